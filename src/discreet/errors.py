@@ -1,0 +1,53 @@
+"""The errors that discreet raises on purpose.
+
+Every one is a :class:`DiscreetError` and also the built-in kind a caller would expect. Messages name
+parameters, files and positions; they never contain a word of the text being protected.
+"""
+
+
+class DiscreetError(Exception):
+    """Anything discreet refuses to do, with a sentence that says what to change."""
+
+    exit_code = 2
+
+
+class InvalidValue(DiscreetError, ValueError):
+    """A parameter or an array that cannot be used as given."""
+
+
+class InputError(DiscreetError, ValueError):
+    """A file that cannot be read as what it is said to be."""
+
+
+class OutputError(DiscreetError, OSError):
+    """An output that cannot be written, or that exists already."""
+
+
+class NotFound(DiscreetError, LookupError):
+    """A space, model or mechanism that is not where it was looked for."""
+
+
+class MissingExtra(DiscreetError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f'{feature} needs an optional part; install it with: pip install "discreet[{extra}]"'
+        )
+        self.extra = extra
+
+
+class IncompatibleStatements(DiscreetError, TypeError):
+    """Two privacy statements that cannot be added or compared as asked."""
+
+
+class BudgetExceeded(DiscreetError, RuntimeError):
+    """More privacy budget was asked for than is left."""
+
+    exit_code = 3
+
+
+class VerificationFailed(DiscreetError, AssertionError):
+    """A claimed guarantee does not hold."""
+
+    exit_code = 4

@@ -1,0 +1,88 @@
+"""What every mechanism offers, and what a release is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.randomness import SEEDED_CAVEAT, is_secure
+from discreet.statement import PrivacyStatement
+
+IntArray = NDArray[np.integer[Any]]
+FloatArray = NDArray[np.floating[Any]]
+Generator = np.random.Generator
+
+X = TypeVar("X")
+Y = TypeVar("Y")
+Z = TypeVar("Z")
+X_contra = TypeVar("X_contra", contravariant=True)
+Y_co = TypeVar("Y_co", covariant=True)
+
+
+@runtime_checkable
+class Mechanism(Protocol[X_contra, Y_co]):
+    """A randomised function with a guarantee that does not depend on the protected data."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for one released unit: a constant of the mechanism."""
+
+    def release(self, values: X_contra, rng: Generator) -> Y_co:
+        """Release a whole batch; every entry gets its own independent noise."""
+
+
+@runtime_checkable
+class FiniteMechanism(Mechanism[IntArray, IntArray], Protocol):
+    """A mechanism over finitely many outputs that can say its law."""
+
+    def log_probabilities(self, values: IntArray) -> NDArray[np.float64]:
+        """``(n, outputs)``: the natural logarithm of the law that ``release`` samples from."""
+
+
+@runtime_checkable
+class DensityMechanism(Mechanism[FloatArray, FloatArray], Protocol):
+    """A mechanism with a density."""
+
+    def log_density(self, values: FloatArray, outputs: FloatArray) -> NDArray[np.float64]:
+        """The log-density of each output given the value in the same row."""
+
+
+@dataclass(frozen=True)
+class PostProcessed(Generic[X, Y, Z]):
+    """A mechanism followed by a function of its release alone: the guarantee stays the same.
+
+    The function never receives the input, so it cannot look at it by mistake.
+    """
+
+    mechanism: Mechanism[X, Y]
+    function: Callable[[Y], Z]
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The inner mechanism's guarantee, unchanged."""
+        return self.mechanism.statement
+
+    def release(self, values: X, rng: Generator) -> Z:
+        """Release, then apply the function to what was released."""
+        return self.function(self.mechanism.release(values, rng))
+
+
+@dataclass(frozen=True)
+class Release(Generic[Y]):
+    """Released values together with the statement that holds for each unit of them."""
+
+    values: Y
+    statement: PrivacyStatement
+    units: int
+    """How many units (words, sentences, ...) were released."""
+
+    @classmethod
+    def of(
+        cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator
+    ) -> "Release[Y]":
+        """A release that says so if its randomness was repeatable."""
+        if not is_secure(rng):
+            statement = statement.with_caveats(SEEDED_CAVEAT)
+        return cls(values, statement, units)

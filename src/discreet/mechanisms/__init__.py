@@ -1,0 +1,1 @@
+"""Mechanisms, by what they release."""

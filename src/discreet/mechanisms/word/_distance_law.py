@@ -1,0 +1,339 @@
+"""The law P(y | x) proportional to exp(-kappa * d(x, y)), sampled exactly and fast.
+
+Exactly: every draw is proposed from float weights that are proven upper bounds of the true weights,
+and accepted with the ratio of the two (rejection sampling), so float32 distances and cut-off tails
+speed things up but do not change the law. Nearly all proposals are accepted without looking at the
+exact distance, because the bounds are tight.
+
+Each row has a *head*, words whose weight is listed, and a *rest*, all others, which share one upper
+bound and are proposed uniformly. A word of the rest is accepted by a test that can succeed with any
+probability, however small, so every word keeps its probability: none is unreachable because it lies
+below the resolution of a uniform number.
+
+The head comes either from the whole row (one matrix product, worth it for frequent words) or from
+the public neighbour index of the space (no product at all, good for most words).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.embeddings.distances import WIDTH_UNIT, Distances, Ids
+from discreet.embeddings.index import NeighborIndex
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.parallel import in_threads
+from discreet.randomness import bernoulli_exp
+
+Floats = NDArray[np.float64]
+
+# Words below this share of a row's weight are left to the rest: what stays in the head is then
+# resolved by a 53-bit uniform to a relative precision of 2**-27.
+_HEAD_SHARE = 2.0**-26
+# Float32 rounding of exp(-t) and of its argument, for the t <= 18.1 that a head can hold; a row that
+# was shifted adds the rounding of the shifted distances.
+_ROUNDING = 1e-5
+_SHIFT_ROUNDING = 2.0**-22
+_CHUNK = WIDTH_UNIT
+_ROW_BLOCK_NUMBERS = 2**23
+_INDEX_BLOCK_NUMBERS = 2**20
+# One row product costs about as much as this many proposals from the rest.
+_PROPOSALS_PER_ROW = 500
+_MOST_ROUNDS = 64
+
+
+class DistanceLaw:
+    """Draws words near given words.
+
+    Args:
+        space: the public vocabulary.
+        kappa: how fast the probability falls with distance.
+        targets: ids of the words that may come out (all unless given).
+        index: the neighbour index of the whole space; used only if all words may come out.
+    """
+
+    def __init__(
+        self,
+        space: EmbeddingSpace,
+        kappa: float,
+        *,
+        targets: Ids | None = None,
+        index: NeighborIndex | None = None,
+    ) -> None:
+        self.kappa = kappa
+        self.distances = Distances(space, targets)
+        self._some_targets = targets is not None
+        self._index = None if self._some_targets else index
+
+    @property
+    def targets(self) -> Ids:
+        """Ids of the words that may come out, in the order of the law's columns."""
+        return self.distances.targets
+
+    def log_probabilities(self, ids: Ids) -> Floats:
+        """``(n, targets)``: the logarithm of the law, in float64."""
+        logs = self.distances.block(ids)
+        logs *= -self.kappa
+        # Shift first: exp of the unshifted row may be 0 everywhere if x itself is not a target.
+        logs -= logs.max(axis=1, keepdims=True)
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        return logs
+
+    def sample(self, ids: Ids, rng: np.random.Generator) -> Ids:
+        """One independent draw for each id."""
+        out = np.empty(len(ids), dtype=np.int64)
+        # Sorted by word: each word's row is then made once for all its occurrences.
+        open_ = np.argsort(_narrow(ids, len(self.distances.space)), kind="stable")
+        if self._index is not None:
+            open_ = self._sample_with_index(ids, open_, out, rng, self._index)
+        self._sample_with_rows(ids, open_, out, rng)
+        return out
+
+    # -- heads from whole rows -----------------------------------------------------------------------
+
+    def _sample_with_rows(
+        self, ids: Ids, order: Ids, out: Ids, rng: np.random.Generator
+    ) -> None:
+        block = max(2, _ROW_BLOCK_NUMBERS // self.distances.padded)
+        table = np.empty((block, self.distances.padded), dtype=np.float32)
+        for words, members, rows in _row_blocks(ids, order, block):
+            head = self._whole_rows(words, table[: len(words)])
+            while members.size:
+                drawn, accepted = self._round(head, words, rows, rng)
+                out[members[accepted]] = drawn[accepted]
+                members, rows = members[~accepted], rows[~accepted]
+
+    def _whole_rows(self, words: Ids, table: NDArray[np.float32]) -> "_Head":
+        """Turn the table's rows into weights, in place."""
+        self.distances.lower_squared(words, out=table)
+        shift = np.zeros(len(words))
+        bound = np.empty(len(words))
+        inside = np.empty(len(words), dtype=np.int64)
+        sums = np.empty((len(words), table.shape[1] // _CHUNK))
+
+        def weigh(part: slice) -> None:
+            weights = table[part]
+            np.sqrt(np.maximum(weights, 0.0, out=weights), out=weights)
+            if self._some_targets:
+                # Without this a row whose word is no target could underflow everywhere.
+                least = weights.min(axis=1)
+                weights -= least[:, None]
+                shift[part] = self.kappa * least.astype(np.float64)
+            weights *= np.float32(-self.kappa)
+            np.exp(weights, out=weights)
+            limit = weights.sum(axis=1) * np.float32(_HEAD_SHARE)
+            weights *= weights >= limit[:, None]
+            bound[part] = limit
+            inside[part] = np.count_nonzero(weights, axis=1)
+            chunks = weights.astype(np.float64).reshape(-1, _CHUNK)
+            sums[part] = (chunks @ np.ones(_CHUNK)).reshape(len(weights), -1)
+
+        step = max(1, 2**18 // table.shape[1])
+        in_threads(weigh, [slice(i, i + step) for i in range(0, len(words), step)])
+        return _RowHead(
+            cumulative=np.cumsum(sums, axis=1, out=sums),
+            bound=bound,
+            outside=len(self.targets) - inside,
+            shift=shift,
+            weights=table,
+        )
+
+    # -- heads from the index ------------------------------------------------------------------------
+
+    def _sample_with_index(
+        self, ids: Ids, order: Ids, out: Ids, rng: np.random.Generator, index: NeighborIndex
+    ) -> Ids:
+        """Draw what is cheap to draw from the index; return what is better done by whole rows."""
+        left = []
+        block = max(1, _INDEX_BLOCK_NUMBERS // index.size)
+        for words, members, rows in _row_blocks(ids, order, block):
+            head = self._index_rows(words, index)
+            occurrences = np.bincount(rows, minlength=len(words))
+            for _ in range(_MOST_ROUNDS):
+                drawn, accepted = self._round(head, words, rows, rng)
+                out[members[accepted]] = drawn[accepted]
+                members, rows = members[~accepted], rows[~accepted]
+                if not members.size:
+                    break
+                # What is still open is drawn afresh by either way, so choosing the cheaper one by
+                # how many proposals failed does not touch the law.
+                waiting = np.bincount(rows, minlength=len(words))
+                rate = np.maximum(1.0 - waiting / np.maximum(occurrences, 1), 1 / _MOST_ROUNDS)
+                occurrences = waiting
+                costly = (waiting / rate > _PROPOSALS_PER_ROW)[rows]
+                left.append(members[costly])
+                members, rows = members[~costly], rows[~costly]
+            left.append(members)
+        return np.concatenate(left) if left else order[:0]
+
+    def _index_rows(self, words: Ids, index: NeighborIndex) -> "_Head":
+        weights = np.exp(-self.kappa * index.lower[words].astype(np.float64))
+        last = weights[:, -1]
+        limit = weights.sum(axis=1) * _HEAD_SHARE
+        bound = np.maximum(limit, last)
+        weights *= weights >= limit[:, None]
+        return _IndexHead(
+            cumulative=np.cumsum(weights, axis=1),
+            bound=bound,
+            outside=len(self.targets) - np.count_nonzero(weights, axis=1),
+            shift=np.zeros(len(words)),
+            weights=weights,
+            neighbors=index.neighbors[words],
+        )
+
+    # -- one round of proposals ----------------------------------------------------------------------
+
+    def _round(
+        self, head: "_Head", words: Ids, rows: Ids, rng: np.random.Generator
+    ) -> tuple[Ids, NDArray[np.bool_]]:
+        """Propose a word for each occurrence and say which proposals are accepted."""
+        listed = head.cumulative[:, -1]
+        total = listed + head.outside * head.bound
+        point = rng.random(len(rows)) * total[rows]
+        in_head = point < listed[rows]
+        drawn = np.empty(len(rows), dtype=np.int64)
+        accepted = np.empty(len(rows), dtype=np.bool_)
+
+        chosen = np.flatnonzero(in_head)
+        column, weight = head.find(rows[chosen], point[chosen])
+        drawn[chosen] = self.targets[np.minimum(column, len(self.targets) - 1)]
+        # log of the proposal weight, as a distance times kappa; a zero weight was met by rounding.
+        level = head.shift[rows[chosen]] - np.log(np.maximum(weight, 1e-300))
+        rounding = _ROUNDING + _SHIFT_ROUNDING * head.shift
+        accepted[chosen] = (weight > 0) & self._accept(
+            words[rows[chosen]], drawn[chosen], level, rounding[rows[chosen]], rng
+        )
+
+        chosen = np.flatnonzero(~in_head)
+        if chosen.size:
+            column = rng.integers(0, len(self.targets), chosen.size)
+            drawn[chosen] = self.targets[column]
+            level = (head.shift - np.log(head.bound) - rounding)[rows[chosen]]
+            passed = self._accept_rest(words[rows[chosen]], drawn[chosen], level, rng)
+            passed[passed] = ~head.lists(rows[chosen][passed], column[passed])
+            accepted[chosen] = passed
+        return drawn, accepted
+
+    def _accept(
+        self, x: Ids, y: Ids, level: Floats, rounding: Floats, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """True with probability exp(-(kappa * d(x, y) - level + rounding))."""
+        near = level / self.kappa
+        most = self.kappa * (np.sqrt(near * near + self.distances.band(x, y)) - near)
+        most += 3 * rounding
+        np.copyto(most, rounding, where=x == y)
+        uniform = rng.random(len(x))
+        accepted = uniform < np.exp(-most)
+        unsure = np.flatnonzero(~accepted)
+        if unsure.size:
+            excess = self.kappa * self.distances.exact(x[unsure], y[unsure]) - level[unsure]
+            accepted[unsure] = uniform[unsure] < np.exp(-(excess + rounding[unsure]))
+        return accepted
+
+    def _accept_rest(
+        self, x: Ids, y: Ids, level: Floats, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """True with probability exp(-(kappa * d(x, y) - level)), however small."""
+        # exp(-(a + b)) = exp(-a) exp(-b): most proposals fail at a, from the quick lower bound.
+        first = np.maximum(self.kappa * self.distances.lower(x, y) - level, 0.0)
+        accepted = bernoulli_exp(first, rng)
+        left = np.flatnonzero(accepted)
+        exact = self.kappa * self.distances.exact(x[left], y[left]) - level[left]
+        accepted[left] = bernoulli_exp(exact - first[left], rng)
+        return accepted
+
+
+@dataclass(frozen=True)
+class _Head:
+    """Upper bounds of the weights of some rows, all scaled by exp(shift)."""
+
+    cumulative: Floats
+    bound: Floats
+    """Upper bound of the weight of any word that the head does not list."""
+    outside: Ids
+    """How many words the head does not list."""
+    shift: Floats
+
+    def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
+        """Column and weight of the word at a point of the row's cumulative weight."""
+        raise NotImplementedError
+
+    def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
+        """True where the head lists that column."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _RowHead(_Head):
+    """All words of a row; cumulated by chunks, so that no long running sum is needed."""
+
+    weights: NDArray[np.float32]
+
+    def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
+        chunk, before = _bisect(self.cumulative, rows, point)
+        chunked = self.weights.reshape(len(self.weights), -1, _CHUNK)
+        inner = chunked[rows, chunk].astype(np.float64)
+        np.cumsum(inner, axis=1, out=inner)
+        place = np.minimum((inner <= (point - before)[:, None]).sum(axis=1), _CHUNK - 1)
+        column = chunk * _CHUNK + place
+        return column, self.weights[rows, column].astype(np.float64)
+
+    def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
+        return self.weights[rows, columns] > 0
+
+
+@dataclass(frozen=True)
+class _IndexHead(_Head):
+    """The nearest words of a row, from the public index."""
+
+    weights: Floats
+    neighbors: NDArray[np.int32]
+
+    def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
+        place, _ = _bisect(self.cumulative, rows, point)
+        return self.neighbors[rows, place].astype(np.int64), self.weights[rows, place]
+
+    def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
+        match = (self.neighbors[rows] == columns[:, None]) & (self.weights[rows] > 0)
+        return match.any(axis=1)
+
+
+def _bisect(cumulative: Floats, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
+    """For each point the first column of its row with a greater value, and the value before it."""
+    width = cumulative.shape[1]
+    flat = cumulative.ravel()
+    start = rows * width
+    low = np.zeros(len(rows), dtype=np.int64)
+    size = width
+    while size > 1:
+        half = size // 2
+        low += np.where(flat[start + low + half - 1] <= point, half, 0)
+        size -= half
+    before = np.where(low > 0, flat[start + low - 1], 0.0)
+    return low, before
+
+
+def _row_blocks(
+    ids: Ids, order: Ids, block: int
+) -> "list[tuple[Ids, Ids, Ids]]":
+    """Blocks of distinct words: the words, the positions that hold them, and each one's row."""
+    if not order.size:
+        return []
+    ordered = ids[order]
+    fresh = np.empty(len(order), dtype=np.bool_)
+    fresh[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    starts = np.flatnonzero(fresh)
+    ends = np.append(starts, len(order))
+    number = np.cumsum(fresh) - 1
+    out = []
+    for first in range(0, len(starts), block):
+        last = min(first + block, len(starts))
+        inside = slice(ends[first], ends[last])
+        out.append((ordered[starts[first:last]], order[inside], number[inside] - first))
+    return out
+
+
+def _narrow(ids: Ids, count: int) -> NDArray[np.unsignedinteger]:
+    # NumPy sorts 16-bit numbers by radix: ten times faster than wider ones.
+    return ids.astype(np.uint16 if count <= 2**16 else np.uint32)

@@ -1,0 +1,73 @@
+"""Noise on a word's vector, then the nearest word: what seven mechanisms of the literature share.
+
+The two steps are kept apart. The noise is a mechanism of its own with a density, on which the
+guarantee rests. The search for the nearest word is post-processing: it is handed the noisy vectors
+and nothing else, so it cannot look at the input word.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.embeddings.neighbors import nearest_words
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.mechanisms.word._words import checked_ids
+from discreet.statement import PrivacyStatement
+
+Floats = NDArray[np.float64]
+
+_BLOCK_NUMBERS = 2**22
+
+
+class VectorNoise(Protocol):
+    """Adds noise to rows of vectors, and knows its density."""
+
+    def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
+        """A fresh, independent noise vector for every row."""
+
+    def log_density(self, vectors: Floats, outputs: Floats) -> Floats:
+        """Log-density of each output row given the vector in the same row."""
+
+
+class NoisyNearest:
+    """Release for each word the word nearest to its noisy vector.
+
+    Args:
+        space: the public vocabulary.
+        points: the public vector of each word as the noise sees it (clipped, projected, ...); the
+            nearest word is searched among these.
+        noise: the noise, with its density.
+        statement: what the noise guarantees for each word.
+    """
+
+    def __init__(
+        self,
+        space: EmbeddingSpace,
+        points: NDArray[np.floating],
+        noise: VectorNoise,
+        statement: PrivacyStatement,
+    ) -> None:
+        self.space = space
+        self.points = points
+        self.noise = noise
+        self._statement = statement
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released word."""
+        return self._statement
+
+    def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Noise on each word's vector, then the nearest word; memory is a block."""
+        words = checked_ids(ids, self.space)
+        out = np.empty(len(words), dtype=np.int64)
+        step = max(1, _BLOCK_NUMBERS // self.points.shape[1])
+        for start in range(0, len(words), step):
+            part = slice(start, start + step)
+            out[part] = nearest_words(self.points, self.noisy(words[part], rng))
+        return out
+
+    def noisy(self, words: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+        """The noisy vectors themselves: what is released before the search."""
+        return self.noise.add_noise(self.points[words].astype(np.float64), rng)

@@ -1,0 +1,128 @@
+"""SanText+: keep common words as they are most of the time, replace sensitive ones always."""
+
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import check
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue
+from discreet.mechanisms.word._distance_law import DistanceLaw
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
+from discreet.mechanisms.word.certificate import (
+    Certificate,
+    by_theorem,
+    certificate_table,
+    metric_of,
+)
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+
+
+class SanTextPlus:
+    """SanText for a public list of sensitive words; other words mostly stay as they are.
+
+    A sensitive word becomes a sensitive word by the SanText law over the sensitive words. Another
+    word stays with probability ``1 - p``, else it too becomes a sensitive word by that law.
+
+    Privacy: unit word, adjacency replace, utility-optimised metric notion
+    ``(V_S, V_P, epsilon, ln(1/p))``: for any two words x, x' and any sensitive output y,
+    ``P(y|x) <= exp(epsilon * d(x, x') + ln(1/p)) * P(y|x')``; and only the word itself can come out
+    as an unsensitive y. **A word outside the sensitive list that comes out unchanged is disclosed.**
+
+    Paper: Yue et al., Findings of ACL 2021. Where we differ: the sensitive words must come from a
+    public source, never from the text being protected; the unknown token is always sensitive; the
+    certified calibration checks the pair condition over all words with the normaliser over the
+    sensitive ones.
+
+    Args:
+        space: the public vocabulary.
+        epsilon: loss allowed per unit of distance, above 0.
+        sensitive: ids of the sensitive words, from a public source (for example
+            ``space.least_frequent(0.9)``).
+        p: probability that an unsensitive word is replaced, between 0 and 1.
+        calibration: ``"certified"`` or ``"published"``.
+        progress: called with (done, total) while a space is certified for the first time.
+
+    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> space = EmbeddingSpace.from_arrays(["the", "ann", "bob"], [[0.0], [1.0], [1.5]])
+    >>> mechanism = SanTextPlus(space, epsilon=2.0, sensitive=[1, 2], p=0.3)
+    >>> bool(0 in mechanism.release([1, 1, 1, 2], np.random.default_rng(0)))
+    False
+    """
+
+    name: ClassVar[str] = "santext-plus"
+
+    def __init__(
+        self,
+        space: EmbeddingSpace,
+        epsilon: float,
+        *,
+        sensitive: ArrayLike,
+        p: float = 0.3,
+        calibration: str = "certified",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.space = space
+        self.epsilon = check.positive(epsilon, "epsilon of SanText+")
+        self.p = check.probability(p, "p of SanText+")
+        self.calibration = check.one_of(calibration, CALIBRATIONS, "calibration of SanText+")
+        chosen = np.unique(checked_ids(sensitive, space))
+        if space.unknown is not None:
+            # A word nobody knows may be a name or a number: it must never pass as "unknown".
+            chosen = np.union1d(chosen, [space.unknown])
+        if len(chosen) < 2:
+            raise InvalidValue("SanText+ needs at least 2 sensitive words to choose among")
+        self.sensitive = chosen
+        self._is_sensitive = np.zeros(len(space), dtype=np.bool_)
+        self._is_sensitive[chosen] = True
+        self.certificate: Certificate = (
+            certificate_table(space, chosen, progress).certify(self.epsilon)
+            if calibration == "certified"
+            else by_theorem(space.fingerprint, self.epsilon)
+        )
+        self._law = DistanceLaw(space, self.kappa, targets=chosen)
+        self._statement = PrivacyStatement(
+            notion=Notion.UTILITY_OPTIMISED,
+            epsilon=self.epsilon,
+            slack=math.log(1 / self.p),
+            metric=metric_of(space),
+            unit=Unit.WORD,
+            adjacency=Adjacency.REPLACE,
+            scope=(
+                f"only the {len(chosen):,} words of the public sensitive list are protected; a word "
+                f"outside it comes out unchanged with probability {1 - self.p:.6g}, and is then "
+                "disclosed"
+            ),
+            public=(*PUBLIC, "the list of sensitive words"),
+        )
+
+    @property
+    def kappa(self) -> float:
+        """How fast the probability falls with distance."""
+        return self.certificate.kappa
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released word."""
+        return self._statement
+
+    def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """An independent draw for each word id."""
+        words = checked_ids(ids, self.space)
+        replaced = self._is_sensitive[words] | (rng.random(len(words)) < self.p)
+        out = words.copy()
+        out[replaced] = self._law.sample(words[replaced], rng)
+        return out
+
+    def log_probabilities(self, ids: ArrayLike) -> NDArray[np.float64]:
+        """``(n, words)``: the law that :meth:`release` samples from; ``-inf`` where it never falls."""
+        words = checked_ids(ids, self.space)
+        common = ~self._is_sensitive[words]
+        out = np.full((len(words), len(self.space)), -np.inf)
+        out[:, self.sensitive] = self._law.log_probabilities(words)
+        out[common] += math.log(self.p)
+        out[common, words[common]] = math.log1p(-self.p)
+        return out

@@ -1,0 +1,308 @@
+"""What a release guarantees, in a form that adds up, compares, prints and travels with the data."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from discreet import check
+from discreet.errors import IncompatibleStatements, InvalidValue
+
+
+class Unit(StrEnum):
+    """What one step of the neighbouring relation may change."""
+
+    WORD = "word"
+    SENTENCE = "sentence"
+    DOCUMENT = "document"
+    LABEL = "label"
+    USER = "user"
+    USER_ENTITY = "user+entity"
+
+
+class Adjacency(StrEnum):
+    """How two neighbouring inputs differ in one unit."""
+
+    REPLACE = "replace"
+    ADD_REMOVE = "add/remove"
+
+
+class Notion(StrEnum):
+    """The kind of inequality."""
+
+    PURE = "pure"
+    APPROXIMATE = "approximate"
+    METRIC = "metric"
+    UTILITY_OPTIMISED = "utility-optimised metric"
+    NONE = "none"
+
+
+_HAS_METRIC = (Notion.METRIC, Notion.UTILITY_OPTIMISED)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named distance, with what it is typically worth between two units.
+
+    The name identifies the metric (it holds the fingerprint of the space); the figures explain it.
+    """
+
+    name: str
+    nearest: float = field(compare=False)
+    """Median distance of a unit to its nearest neighbour."""
+    median: float = field(compare=False)
+    """Median distance of a pair."""
+    farthest: float = field(compare=False)
+    """At least the distance of any pair (the diameter, or a proven bound on it)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyStatement:
+    """A guarantee: notion, parameters, unit, adjacency, scope, what is public, caveats.
+
+    ``a <= b`` reads "a is at least as strong as b": whatever b promises, a promises too. Two
+    statements may be incomparable. ``a + b`` is the guarantee when both are released about the
+    same unit.
+
+    >>> pure = PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit=Unit.LABEL)
+    >>> (pure + pure).epsilon
+    2.0
+    >>> pure <= pure + pure, pure + pure <= pure
+    (True, False)
+    """
+
+    notion: Notion
+    unit: Unit
+    epsilon: float = math.inf
+    """Loss allowed; per unit of distance if the notion is metric. Infinite for ``none``."""
+    delta: float = 0.0
+    slack: float = 0.0
+    """Loss allowed on top of epsilon times distance (utility-optimised notion only)."""
+    metric: Metric | None = None
+    adjacency: Adjacency = Adjacency.REPLACE
+    scope: str = ""
+    public: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (("notion", Notion), ("unit", Unit), ("adjacency", Adjacency)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
+        for name in ("public", "caveats"):
+            object.__setattr__(self, name, _ordered(getattr(self, name)))
+        if self.notion is Notion.NONE:
+            if self.epsilon != math.inf or self.delta or self.slack or self.metric:
+                raise InvalidValue("a statement of notion none has no parameters")
+            return
+        object.__setattr__(
+            self, "epsilon", check.non_negative(self.epsilon, "epsilon of a statement")
+        )
+        object.__setattr__(self, "slack", check.non_negative(self.slack, "slack of a statement"))
+        object.__setattr__(self, "delta", check.non_negative(self.delta, "delta of a statement"))
+        if self.delta > 0 and self.notion is not Notion.APPROXIMATE:
+            raise InvalidValue(f"a {self.notion} statement has delta 0; got {self.delta}")
+        if self.slack > 0 and self.notion is not Notion.UTILITY_OPTIMISED:
+            raise InvalidValue(f"a {self.notion} statement has slack 0; got {self.slack}")
+        if (self.metric is not None) != (self.notion in _HAS_METRIC):
+            raise InvalidValue("a metric belongs to the metric notions, and to no other")
+
+    # -- algebra ---------------------------------------------------------------------------------
+
+    def compose(self, other: "PrivacyStatement") -> "PrivacyStatement":
+        """The guarantee when both releases are made about the same unit."""
+        self._require_same(other, "added")
+        if self.notion is not other.notion:
+            raise IncompatibleStatements(
+                f"a {self.notion} and a {other.notion} statement cannot be added; "
+                "convert one first (to_pure, to_approximate)"
+            )
+        if self.metric != other.metric:
+            raise IncompatibleStatements("statements in two different metrics cannot be added")
+        return replace(
+            self,
+            epsilon=self.epsilon + other.epsilon,
+            delta=self.delta + other.delta,
+            slack=self.slack + other.slack,
+            public=_ordered((*self.public, *other.public)),
+            caveats=_ordered((*self.caveats, *other.caveats)),
+        )
+
+    __add__ = compose
+
+    def repeated(self, times: int) -> "PrivacyStatement":
+        """The guarantee after the same unit was released ``times`` times."""
+        times = check.whole(times, "times", at_least=1)
+        return replace(
+            self,
+            epsilon=self.epsilon * times,
+            delta=self.delta * times,
+            slack=self.slack * times,
+        )
+
+    def implies(self, other: "PrivacyStatement") -> bool:
+        """True if whatever ``other`` promises, this promises too."""
+        if (self.unit, self.adjacency, self.scope) != (other.unit, other.adjacency, other.scope):
+            return False
+        if not (set(self.public) <= set(other.public) and set(self.caveats) <= set(other.caveats)):
+            return False
+        if other.notion is Notion.NONE:
+            return True
+        weaker = {
+            Notion.PURE: (Notion.PURE, Notion.APPROXIMATE),
+            Notion.APPROXIMATE: (Notion.APPROXIMATE,),
+            Notion.METRIC: _HAS_METRIC,
+            Notion.UTILITY_OPTIMISED: (Notion.UTILITY_OPTIMISED,),
+            Notion.NONE: (),
+        }[self.notion]
+        return (
+            other.notion in weaker
+            and self.metric == other.metric
+            and self.epsilon <= other.epsilon
+            and self.delta <= other.delta
+            and self.slack <= other.slack
+        )
+
+    __le__ = implies
+
+    def __ge__(self, other: "PrivacyStatement") -> bool:
+        return other.implies(self)
+
+    def __lt__(self, other: "PrivacyStatement") -> bool:
+        return self.implies(other) and not other.implies(self)
+
+    def __gt__(self, other: "PrivacyStatement") -> bool:
+        return other < self
+
+    # -- conversions, only when asked for ----------------------------------------------------------
+
+    def to_pure(self, *, diameter: float) -> "PrivacyStatement":
+        """The pure guarantee of a metric one over units at most ``diameter`` apart."""
+        if self.notion is Notion.PURE:
+            return self
+        if self.notion is not Notion.METRIC:
+            raise IncompatibleStatements(f"a {self.notion} statement has no pure counterpart")
+        diameter = check.positive(diameter, "diameter")
+        return replace(self, notion=Notion.PURE, epsilon=self.epsilon * diameter, metric=None)
+
+    def to_approximate(self, *, delta: float = 0.0) -> "PrivacyStatement":
+        """A pure guarantee read as an approximate one."""
+        if self.notion not in (Notion.PURE, Notion.APPROXIMATE):
+            raise IncompatibleStatements(f"convert the {self.notion} statement to pure first")
+        delta = check.non_negative(delta, "delta")
+        return replace(self, notion=Notion.APPROXIMATE, delta=max(self.delta, delta))
+
+    def with_caveats(self, *caveats: str) -> "PrivacyStatement":
+        """The same guarantee with something the reader must know."""
+        return replace(self, caveats=_ordered((*self.caveats, *caveats)))
+
+    def with_public(self, *public: str) -> "PrivacyStatement":
+        """The same guarantee with more that is treated as public."""
+        return replace(self, public=_ordered((*self.public, *public)))
+
+    # -- words and JSON ------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The statement in plain words, a line per fact."""
+        out = [self._headline()]
+        if self.metric is not None:
+            out += self._readings(self.metric)
+        if self.scope:
+            out.append(f"Scope: {self.scope}.")
+        if self.public:
+            out.append("Treated as public: " + "; ".join(self.public) + ".")
+        out += [f"Caveat: {caveat}." for caveat in self.caveats]
+        return out
+
+    def _headline(self) -> str:
+        change = (
+            f"one {self.unit} by another"
+            if self.adjacency is Adjacency.REPLACE
+            else f"one {self.unit} more or less"
+        )
+        verb = "replacing" if self.adjacency is Adjacency.REPLACE else "having"
+        start = f"Protects each {self.unit}: {verb} {change} changes the odds of any outcome"
+        eps = f"{self.epsilon:.6g}"
+        match self.notion:
+            case Notion.NONE:
+                return f"No formal guarantee for any {self.unit}."
+            case Notion.PURE:
+                return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps})."
+            case Notion.APPROXIMATE:
+                return (
+                    f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}), "
+                    f"except with probability delta = {self.delta:.3g}."
+                )
+            case Notion.METRIC | Notion.UTILITY_OPTIMISED:
+                assert self.metric is not None
+                extra = f" + {self.slack:.4g}" if self.slack else ""
+                return (
+                    f"{start} by a factor of at most exp({eps} * d{extra}), "
+                    f"where d is the {self.metric.name}."
+                )
+
+    def _readings(self, metric: Metric) -> list[str]:
+        def line(label: str, distance: float) -> str:
+            loss = self.epsilon * distance + self.slack
+            return f"  {label} (d = {distance:.3g}): odds change by at most {odds(loss)}"
+
+        return [
+            line("nearest neighbours, typically", metric.nearest),
+            line("a median pair", metric.median),
+            line("the farthest pair, at most", metric.farthest),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; an infinite epsilon (notion none) is null."""
+        values = asdict(self)
+        values["epsilon"] = None if math.isinf(self.epsilon) else self.epsilon
+        values["public"], values["caveats"] = list(self.public), list(self.caveats)
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "PrivacyStatement":
+        """The inverse of :meth:`to_dict`; unknown or missing entries are errors."""
+        fields = dict(values)
+        if set(fields) != set(cls.__dataclass_fields__):
+            raise InvalidValue("this is not a privacy statement: its entries are not the known ones")
+        if fields["epsilon"] is None:
+            fields["epsilon"] = math.inf
+        if fields["metric"] is not None:
+            fields["metric"] = Metric(**fields["metric"])
+        return cls(**fields)
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "PrivacyStatement":
+        """The inverse of :meth:`to_json`."""
+        return cls.from_dict(json.loads(text))
+
+    def _require_same(self, other: "PrivacyStatement", verb: str) -> None:
+        for what in ("unit", "adjacency", "scope"):
+            if getattr(self, what) != getattr(other, what):
+                raise IncompatibleStatements(
+                    f"statements that differ in {what} cannot be {verb}: "
+                    f"{getattr(self, what)!s} and {getattr(other, what)!s}"
+                )
+
+
+def odds(loss: float) -> str:
+    """``exp(loss)`` for people.
+
+    >>> odds(0.1), odds(3), odds(50), odds(5000)
+    ('1.11', '20.1', '5e+21', '10^2171')
+    """
+    if loss > 700:
+        return f"10^{loss / math.log(10):.0f}"
+    value = math.exp(loss)
+    return f"{value:.3g}" if value < 1e4 else f"{value:.0e}"
+
+
+def _ordered(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(items)))

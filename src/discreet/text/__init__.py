@@ -1,0 +1,1 @@
+"""Text in, text out: documents in files, tokens in documents."""

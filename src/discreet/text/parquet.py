@@ -1,0 +1,159 @@
+"""Parquet files: the text column taken out of a table, and put back."""
+
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from discreet.errors import InputError
+from discreet.text.faults import UNUSABLE, column_index, first_unusable, no_documents, too_large
+
+if TYPE_CHECKING:
+    from discreet.text.readers import Batch
+
+_READ_ROWS = 65_536  # what a file says of its size leaves out repetition, so rows are read by these
+
+
+class ParquetSource:
+    """The schema of a Parquet file and its rows, in batches."""
+
+    def __init__(
+        self, file: IO[bytes], name: str, text_field: str, total_bytes: int | None
+    ) -> None:
+        self._name = name
+        self._total_bytes = total_bytes or 0
+        self._rows_read = 0
+        try:
+            self._file = pq.ParquetFile(file)
+            self.schema: pa.Schema = self._file.schema_arrow
+        except (pa.ArrowException, OSError, ValueError):
+            intact = False
+        else:
+            intact = True
+        if not intact:
+            raise self._corrupt()
+        self.text_index = column_index(self.schema.names, text_field, name)
+        kind = self.schema.field(self.text_index).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(
+                f"the column {text_field} of {name} is not of a string type; cast it to string, "
+                "or name another column"
+            )
+
+    @property
+    def bytes_read(self) -> int:
+        """How far the reading has come, as a share of the file's size."""
+        rows = self._file.metadata.num_rows
+        return self._total_bytes * self._rows_read // rows if rows else self._total_bytes
+
+    def batches(
+        self, *, document_bytes: int, batch_bytes: int, batch_documents: int
+    ) -> Iterator[tuple[int, list[str], pa.Table]]:
+        """For each batch the number of its first row, its texts, and a table of the rest."""
+        texts: list[str] = []
+        rest: list[pa.RecordBatch] = []
+        size = 0
+        first = 1
+        for part in self._parts(batch_bytes, batch_documents):
+            if texts and (size >= batch_bytes or len(texts) + len(part) > batch_documents):
+                yield first, texts, pa.Table.from_batches(rest)
+                first += len(texts)
+                texts, rest, size = [], [], 0
+            texts += self._texts(part.column(self.text_index), document_bytes)
+            rest.append(part.remove_column(self.text_index))
+            size += part.nbytes
+            self._rows_read += len(part)
+        if not texts:
+            raise no_documents(self._name)
+        yield first, texts, pa.Table.from_batches(rest)
+
+    def _parts(self, batch_bytes: int, batch_documents: int) -> Iterator[pa.RecordBatch]:
+        about = self._file.metadata
+        size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        rows = batch_bytes * about.num_rows // max(size, 1)
+        parts = self._file.iter_batches(max(1, min(rows, batch_documents, _READ_ROWS)))
+        while True:
+            try:
+                part = next(parts, None)
+            except (pa.ArrowException, OSError, ValueError):
+                break
+            if part is None:
+                return
+            yield part
+        raise self._corrupt()
+
+    def _texts(self, column: Any, limit: int) -> list[str]:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if column.null_count:
+            row = pc.index(column.is_null(), True).as_py()
+            raise self._bad_row(row, "has no text; fill it in, or drop the row")
+        too_long = pc.greater(pc.binary_length(column), pa.scalar(limit, pa.int64()))
+        if (row := pc.index(too_long, True).as_py()) >= 0:
+            raise too_large(f"the text in row {self._rows_read + row + 1} of {self._name}", limit)
+        try:
+            texts: list[str] = column.to_numpy(zero_copy_only=False).tolist()
+        except (pa.ArrowException, ValueError):  # Arrow does not check on reading
+            texts = []
+        if len(texts) != len(column):
+            raise self._bad_row(
+                next(i for i, value in enumerate(column) if not _is_utf8(value)),
+                "has a text that is not valid UTF-8; write the file again from text",
+            )
+        if (position := first_unusable(texts)) is not None:
+            raise self._bad_row(position, UNUSABLE)
+        return texts
+
+    def _bad_row(self, row: int, problem: str) -> InputError:
+        return InputError(f"row {self._rows_read + row + 1} of {self._name} {problem}")
+
+    def _corrupt(self) -> InputError:
+        return InputError(
+            f"{self._name} is not an intact Parquet file; write it again, or say its true format"
+        )
+
+
+def _is_utf8(value: "pa.StringScalar | pa.LargeStringScalar") -> bool:
+    try:
+        value.as_py()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class ParquetSink:
+    """A Parquet file with the schema of the one that was read."""
+
+    def __init__(self, file: IO[bytes], schema: pa.Schema, text_index: int) -> None:
+        field = schema.field(text_index)
+        kind = field.type
+        if pa.types.is_dictionary(kind) and kind.index_type.bit_width < 32:
+            # As many different texts may come out as there are documents.
+            kind = pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered)
+            schema = schema.set(text_index, field.with_type(kind))
+        self._kind = kind
+        self._schema = schema
+        self._index = text_index
+        self._writer = pq.ParquetWriter(file, schema)
+
+    def write(self, batch: "Batch") -> None:
+        """Add the rows of a batch."""
+        columns: list[Any] = list(cast("pa.Table", batch.rows).columns)
+        columns.insert(self._index, self._column(batch.texts))
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+
+    def _column(self, texts: list[str]) -> Any:
+        if not pa.types.is_dictionary(self._kind):
+            return pa.array(texts, self._kind)
+        coded = pa.array(texts, self._kind.value_type).dictionary_encode()
+        return pa.DictionaryArray.from_arrays(
+            coded.indices.cast(self._kind.index_type), coded.dictionary, ordered=self._kind.ordered
+        )

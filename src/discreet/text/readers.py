@@ -1,0 +1,238 @@
+"""Documents streamed out of files: one per line, per row or per JSON object.
+
+A file of any size passes through in batches. Everything but the text is carried along untouched in
+:attr:`Batch.rows`, which never holds the text itself, so that a text that was not replaced cannot
+be written by mistake. Messages name files, lines and columns, never a value.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
+
+from discreet.check import fail, whole
+from discreet.errors import InputError
+from discreet.text import jsonl
+from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
+from discreet.text.delimited import DelimitedRows
+from discreet.text.faults import column_index, no_documents
+from discreet.text.formats import DELIMITERS, STANDARD_STREAM, input_format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Rows = list[tuple[str, ...]] | pa.Table | None
+
+_Piece = tuple[list[str], list[Any]]
+
+
+class _Progress(Protocol):
+    @property
+    def bytes_read(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents that follow each other in a file.
+
+    Attributes:
+        first_row: Number of the first document, from 1.
+        texts: The documents.
+        rows: What stood around them. ``None`` for txt; for csv and tsv the other fields of each
+            row; for jsonl what stood before and after the text; for Parquet a table of the other
+            columns.
+    """
+
+    first_row: int
+    texts: list[str] = field(repr=False)
+    rows: "Rows" = field(repr=False)
+
+    def with_texts(self, texts: list[str]) -> "Batch":
+        """The same rows around other texts."""
+        if len(texts) != len(self.texts):
+            raise fail("texts", f"one for each of the {len(self.texts)} documents", len(texts))
+        return replace(self, texts=texts)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    document_bytes: int
+    batch_bytes: int
+    batch_documents: int
+
+
+class DocumentReader:
+    """Batches of documents from one source; a context manager, and an iterator that runs once.
+
+    Attributes:
+        name: What messages call the source.
+        path: The file, or ``None`` for standard input.
+        format: ``txt``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``.
+        text_field: The column or field that holds the text; ``None`` for txt.
+        text_index: The position of that column in csv, tsv and Parquet.
+        header: The column names of csv and tsv, in order.
+        schema: The Arrow schema of Parquet.
+        total_bytes: Size of the file on disk; ``None`` for standard input and pipes.
+    """
+
+    def __init__(
+        self,
+        source: str | Path,
+        file: IO[bytes],
+        *,
+        format: str,
+        compressed: bool,
+        text_field: str,
+        total_bytes: int | None,
+        limits: _Limits,
+    ) -> None:
+        self.name = display_name(source)
+        self.path = None if str(source) == STANDARD_STREAM else Path(source)
+        self.format = format
+        self.text_field = None if format == "txt" else text_field
+        self.text_index: int | None = None
+        self.header: list[str] | None = None
+        self.schema: pa.Schema | None = None
+        self.total_bytes = total_bytes
+        self._file = file
+        self._limits = limits
+        self._progress: _Progress
+        self._batches: Iterator[Batch]
+        if format == "parquet":
+            from discreet.text.parquet import ParquetSource
+
+            self._progress = parquet = ParquetSource(file, self.name, text_field, total_bytes)
+            self.schema, self.text_index = parquet.schema, parquet.text_index
+            self._batches = (
+                Batch(*parts)
+                for parts in parquet.batches(
+                    document_bytes=limits.document_bytes,
+                    batch_bytes=limits.batch_bytes,
+                    batch_documents=limits.batch_documents,
+                )
+            )
+        else:
+            self._progress = blocks = LineBlocks(
+                file,
+                self.name,
+                compressed=compressed,
+                block_bytes=limits.batch_bytes,
+                max_line_bytes=limits.document_bytes,
+            )
+            if format == "txt":
+                pieces = _txt_pieces(blocks)
+            elif format == "jsonl":
+                pieces = jsonl.pieces(blocks, self.name, text_field)
+            else:
+                table = DelimitedRows(blocks, self.name, DELIMITERS[format], limits.document_bytes)
+                self.header = table.header
+                self.text_index = column_index(self.header, text_field, self.name)
+                pieces = table.pieces(self.text_index)
+            self._batches = self._batched(pieces, blocks)
+
+    @property
+    def bytes_read(self) -> int:
+        """How far into the file on disk the reading has come."""
+        return self._progress.bytes_read
+
+    def close(self) -> None:
+        """Close the file; standard input is left open."""
+        if self.path is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        return next(self._batches)
+
+    def _batched(self, pieces: Iterator[_Piece], blocks: LineBlocks) -> Iterator[Batch]:
+        """Pieces of any length gathered into batches within the limits."""
+        most = self._limits.batch_documents
+        texts: list[str] = []
+        rows: list[Any] = []
+        row = 1
+        started = 0
+        for more_texts, more_rows in pieces:
+            texts += more_texts
+            rows += more_rows
+            full = blocks.consumed - started >= self._limits.batch_bytes
+            done = 0
+            while len(texts) - done >= most or (full and done < len(texts)):
+                part = slice(done, done + most)
+                yield Batch(row, texts[part], rows[part] if rows else None)
+                row += min(most, len(texts) - done)
+                done += most
+            texts, rows = texts[done:], rows[done:]
+            if full:
+                started = blocks.consumed
+        if texts:
+            yield Batch(row, texts, rows or None)
+        elif row == 1:
+            raise no_documents(self.name)
+
+
+def open_documents(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    text_field: str = "text",
+    max_document_bytes: int = 4 * 2**20,
+    batch_bytes: int = 32 * 2**20,
+    batch_documents: int = 2_000_000,
+) -> DocumentReader:
+    """Open a file, or standard input for ``-``, to read its documents in batches.
+
+    Args:
+        source: A path, or ``-``.
+        format: ``txt``, ``csv``, ``tsv``, ``jsonl`` (each also with ``.gz``) or ``parquet``; by
+            default what the file name says, and ``txt`` for standard input.
+        text_field: The column or field that holds the text; txt has none.
+        max_document_bytes: Longer lines and documents are refused.
+        batch_bytes: About how much of the file, decompressed, goes into a batch.
+        batch_documents: The most documents in a batch.
+
+    Raises:
+        InputError: The source cannot be read as what it is said to be. Some faults show only while
+            the batches are read.
+    """
+    limits = _Limits(
+        whole(max_document_bytes, "max_document_bytes", at_least=1),
+        whole(batch_bytes, "batch_bytes", at_least=1),
+        whole(batch_documents, "batch_documents", at_least=1),
+    )
+    base, compressed = input_format(str(source), format)
+    if base == "parquet" and str(source) == STANDARD_STREAM:
+        raise InputError("Parquet cannot be read from standard input; give the name of a file")
+    file, total_bytes = open_bytes(source)
+    try:
+        return DocumentReader(
+            source,
+            file,
+            format=base,
+            compressed=compressed,
+            text_field=text_field,
+            total_bytes=total_bytes,
+            limits=limits,
+        )
+    except BaseException:
+        if str(source) != STANDARD_STREAM:
+            file.close()
+        raise
+
+
+def _txt_pieces(blocks: LineBlocks) -> Iterator[_Piece]:
+    for _, text in blocks:
+        yield lines_of(text), []

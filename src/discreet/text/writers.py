@@ -1,0 +1,345 @@
+"""Documents written back where they came from, with only the text replaced.
+
+An output appears whole or not at all: it grows in a temporary file beside its place and is renamed
+once everything, the companion files included, has reached the disk.
+"""
+
+import csv
+import errno
+import gzip
+import io
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Literal, Protocol, Self, cast
+
+from discreet.check import fail
+from discreet.errors import DiscreetError, InputError, OutputError
+from discreet.text.faults import UNUSABLE, first_unusable
+from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name
+from discreet.text.jsonl import joined
+from discreet.text.readers import Batch, DocumentReader
+
+_SLICE = 65_536  # documents that are encoded at once
+_SPOOL_BYTES = 32 * 2**20
+_EXISTS = "exists already; choose another name, or use --force to replace it"
+
+
+class _Sink(Protocol):
+    def write(self, batch: Batch) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class DocumentWriter:
+    """Takes batches and, once finished, puts the output in its place.
+
+    Leaving the ``with`` block before :meth:`finish`, by an exception or otherwise, leaves nothing
+    behind.
+
+    Attributes:
+        name: What messages call the target.
+        path: The file, or ``None`` for standard output.
+        format: ``txt``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``.
+        companions: The files that appear together with the output.
+    """
+
+    def __init__(
+        self,
+        target: str | Path,
+        reader: DocumentReader,
+        *,
+        force: bool = False,
+        companions: Sequence[str | Path] = (),
+    ) -> None:
+        to_stream = str(target) == STANDARD_STREAM
+        self.name = "standard output" if to_stream else str(target)
+        self.path = None if to_stream else Path(target)
+        self.format, self._compressed = _output_format(str(target), reader)
+        self.companions = tuple(Path(companion) for companion in companions)
+        self._force = force
+        self._staged: list[tuple[Path, Path]] = []  # temporary file, its place
+        self._finished = False
+        places = [] if self.path is None else [self.path, *self.companions]
+        for path in places:
+            _check_place(path, reader, force)
+        if len({os.path.realpath(path) for path in places}) < len(places):
+            raise fail("companions", "other files than the output", list(map(str, companions)))
+        self._file: IO[bytes] | None = None
+        self._sink: _Sink | None = None
+        try:
+            with self._failures():
+                self._file = self._stage(self.path) if self.path else _spool()
+                self._sink = _sink(self._file, self.format, self._compressed, reader)
+        except BaseException:
+            self.discard()
+            raise
+
+    def write(self, batch: Batch) -> None:
+        """Add the documents of a batch."""
+        if self._sink is None or self._finished:
+            raise OutputError(f"{self.name} is closed; open it again to write more")
+        for start in range(0, len(batch.texts), _SLICE):
+            bad = first_unusable(batch.texts[start : start + _SLICE])
+            if bad is not None:
+                raise OutputError(f"document {batch.first_row + start + bad} {UNUSABLE}")
+        with self._failures():
+            self._sink.write(batch)
+
+    def finish(self, companion_files: Mapping[Path, bytes] | None = None) -> None:
+        """Put the output and its companions in place, the companions first.
+
+        For standard output the text is copied there now, and companions are not written.
+
+        Args:
+            companion_files: What goes into each of the files that were announced on opening.
+        """
+        contents = {Path(path): data for path, data in (companion_files or {}).items()}
+        if set(contents) != set(self.companions):
+            raise fail("companion_files", "those announced on opening", sorted(map(str, contents)))
+        if self._sink is None or self._file is None or self._finished:
+            raise OutputError(f"{self.name} is closed; open it again to write more")
+        try:
+            with self._failures():
+                self._sink.close()
+                self._sink = None
+                self._file.flush()
+                if self.path is None:
+                    self._file.seek(0)
+                    shutil.copyfileobj(self._file, sys.stdout.buffer, 2**20)
+                    sys.stdout.buffer.flush()
+                else:
+                    os.fsync(self._file.fileno())
+                    self._file.close()
+                    self._publish(contents)
+            self._finished = True
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove whatever has not been put in place; nothing happens after :meth:`finish`."""
+        if self._sink is not None:
+            with suppress(Exception):  # what cannot be written any more need not be
+                self._sink.close()
+            self._sink = None
+        if self._file is not None:
+            with suppress(Exception):
+                self._file.close()
+        for temporary, _ in self._staged:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.discard()
+
+    def _stage(self, path: Path) -> IO[bytes]:
+        """A new file beside the place of ``path``, behind a symbolic link if there is one."""
+        place = Path(os.path.realpath(path))
+        temporary = place.with_name(f".{place.name}.{secrets.token_hex(8)}.partial")
+        self._staged.append((temporary, place))
+        return open(temporary, "xb")
+
+    def _publish(self, contents: Mapping[Path, bytes]) -> None:
+        for path, data in contents.items():
+            with self._stage(path) as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        try:
+            for temporary, place in reversed(self._staged):  # the output was staged first
+                if not self._force and place.exists():
+                    raise OutputError(f"{place} {_EXISTS}")
+                os.replace(temporary, place)
+        except BaseException:
+            for temporary, place in self._staged:
+                if not temporary.exists():  # it is in its place already
+                    place.unlink(missing_ok=True)
+            raise
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn what the operating system refuses into one sentence."""
+        try:
+            yield
+        except DiscreetError:
+            raise
+        except OSError as error:
+            remedy = "check what it is connected to" if self.path is None else "check its directory"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                remedy = "make room, or write elsewhere"
+            reason = error.strerror or "input/output error"
+            raise OutputError(f"{self.name} cannot be written ({reason}); {remedy}") from None
+
+
+def open_output(
+    target: str | Path,
+    reader: DocumentReader,
+    *,
+    force: bool = False,
+    companions: Sequence[str | Path] = (),
+) -> DocumentWriter:
+    """Open a file, or standard output for ``-``, for the documents of ``reader`` with new texts.
+
+    The format is what the target's suffix says, else the reader's. It is the reader's own, or txt,
+    which keeps the texts only.
+
+    Args:
+        target: A path, or ``-``.
+        reader: Where the batches come from.
+        force: Whether to replace files that exist. The input itself is never replaced.
+        companions: Files that will appear together with the output, such as its privacy statement;
+            their contents are given to :meth:`DocumentWriter.finish`.
+
+    Raises:
+        OutputError: The output cannot be written there, or not in that format.
+    """
+    return DocumentWriter(target, reader, force=force, companions=companions)
+
+
+def _output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
+    base, compressed = format_of_name(name)
+    base = base or reader.format
+    if base not in (reader.format, "txt"):
+        raise OutputError(
+            f"{name} would be {base} but the input is {reader.format}; give the output the suffix "
+            f".{reader.format}, or .txt for the texts alone"
+        )
+    if base == "parquet" and compressed:
+        raise OutputError(f"{name} would be Parquet inside gzip; drop .gz from its name")
+    return base, compressed
+
+
+def _check_place(path: Path, reader: DocumentReader, force: bool) -> None:
+    """Refuse a place that is not ours to take, before any work is done."""
+    try:
+        exists = path.exists()
+        if exists and reader.path is not None and path.samefile(reader.path):
+            problem = "is the input itself; choose another name"
+        elif path.is_dir():
+            problem = "is a directory; name a file in it"
+        elif exists and not path.is_file():
+            problem = "is not an ordinary file; use - for standard output"
+        elif exists and not force:
+            problem = _EXISTS
+        elif not Path(os.path.realpath(path)).parent.is_dir():
+            problem = "is in a directory that does not exist; create it first"
+        else:
+            return
+    except (OSError, ValueError):
+        problem = "cannot be reached; check the path and its permissions"
+    raise OutputError(f"{path} {problem}")
+
+
+def _spool() -> IO[bytes]:
+    """Where standard output waits, unnamed, until it is complete."""
+    return cast(IO[bytes], tempfile.SpooledTemporaryFile(_SPOOL_BYTES))
+
+
+def _sink(file: IO[bytes], format: str, compressed: bool, reader: DocumentReader) -> _Sink:
+    if reader.schema is not None and reader.text_index is not None and format == "parquet":
+        from discreet.text.parquet import ParquetSink
+
+        return ParquetSink(file, reader.schema, reader.text_index)
+    if reader.header is not None and reader.text_index is not None and format in DELIMITERS:
+        delimited = _Delimited(DELIMITERS[format], reader.text_index)
+        return _TextSink(file, compressed, delimited.render, delimited.lines([reader.header]))
+    return _TextSink(file, compressed, _render_jsonl if format == "jsonl" else _render_txt)
+
+
+class _TextSink:
+    """Lines of text in UTF-8, compressed or not."""
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        compressed: bool,
+        render: Callable[[Batch], str],
+        header: str = "",
+    ) -> None:
+        self._out = file
+        if compressed:
+            # Neither the time nor the name of the temporary file belongs in the output.
+            self._out = cast(IO[bytes], gzip.GzipFile("", "wb", 6, file, mtime=0))
+        self._compressed = compressed
+        self._render = render
+        self._out.write(header.encode("utf-8"))
+
+    def write(self, batch: Batch) -> None:
+        for start in range(0, len(batch.texts), _SLICE):
+            part = slice(start, start + _SLICE)
+            rows = batch.rows[part] if isinstance(batch.rows, list) else None
+            text = self._render(Batch(batch.first_row + start, batch.texts[part], rows))
+            self._out.write(text.encode("utf-8"))
+
+    def close(self) -> None:
+        if self._compressed:  # this ends the gzip data and leaves the file itself open
+            self._out.close()
+
+
+def _render_txt(batch: Batch) -> str:
+    text = "\n".join(batch.texts)
+    if text.count("\n") >= len(batch.texts) or "\r" in text:
+        for row, document in enumerate(batch.texts, batch.first_row):
+            if "\n" in document or document.endswith("\r"):
+                raise InputError(
+                    f"document {row} holds a line break, which txt has no place for; write the "
+                    "format of the input instead"
+                )
+    return text + "\n"
+
+
+def _render_jsonl(batch: Batch) -> str:
+    rows = cast(list[tuple[str, str]], batch.rows)
+    lines = [
+        joined(before, text, after) for text, (before, after) in zip(batch.texts, rows, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class _Delimited:
+    """csv or tsv with as few quotes as will do."""
+
+    def __init__(self, delimiter: str, text_index: int) -> None:
+        self._delimiter = delimiter
+        self._index = text_index
+
+    def render(self, batch: Batch) -> str:
+        index = self._index
+        rows = cast(list[tuple[str, ...]], batch.rows)
+        return self.lines(
+            [
+                (*row[:index], text, *row[index:])
+                for text, row in zip(batch.texts, rows, strict=True)
+            ]
+        )
+
+    def lines(self, rows: Sequence[Sequence[str]]) -> str:
+        text = self._written(rows, csv.QUOTE_MINIMAL)
+        if "\r" not in text:
+            return text
+        # Up to Python 3.12 minimal quoting leaves a carriage return bare, and no reader accepts it.
+        return "".join(
+            self._written([row], csv.QUOTE_ALL if "\r" in "".join(row) else csv.QUOTE_MINIMAL)
+            for row in rows
+        )
+
+    def _written(self, rows: Sequence[Sequence[str]], quoting: Literal[0, 1]) -> str:
+        out = io.StringIO(newline="")
+        csv.writer(out, delimiter=self._delimiter, quoting=quoting, lineterminator="\n").writerows(
+            rows
+        )
+        return out.getvalue()

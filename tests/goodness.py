@@ -1,0 +1,29 @@
+"""Goodness of fit with a stated false-alarm rate.
+
+The whole suite may cry wolf once in a million runs. At most 1,000 comparisons are made in it, so
+each uses a level of 1e-9.
+"""
+
+import numpy as np
+from scipy import stats
+
+LEVEL = 1e-9
+
+
+def fits(draws: np.ndarray, probabilities: np.ndarray) -> bool:
+    """False if the draws contradict the law (chi-squared, cells below 10 expected are merged)."""
+    expected = probabilities * len(draws)
+    observed = np.bincount(draws, minlength=len(probabilities)).astype(float)
+    if observed[probabilities == 0].any():
+        return False
+    order = np.argsort(expected)
+    expected, observed = expected[order], observed[order]
+    small = int(np.searchsorted(np.cumsum(expected), 10.0)) + 1
+    expected = np.append(expected[:small].sum(), expected[small:])
+    observed = np.append(observed[:small].sum(), observed[small:])
+    large = np.flatnonzero(expected >= 10.0)
+    if len(large) < 2:
+        return True
+    expected, observed = expected[large], observed[large]
+    statistic = ((observed - expected) ** 2 / expected).sum()
+    return bool(stats.chi2.sf(statistic, len(large) - 1) > LEVEL)

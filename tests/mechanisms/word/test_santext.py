@@ -1,0 +1,150 @@
+"""SanText: the law, its calibration, its sampler."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from conformance import excess_loss
+from discreet.embeddings.index import build_index
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue
+from discreet.mechanisms.word import SanText
+from discreet.mechanisms.word import _distance_law as distance_law
+from discreet.mechanisms.word._distance_law import DistanceLaw
+from goodness import fits
+from spaces import all_distances, both_spaces, clustered_space, random_space
+
+EXAMPLES = {
+    f"{space}-{calibration}-{epsilon}": (
+        lambda space=space, calibration=calibration, epsilon=epsilon: SanText(
+            {"random": random_space, "clusters": clustered_space}[space](),
+            epsilon=epsilon,
+            calibration=calibration,
+        )
+    )
+    for space, calibration, epsilon in itertools.product(
+        ("random", "clusters"), ("certified", "published"), (0.5, 3.0, 12.0)
+    )
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0, 10.0, 40.0])
+@pytest.mark.parametrize("space", both_spaces(300), ids=lambda s: s.name)
+@pytest.mark.parametrize("calibration", ["certified", "published"])
+def test_inequality_holds_for_all_pairs_and_outputs(space, calibration, epsilon):
+    mechanism = SanText(space, epsilon=epsilon, calibration=calibration)
+    assert excess_loss(mechanism, all_distances(space)) <= 1e-9
+
+
+def test_forgetting_the_half_is_caught_on_a_clustered_space():
+    space = clustered_space(300)
+    mutant = SanText(space, epsilon=3.0, calibration="published")
+    mutant._law.kappa = 3.0
+    assert excess_loss(mutant, all_distances(space)) > 0.1
+
+
+def test_law_is_the_textbook_one():
+    space = random_space()
+    mechanism = SanText(space, epsilon=2.0, calibration="published")
+    weights = np.exp(-1.0 * all_distances(space))
+    expected = np.log(weights / weights.sum(axis=1, keepdims=True))
+    found = mechanism.log_probabilities(np.arange(len(space)))
+    assert np.abs(found - expected).max() < 1e-12
+
+
+def test_published_is_half_epsilon_and_certified_is_never_less():
+    for space in both_spaces():
+        for epsilon in (0.01, 1.0, 5.0, 1000.0):
+            assert SanText(space, epsilon=epsilon, calibration="published").kappa == epsilon / 2
+            assert epsilon / 2 <= SanText(space, epsilon=epsilon).kappa <= epsilon
+
+
+def _draws(law: DistanceLaw, word: int, count: int, seed: int) -> np.ndarray:
+    return law.sample(np.full(count, word), np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("head_share", [2.0**-26, 2.0**-5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_way_of_sampling_follows_the_law_and_a_5_percent_error_is_seen(
+    indexed, head_share, dtype, monkeypatch
+):
+    # A large head share sends most draws through the rest, which is otherwise rare.
+    monkeypatch.setattr(distance_law, "_HEAD_SHARE", head_share)
+    plain = random_space(200, dimension=6)
+    space = EmbeddingSpace.from_arrays(plain.words, plain.vectors.astype(dtype))
+    index = build_index(space, size=12) if indexed else None
+    law = DistanceLaw(space, 2.0, index=index)
+    for word in (0, 77):
+        draws = _draws(law, word, 300_000, seed=word)
+        assert fits(draws, np.exp(law.log_probabilities(np.array([word])))[0])
+        wrong = DistanceLaw(space, 2.0 * 1.05)
+        assert not fits(draws, np.exp(wrong.log_probabilities(np.array([word])))[0])
+
+
+def test_rows_and_index_agree_on_duplicate_and_outlying_vectors():
+    vectors = clustered_space(100).vectors.copy()
+    vectors[1] = vectors[0]
+    vectors[2] = vectors[0] + 1e-9
+    vectors[3] *= 1e4
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(100)], vectors)
+    for index in (None, build_index(space, size=9)):
+        law = DistanceLaw(space, 3.0, index=index)
+        for word in (0, 3, 50):
+            draws = _draws(law, word, 100_000, seed=5)
+            assert fits(draws, np.exp(law.log_probabilities(np.array([word])))[0])
+
+
+class _Forced(np.random.Generator):
+    """Proposes one given word from the rest, then passes every test with a tiny uniform."""
+
+    def __init__(self, column: int):
+        super().__init__(np.random.PCG64(0))
+        self.column, self.first = column, True
+
+    def random(self, size=None):
+        first, self.first = self.first, False
+        return np.full(size, 1 - 2**-53 if first else 0.0)
+
+    def integers(self, low, high, size):
+        return np.full(size, self.column)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_every_word_can_come_out_however_improbable(indexed):
+    space = random_space(150)
+    law = DistanceLaw(space, 60.0, index=build_index(space, size=10) if indexed else None)
+    logs = law.log_probabilities(np.array([7]))[0]
+    improbable = np.flatnonzero(logs < np.log(2.0**-53))
+    assert len(improbable) > 100, "the law must be sharp enough for the test to mean something"
+    for word in improbable:
+        assert law.sample(np.array([7]), _Forced(int(word)))[0] == word
+
+
+def test_improbable_words_keep_their_relative_probabilities():
+    # Together they come out about once in 10,000 draws.
+    space = EmbeddingSpace.from_arrays("abcd", [[0.0], [10.0], [10.5], [11.0]])
+    law = DistanceLaw(space, 1.0)
+    draws = _draws(law, 0, 1_500_000, seed=3)
+    assert fits(draws, np.exp(law.log_probabilities(np.array([0])))[0])
+
+
+def test_positions_get_independent_noise():
+    law = DistanceLaw(random_space(), 0.5)
+    ids = np.tile([3, 9], 50_000)
+    out = law.sample(ids, np.random.default_rng(0))
+    pairs = out[0::2] * 120 + out[1::2]
+    logs = law.log_probabilities(np.array([3, 9]))
+    assert fits(pairs, np.exp(logs[0][:, None] + logs[1]).ravel())
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "2", None, True])
+def test_bad_epsilon(epsilon):
+    with pytest.raises(InvalidValue, match="epsilon of SanText must be a finite number above 0"):
+        SanText(random_space(), epsilon=epsilon)
+
+
+def test_bad_calibration():
+    with pytest.raises(InvalidValue, match="certified, published"):
+        SanText(random_space(), epsilon=1, calibration="best")
