@@ -1,0 +1,53 @@
+"""Differentially private text, from a single word to a whole user, with checked guarantees.
+
+>>> from discreet import Sanitizer, load_space
+>>> from discreet.mechanisms.word import SanText
+>>> sanitizer = Sanitizer(SanText(load_space("starter"), epsilon=14))
+>>> release = sanitizer.sanitize(["The doctor saw me on Monday."])
+>>> len(release.values), release.units
+(1, 7)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.embeddings import EmbeddingSpace, load_space
+    from discreet.errors import DiscreetError
+    from discreet.mechanism import Release
+    from discreet.randomness import secure_generator
+    from discreet.sanitizer import Sanitizer
+    from discreet.statement import PrivacyStatement
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DiscreetError",
+    "EmbeddingSpace",
+    "PrivacyStatement",
+    "Release",
+    "Sanitizer",
+    "load_space",
+    "secure_generator",
+]
+
+_HOMES = {
+    "DiscreetError": "errors",
+    "EmbeddingSpace": "embeddings",
+    "PrivacyStatement": "statement",
+    "Release": "mechanism",
+    "Sanitizer": "sanitizer",
+    "load_space": "embeddings",
+    "secure_generator": "randomness",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Looked up on first use, so that the command's --help does not wait for array libraries.
+    if name in _HOMES:
+        return getattr(import_module(f"discreet.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -460,7 +460,6 @@ PLACES = {
     "none/out.txt": "is in a directory that does not exist; create it first",
     "in.txt/out.txt": "is in a directory that does not exist",
     "pipe.txt": "is not an ordinary file; use - for standard output",
-    "/dev/full": "is not an ordinary file",
     "x" * 300 + ".txt": "cannot be reached",
     "x" * 245 + ".txt": "cannot be written",  # nor can its temporary file
     "a\0.txt": "cannot be reached",

@@ -201,6 +201,8 @@ class _Source:
             data = self.stream.read(_BLOCK)
             lines = (rest + data).replace(b"\t", b" ").split(b"\n")
             rest = lines.pop() if data else b""
+            while data and lines and not lines[-1].strip():  # at the end of the file they are none
+                rest = lines.pop() + b"\n" + rest
             if len(rest) > _LONGEST_LINE:
                 self.fail(
                     f"line {done + len(lines) + self.first_place} does not end",

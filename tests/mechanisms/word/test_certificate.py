@@ -5,8 +5,8 @@ import pytest
 
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import VerificationFailed
-from discreet.mechanisms.word import certificate as certificates
-from discreet.mechanisms.word.certificate import (
+from discreet.mechanisms.word import _certificate as certificates
+from discreet.mechanisms.word._certificate import (
     CertificateTable,
     certificate_table,
     compute_table,

@@ -11,7 +11,7 @@ from discreet.embeddings.index import cached_index
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
-from discreet.mechanisms.word.certificate import (
+from discreet.mechanisms.word._certificate import (
     Certificate,
     by_theorem,
     certificate_table,

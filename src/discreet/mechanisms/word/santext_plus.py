@@ -12,7 +12,7 @@ from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
-from discreet.mechanisms.word.certificate import (
+from discreet.mechanisms.word._certificate import (
     Certificate,
     by_theorem,
     certificate_table,
@@ -69,13 +69,7 @@ class SanTextPlus:
         self.epsilon = check.positive(epsilon, "epsilon of SanText+")
         self.p = check.probability(p, "p of SanText+")
         self.calibration = check.one_of(calibration, CALIBRATIONS, "calibration of SanText+")
-        chosen = np.unique(checked_ids(sensitive, space))
-        if space.unknown is not None:
-            # A word nobody knows may be a name or a number: it must never pass as "unknown".
-            chosen = np.union1d(chosen, [space.unknown])
-        if len(chosen) < 2:
-            raise InvalidValue("SanText+ needs at least 2 sensitive words to choose among")
-        self.sensitive = chosen
+        self.sensitive = chosen = sensitive_targets(space, sensitive)
         self._is_sensitive = np.zeros(len(space), dtype=np.bool_)
         self._is_sensitive[chosen] = True
         self.certificate: Certificate = (
@@ -126,3 +120,14 @@ class SanTextPlus:
         out[common] += math.log(self.p)
         out[common, words[common]] = math.log1p(-self.p)
         return out
+
+
+def sensitive_targets(space: EmbeddingSpace, sensitive: ArrayLike) -> NDArray[np.int64]:
+    """The sensitive words in order, the unknown token always among them."""
+    chosen = np.unique(checked_ids(sensitive, space))
+    if space.unknown is not None:
+        # A word nobody knows may be a name or a number: it must never pass as "unknown".
+        chosen = np.union1d(chosen, [space.unknown])
+    if len(chosen) < 2:
+        raise InvalidValue("SanText+ needs at least 2 sensitive words to choose among")
+    return chosen

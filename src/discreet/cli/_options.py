@@ -1,0 +1,97 @@
+"""Options that several commands share, each defined once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli._mechanisms import word_mechanism_names
+
+Mechanism = Annotated[
+    str,
+    typer.Option("--mechanism", "-m", help="One of: " + ", ".join(word_mechanism_names()) + "."),
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        help="Privacy loss allowed; for metric mechanisms per unit of distance in the space. "
+        "See 'discreet explain' for what a value means.",
+    ),
+]
+Space = Annotated[
+    str,
+    typer.Option(
+        "--space",
+        "-s",
+        help="Public vocabulary: starter, encoder, or a file of word2vec, GloVe or fastText vectors.",
+    ),
+]
+MaxWords = Annotated[
+    int | None, typer.Option("--max-words", help="Use only the first N words of a vector file.")
+]
+Calibration = Annotated[
+    str | None,
+    typer.Option(
+        "--calibration",
+        help="certified: the sharpest law proven to meet epsilon (default); "
+        "published: as in the paper.",
+    ),
+]
+SensitiveShare = Annotated[
+    float | None,
+    typer.Option(
+        "--sensitive-share",
+        help="santext-plus: this share of the least frequent words (by public frequencies) is "
+        "sensitive; 0.9 unless given.",
+    ),
+]
+SensitiveFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--sensitive-file", help="santext-plus: a public list of sensitive words, one a line."
+    ),
+]
+P = Annotated[
+    float | None,
+    typer.Option("--p", help="santext-plus: probability that an unsensitive word is replaced."),
+]
+Delta = Annotated[
+    float | None, typer.Option("--delta", help="gaussian, truncated-laplace: failure probability.")
+]
+Clip = Annotated[
+    float | None,
+    typer.Option("--clip", help="laplace, gaussian, truncated-laplace: clip vectors to this norm."),
+]
+Sensitivity = Annotated[
+    str | None,
+    typer.Option(
+        "--sensitivity",
+        help="laplace, gaussian, truncated-laplace: exact over the vocabulary (default) or general.",
+    ),
+]
+Shrinkage = Annotated[
+    float | None, typer.Option("--shrinkage", help="mahalanobis: weight of the covariance.")
+]
+Dimension = Annotated[
+    int | None, typer.Option("--dimension", help="random-projection: dimensions to project to.")
+]
+DummyDimensions = Annotated[
+    int | None,
+    typer.Option("--dummy-dimensions", help="truncated-laplace, published: dimensions to add."),
+]
+Layout = Annotated[
+    str,
+    typer.Option(
+        "--layout",
+        help="tokens: released words joined by spaces; public: keep white space, punctuation and "
+        "capitals of the input, which are then public.",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", help="Repeatable noise for experiments: NOT for release.", min=0),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

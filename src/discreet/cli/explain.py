@@ -1,0 +1,131 @@
+"""``discreet explain``: what a setting means, before anything is released."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
+from discreet.cli._terminal import progress_bar
+from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from discreet.sanitizer import WordMechanism
+
+
+def explain(
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = "santext",
+    space: options.Space = "starter",
+    max_words: options.MaxWords = None,
+    calibration: options.Calibration = None,
+    find: Annotated[
+        str | None,
+        typer.Option(
+            "--find",
+            help="Find epsilon instead: keep=0.5 (a word stays half of the time) or options=20 "
+            "(a word may become 20 others).",
+        ),
+    ] = None,
+    public_sample: Annotated[
+        Path | None,
+        typer.Option(
+            "--public-sample",
+            help="Measure on the words of this PUBLIC text (never on protected text: what is "
+            "shown would depend on it) instead of on the whole vocabulary.",
+        ),
+    ] = None,
+    word: Annotated[
+        list[str] | None, typer.Option("--word", help="Example to show; may be repeated.")
+    ] = None,
+    sensitive_share: options.SensitiveShare = None,
+    sensitive_file: options.SensitiveFile = None,
+    p: options.P = None,
+    delta: options.Delta = None,
+    clip: options.Clip = None,
+    sensitivity: options.Sensitivity = None,
+    shrinkage: options.Shrinkage = None,
+    dimension: options.Dimension = None,
+    dummy_dimensions: options.DummyDimensions = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say what a setting means in a space: odds, how often a word stays, what it may become.
+
+    Reads no protected text. Epsilon of a metric mechanism means nothing without its space; this
+    command translates it, and with --find goes the other way round.
+
+    Example: discreet explain --find keep=0.5
+    """
+    from discreet.embeddings import load_space
+    from discreet.evaluation.explanation import (
+        example_words,
+        find_epsilon,
+        sample_words,
+        spread_words,
+    )
+    from discreet.evaluation.explanation import explain as explain_mechanism
+    from discreet.text.readers import open_documents
+
+    with progress_bar("reading the space") as show:
+        vocabulary = load_space(space, max_words=max_words, progress=show)
+    given: dict[str, Any] = {
+        "calibration": calibration,
+        "sensitive": sensitive_ids(mechanism, vocabulary, sensitive_share, sensitive_file),
+        "p": p,
+        "delta": delta,
+        "clip": clip,
+        "sensitivity": sensitivity,
+        "shrinkage": shrinkage,
+        "dimension": dimension,
+        "dummy_dimensions": dummy_dimensions,
+    }
+    if public_sample is None:
+        ids = spread_words(vocabulary)
+    else:
+        with open_documents(public_sample) as reader:
+            ids = sample_words(vocabulary, [text for batch in reader for text in batch.texts])
+
+    with progress_bar("certifying the space, once") as show:
+
+        def make(value: float | None) -> "WordMechanism":
+            return build_word_mechanism(mechanism, vocabulary, given | {"epsilon": value}, show)
+
+        if find is not None:
+            if epsilon is not None:
+                raise InvalidValue("give --epsilon or --find, not both")
+            epsilon = find_epsilon(make, ids, **_wish(find))
+        built = make(epsilon)
+    explanation = explain_mechanism(built, ids, word or example_words(vocabulary))
+    certificate = getattr(built, "certificate", None)
+    if as_json:
+        values = explanation.to_dict() | {
+            "mechanism": mechanism,
+            "space": vocabulary.name,
+            "epsilon": epsilon,
+            "kappa": getattr(built, "kappa", None),
+            "rate": getattr(certificate, "rate", None),
+        }
+        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        return
+    title = f"{mechanism} in the space {vocabulary.name} ({len(vocabulary):,} words)"
+    typer.echo(title if epsilon is None else f"{title} at epsilon = {epsilon:.6g}")
+    for line in explanation.lines():
+        typer.echo(line)
+    if certificate is not None:
+        typer.echo(
+            f"kappa = {certificate.kappa:.6g}: {certificate.reason}; "
+            f"proven rate {certificate.rate:.6g}."
+        )
+
+
+def _wish(text: str) -> dict[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        wish = {name: float(value)}
+    except ValueError:
+        wish = {}
+    if not wish or name not in ("keep", "options") or not wish[name] > 0:
+        raise InvalidValue("--find must be keep=P with P between 0 and 1, or options=N")
+    return wish

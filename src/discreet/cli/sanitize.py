@@ -1,0 +1,165 @@
+"""``discreet sanitize``: text files in, sanitised text files with a receipt out."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
+from discreet.cli._terminal import progress_bar, say
+
+if TYPE_CHECKING:
+    from discreet.sanitizer import Sanitizer
+
+RECEIPT_SUFFIX = ".privacy.json"
+
+
+def sanitize(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="txt (a document per line), csv, tsv, jsonl (each also .gz) or parquet; "
+            "- is standard input.",
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+    ],
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = "santext",
+    space: options.Space = "starter",
+    max_words: options.MaxWords = None,
+    calibration: options.Calibration = None,
+    text_field: Annotated[
+        str, typer.Option("--text-field", help="Column or field that holds the text.")
+    ] = "text",
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="Format of the input if its name does not tell it."),
+    ] = None,
+    sensitive_share: options.SensitiveShare = None,
+    sensitive_file: options.SensitiveFile = None,
+    p: options.P = None,
+    delta: options.Delta = None,
+    clip: options.Clip = None,
+    sensitivity: options.Sensitivity = None,
+    shrinkage: options.Shrinkage = None,
+    dimension: options.Dimension = None,
+    dummy_dimensions: options.DummyDimensions = None,
+    layout: options.Layout = "tokens",
+    max_document_mb: Annotated[
+        float, typer.Option("--max-document-mb", help="Refuse longer documents.")
+    ] = 4.0,
+    seed: options.Seed = None,
+    force: options.Force = False,
+) -> None:
+    """Replace every word of every document by a differentially private draw.
+
+    Only the text is protected. All other columns (a label, a name, a date) are written as they are:
+    drop or protect what must not be seen. Beside OUTPUT comes OUTPUT.privacy.json, a receipt with
+    the guarantee, the parameters and counts, and no text. The output is written whole or not at
+    all.
+
+    Example: discreet sanitize reviews.csv -o out.csv --epsilon 14 --text-field review
+    """
+    from discreet.embeddings import load_space
+    from discreet.randomness import generator
+    from discreet.sanitizer import Sanitizer
+    from discreet.text.readers import open_documents
+    from discreet.text.writers import open_output
+
+    rng = generator(seed)
+    with progress_bar("reading the space") as show:
+        vocabulary = load_space(space, max_words=max_words, progress=show)
+    with progress_bar("certifying the space, once") as show:
+        chosen = build_word_mechanism(
+            mechanism,
+            vocabulary,
+            {
+                "epsilon": epsilon,
+                "calibration": calibration,
+                "sensitive": sensitive_ids(
+                    mechanism, vocabulary, sensitive_share, sensitive_file
+                ),
+                "p": p,
+                "delta": delta,
+                "clip": clip,
+                "sensitivity": sensitivity,
+                "shrinkage": shrinkage,
+                "dimension": dimension,
+                "dummy_dimensions": dummy_dimensions,
+            },
+            show,
+        )
+    sanitizer = Sanitizer(chosen, layout=layout)
+    documents = tokens = 0
+    companions = [] if output == "-" else [Path(output + RECEIPT_SUFFIX)]
+    with (
+        open_documents(
+            source,
+            format=format,
+            text_field=text_field,
+            max_document_bytes=int(max_document_mb * 2**20),
+        ) as reader,
+        open_output(output, reader, force=force, companions=companions) as writer,
+        progress_bar("sanitising") as show,
+    ):
+        for batch in reader:
+            release = sanitizer.sanitize(batch.texts, rng)
+            writer.write(batch.with_texts(release.values))
+            documents += len(release.values)
+            tokens += release.units
+            show(reader.bytes_read, reader.total_bytes or 0)
+        receipt = _receipt(sanitizer, release.statement, layout, documents, tokens)
+        writer.finish({path: receipt for path in companions})
+    say(
+        f"Sanitised {tokens:,} words of {documents:,} documents with {mechanism} "
+        f"in the space {vocabulary.name}.",
+        *release.statement.lines(),
+    )
+    if companions:
+        say(f"Written: {output} and its receipt {companions[0]}")
+
+
+def _receipt(
+    sanitizer: "Sanitizer", statement: Any, layout: str, documents: int, tokens: int
+) -> bytes:
+    """What was done, for a program or a privacy officer; nothing of the text."""
+    from dataclasses import asdict
+
+    from discreet import __version__
+
+    mechanism = sanitizer.mechanism
+    certificate = getattr(mechanism, "certificate", None)
+    values = {
+        "discreet": __version__,
+        "statement": statement.to_dict(),
+        "in_words": statement.lines(),
+        "mechanism": {"name": mechanism.name, **_parameters(mechanism)},
+        "certificate": None if certificate is None else asdict(certificate),
+        "space": {
+            "name": mechanism.space.name,
+            "words": len(mechanism.space),
+            "dimension": mechanism.space.dimension,
+            "fingerprint": mechanism.space.fingerprint,
+            "provenance": mechanism.space.provenance,
+        },
+        "layout": layout,
+        "counts": {"documents": documents, "words": tokens},
+    }
+    return (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _parameters(mechanism: Any) -> dict[str, Any]:
+    """The mechanism's own numbers and words, by attribute."""
+    import inspect
+
+    wanted = [*inspect.signature(type(mechanism)).parameters, "kappa"]
+    found = {key: getattr(mechanism, key, None) for key in wanted}
+    plain = {key: value for key, value in found.items() if isinstance(value, int | float | str)}
+    sensitive = getattr(mechanism, "sensitive", None)
+    return plain | ({} if sensitive is None else {"sensitive_words": len(sensitive)})
+

@@ -1,0 +1,194 @@
+"""``discreet spaces``: list, build, inspect and certify public vocabularies."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._mechanisms import sensitive_ids
+from discreet.cli._terminal import progress_bar, say
+
+if TYPE_CHECKING:
+    from discreet.embeddings import EmbeddingSpace
+
+spaces = typer.Typer(
+    help="List, build, inspect and certify public vocabularies.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+Name = Annotated[str, typer.Argument(metavar="SPACE", help="starter, encoder, or a path.")]
+
+
+@spaces.callback()
+def _default(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_spaces()
+
+
+@spaces.command("list")
+def list_spaces(as_json: options.Json = False) -> None:
+    """Show the spaces that are at hand."""
+    from discreet.embeddings.loaders import known_spaces
+
+    found = known_spaces()
+    if as_json:
+        rows = [
+            {"name": s.name, "kind": s.kind, "words": s.words, "dimension": s.dimension}
+            for s in found
+        ]
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    for s in found:
+        size = "not found" if s.words is None else f"{s.words:,} words x {s.dimension}"
+        typer.echo(f"{s.name:<20} {size:<24} {s.note}")
+
+
+@spaces.command()
+def inspect(
+    name: Name,
+    max_words: options.MaxWords = None,
+    word: Annotated[
+        list[str] | None, typer.Option("--word", help="Show the neighbours of this word.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show size, provenance, typical distances and neighbours."""
+    from discreet.embeddings.index import cached_index
+    from discreet.evaluation.explanation import example_words
+    from discreet.mechanisms.word._certificate import known_table, metric_of
+
+    space = _load(name, max_words)
+    metric = metric_of(space)
+    shown = {one: _neighbours(space, one) for one in word or example_words(space)}
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "name": space.name,
+                    "words": len(space),
+                    "dimension": space.dimension,
+                    "fingerprint": space.fingerprint,
+                    "provenance": space.provenance,
+                    "unknown": None if space.unknown is None else space.words[space.unknown],
+                    "frequencies": space.frequencies is not None,
+                    "distances": {
+                        "nearest": metric.nearest,
+                        "median": metric.median,
+                        "farthest": metric.farthest,
+                    },
+                    "indexed": cached_index(space) is not None,
+                    "certified": known_table(space) is not None,
+                    "neighbours": shown,
+                },
+                ensure_ascii=False,
+                indent=2,
+            )
+        )
+        return
+    unknown = "none" if space.unknown is None else space.words[space.unknown]
+    for line in (
+        f"{space.name}: {len(space):,} words x {space.dimension}, fingerprint {space.fingerprint}",
+        f"From: {space.provenance}",
+        f"Unknown words become: {unknown}",
+        "Public word frequencies: " + ("no" if space.frequencies is None else "yes"),
+        f"Distances: nearest neighbour {metric.nearest:.3g} (median), any pair {metric.median:.3g} "
+        f"(median), farthest pair at most {metric.farthest:.3g}",
+        "Certificate table: " + ("yes" if known_table(space) else "not yet (spaces certify)"),
+        "Neighbour index: " + ("yes" if cached_index(space) else "not yet (spaces build)"),
+        *(f"  {one}: {', '.join(others)}" for one, others in shown.items()),
+    ):
+        typer.echo(line)
+
+
+@spaces.command()
+def build(
+    name: Name,
+    max_words: options.MaxWords = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also save the space as one .safetensors file."),
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Build the neighbour index of a space, so that later runs need no matrix product.
+
+    The index depends on the space alone, not on any text and not on epsilon.
+    """
+    from discreet.embeddings.index import build_index, store_index
+    from discreet.embeddings.loaders import save_space
+    from discreet.errors import OutputError
+
+    space = _load(name, max_words)
+    if output is not None and output.exists() and not force:
+        raise OutputError(f"{output} exists; use --force to replace it")
+    with progress_bar("finding neighbours") as show:
+        index = build_index(space, progress=show)
+    store_index(space, index)
+    say(f"Kept the {index.size} nearest neighbours of each of {len(space):,} words.")
+    if output is not None:
+        save_space(space, output)
+        say(f"Written: {output}")
+
+
+@spaces.command()
+def certify(
+    name: Name,
+    max_words: options.MaxWords = None,
+    sensitive_share: options.SensitiveShare = None,
+    sensitive_file: options.SensitiveFile = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute it even if a table is at hand.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Compute the certificate table of a space: how sharp SanText may be at each epsilon.
+
+    Checks every pair of words, so the time grows with the square of the vocabulary (about a minute
+    for 30,000 words on two cores). With --sensitive-share or --sensitive-file the table is the one
+    of santext-plus for that list.
+    """
+    from discreet.mechanisms.word._certificate import certificate_table, compute_table
+    from discreet.mechanisms.word.santext_plus import sensitive_targets
+
+    space = _load(name, max_words)
+    some = sensitive_share is not None or sensitive_file is not None
+    targets = (
+        sensitive_targets(
+            space, sensitive_ids("santext-plus", space, sensitive_share, sensitive_file)
+        )
+        if some
+        else None
+    )
+    with progress_bar("checking every pair of words") as show:
+        make = compute_table if again else certificate_table
+        table = make(space, targets, show)
+    if as_json:
+        typer.echo(table.to_json())
+        return
+    typer.echo(f"{space.name}: fingerprint {space.fingerprint}")
+    typer.echo(f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}")
+    for i in range(0, len(table.kappas), max(1, len(table.kappas) // 16)):
+        typer.echo(
+            f"{table.rates[i]:>10.4g} {table.rates[i] / 2:>16.4g} {table.kappas[i]:>16.4g} "
+            f"{table.keeps[i]:>11.3g}"
+        )
+
+
+def _load(name: str, max_words: int | None) -> "EmbeddingSpace":
+    from discreet.embeddings import load_space
+
+    with progress_bar("reading the space") as show:
+        return load_space(name, max_words=max_words, progress=show)
+
+
+def _neighbours(space: "EmbeddingSpace", word: str, count: int = 8) -> list[str]:
+    import numpy as np
+
+    from discreet.embeddings.distances import Distances
+
+    row = Distances(space).block(np.array([space.id_of(word)]))[0]
+    nearest = np.argsort(row, kind="stable")[: count + 1]
+    return [space.words[i] for i in nearest if space.words[i] != word][:count]

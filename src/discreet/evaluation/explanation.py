@@ -1,0 +1,151 @@
+"""What a setting means in a space: odds, how often a word stays, what it may become."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue
+from discreet.evaluation.privacy import likely_outputs, word_privacy
+from discreet.sanitizer import WordMechanism
+from discreet.statement import PrivacyStatement
+from discreet.text.tokens import tokenizer_for
+
+Ids = NDArray[np.int64]
+
+_FAVOURITES = ("doctor", "london", "terrible")
+_SIMULATED_RUNS = 200
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a mechanism does to the words of a space."""
+
+    statement: PrivacyStatement
+    keep: float
+    """Mean probability that a word comes out as itself."""
+    keep_middle: tuple[float, float]
+    """The same for the lower and the upper quarter of the words."""
+    options: float
+    """Median number of words that make up 95 % of a word's outcomes."""
+    examples: dict[str, list[tuple[str, float]]]
+    """Words with their likeliest replacements."""
+    exact: bool
+    """From the law itself, not from simulated draws."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "statement": self.statement.to_dict(),
+            "in_words": self.statement.lines(),
+            "keep": self.keep,
+            "keep_quartiles": list(self.keep_middle),
+            "options": self.options,
+            "examples": {word: [list(pair) for pair in out] for word, out in self.examples.items()},
+            "exact": self.exact,
+        }
+
+    def lines(self) -> list[str]:
+        """The explanation in plain words."""
+        low, high = self.keep_middle
+        how = "" if self.exact else " (estimated from simulated draws)"
+        out = [
+            *self.statement.lines(),
+            f"A word comes out as itself with probability {self.keep:.3g} on average; for the "
+            f"middle half of the words {low:.2g} to {high:.2g}{how}.",
+            f"Typically {self.options:,.0f} words share 95 % of the outcomes of a word.",
+        ]
+        for word, replacements in self.examples.items():
+            shown = ", ".join(f"{other} {_percent(chance)}" for other, chance in replacements)
+            out.append(f"  {word} -> {shown}")
+        return out
+
+
+def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Explanation:
+    """Measure a mechanism on some words and show what a few of them may become."""
+    measured = word_privacy(mechanism, ids, runs=_SIMULATED_RUNS)
+    space = mechanism.space
+    return Explanation(
+        statement=mechanism.statement,
+        keep=float(measured.keep.mean()),
+        keep_middle=(
+            float(np.quantile(measured.keep, 0.25)),
+            float(np.quantile(measured.keep, 0.75)),
+        ),
+        options=float(np.median(measured.options)),
+        examples={
+            word: [
+                (space.words[other], chance)
+                for other, chance in likely_outputs(mechanism, space.id_of(word), count=5)
+            ]
+            for word in examples
+        },
+        exact=measured.exact,
+    )
+
+
+def find_epsilon(
+    make: Callable[[float], WordMechanism], ids: Ids, *, keep: float = 0.0, options: float = 0.0
+) -> float:
+    """The smallest epsilon at which words stay that often, or may become at most that many words.
+
+    Args:
+        make: the mechanism at an epsilon.
+        ids: the words to measure on.
+        keep: wanted mean probability that a word stays; or
+        options: wanted median number of words that share 95 % of the outcomes.
+    """
+    if (keep > 0) == (options > 0):
+        raise InvalidValue("find_epsilon takes one wish: keep or options")
+    if keep >= 1 or (0 < options < 1):
+        raise InvalidValue("keep must be between 0 and 1, both excluded; options at least 1")
+
+    def reached(epsilon: float) -> bool:
+        measured = word_privacy(make(epsilon), ids, runs=_SIMULATED_RUNS)
+        if keep > 0:
+            return float(measured.keep.mean()) >= keep
+        return float(np.median(measured.options)) <= options
+
+    low = high = 1.0
+    while reached(low):
+        low /= 2
+        if low < 1e-6:
+            return low  # even next to no epsilon gives as much
+    while not reached(high):
+        high *= 2
+        if high > 1e9:
+            raise InvalidValue("no epsilon up to 1e9 gives that in this space")
+    low = max(low, high / 2) if high > 1 else low
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def spread_words(space: EmbeddingSpace, count: int = 128) -> Ids:
+    """Evenly spaced words of the vocabulary."""
+    return np.unique(np.linspace(0, len(space) - 1, min(count, len(space))).astype(np.int64))
+
+
+def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:
+    """Evenly spaced words of a public text, so that frequent words count as often as they occur."""
+    ids = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts).ids
+    if not len(ids):
+        raise InvalidValue("the public sample holds no words")
+    return ids[np.linspace(0, len(ids) - 1, min(count, len(ids))).astype(int)].astype(np.int64)
+
+
+def example_words(space: EmbeddingSpace) -> list[str]:
+    """Three words to show; familiar ones if the space has them."""
+    familiar = [word for word in _FAVOURITES if word in space]
+    if len(familiar) == len(_FAVOURITES):
+        return familiar
+    return [space.words[i] for i in np.linspace(0, len(space) - 1, 5).astype(int)[1:4]]
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.0f} %" if chance >= 0.01 else f"{100 * chance:.2g} %"

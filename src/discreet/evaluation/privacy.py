@@ -1,0 +1,225 @@
+"""How much a word mechanism hides: N_x, S_x and S*_y of the SanText paper.
+
+These figures describe the noise of a typical word. They guarantee nothing: the guarantee is the
+mechanism's statement. They are taken exactly from the law wherever the mechanism can say it, else
+estimated by simulation, and every result says which of the two it is.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import check
+from discreet.errors import InvalidValue
+from discreet.mechanisms.word._words import checked_ids
+from discreet.parallel import in_threads
+from discreet.randomness import secure_generator
+from discreet.sanitizer import WordMechanism
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+EXACT_INPUTS = 30_000
+"""Above so many possible inputs S*_y is simulated: the law of every pair would take too long."""
+
+_LAW_NUMBERS = 2**22
+_TABLE_NUMBERS = 2**25
+_DRAWS = 2**20
+# A sum of probabilities is off by rounding; a set that misses the mass by less than this reaches it.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class WordPrivacy:
+    """What becomes of each of some words."""
+
+    ids: Ids
+    """The words measured."""
+    keep: Floats
+    """N_x: the probability that the word comes out unchanged."""
+    options: Ids
+    """S_x: the size of the smallest set of outputs that has probability ``mass`` or more."""
+    distinct: Floats
+    """The paper's estimate of S_x: how many different outputs ``runs`` draws give. It grows with
+    ``runs``, so compare it only with figures of as many runs. Exact: its expectation."""
+    exact: bool
+    """True: from the law. False: estimated from ``runs`` draws of each word."""
+
+
+@dataclass(frozen=True)
+class OutputPrivacy:
+    """What each of some outputs tells about the word that it came from."""
+
+    outputs: Ids
+    """The outputs measured."""
+    inputs: Ids
+    """S*_y: the size of the smallest set of inputs that has posterior probability ``mass`` or more;
+    0 for an output that cannot come out (or, simulated, never did)."""
+    guess: Floats
+    """The largest posterior probability: how often the best guess at the input is right."""
+    distinct: Floats
+    """The paper's estimate of S*_y: how many different inputs give the output at least once if each
+    is drawn ``runs`` times. Exact: its expectation."""
+    exact: bool
+    """True: from the law. False: estimated from ``runs`` draws of each possible input."""
+
+
+def word_privacy(
+    mechanism: WordMechanism,
+    ids: ArrayLike,
+    *,
+    mass: float = 0.95,
+    runs: int = 1000,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> WordPrivacy:
+    """N_x and S_x of some words.
+
+    Exact if the mechanism has ``log_probabilities``. Otherwise each word is released ``runs``
+    times: N_x is then a frequency (standard error at most ``0.5 / sqrt(runs)``), and S_x the number
+    of different outputs that make up ``mass`` of the draws. A sample is more concentrated than its
+    law, so this S_x is a lower estimate, poor unless ``runs`` is many times larger than it; it can
+    never be above ``runs``.
+
+    Args:
+        mechanism: a word mechanism.
+        ids: the words to measure.
+        mass: the probability that S_x must reach, between 0 and 1.
+        runs: draws of each word, if it is simulated; also of the paper's estimate ``distinct``.
+        rng: for the simulation.
+        progress: called with (done, total).
+
+    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.mechanisms.word import SanText
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
+    >>> found = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
+    >>> found.keep.round(3).tolist(), found.options.tolist(), found.exact
+    ([0.731, 0.999], [2, 1], True)
+    """
+    words = checked_ids(ids, mechanism.space)
+    mass = check.probability(mass, "mass of word_privacy")
+    runs = check.whole(runs, "runs of word_privacy", at_least=1)
+    keep, distinct = np.empty(len(words)), np.empty(len(words))
+    options = np.empty(len(words), dtype=np.int64)
+    law = _law_of(mechanism)
+    if law is None:
+        for part, draws in _draw_blocks(mechanism, words, runs, rng, progress):
+            keep[part] = (draws == words[part, None]).mean(axis=1)
+            groups, _, counts = _counted(draws)
+            distinct[part] = np.bincount(groups, minlength=len(draws))
+            options[part] = _grouped_support(groups, counts, len(draws), mass)
+        return WordPrivacy(words, keep, options, distinct, exact=False)
+    for part, logs in _law_blocks(law, words, len(mechanism.space), progress):
+        probabilities = np.exp(logs, out=logs)
+        keep[part] = probabilities[np.arange(len(probabilities)), words[part]]
+        distinct[part] = _expected_distinct(probabilities, runs)
+        options[part] = _support(probabilities, mass)
+    return WordPrivacy(words, keep, options, distinct, exact=True)
+
+
+def likely_outputs(
+    mechanism: WordMechanism,
+    id: int,
+    count: int = 5,
+    *,
+    runs: int = 1000,
+    rng: np.random.Generator | None = None,
+) -> list[tuple[int, float]]:
+    """The likeliest outputs of one word with their probabilities, likeliest first.
+
+    From the law, or as frequencies of ``runs`` draws; fewer than ``count`` if there are no more.
+    """
+    words = checked_ids([id], mechanism.space)
+    count = check.whole(count, "count of likely_outputs", at_least=1)
+    runs = check.whole(runs, "runs of likely_outputs", at_least=1)
+    law = _law_of(mechanism)
+    if law is None:
+        rng = secure_generator() if rng is None else rng
+        draws = mechanism.release(np.repeat(words, runs), rng)
+        found, counts = np.unique(draws, return_counts=True)
+        probabilities = counts / runs
+    else:
+        probabilities = np.exp(law(words)[0])
+        found = np.arange(len(probabilities))
+    order = np.argsort(-probabilities, kind="stable")[:count]
+    return [(int(found[i]), float(probabilities[i])) for i in order if probabilities[i] > 0]
+
+
+def _law_of(mechanism: WordMechanism) -> Callable[[Ids], Floats] | None:
+    return getattr(mechanism, "log_probabilities", None)
+
+
+def _law_blocks(
+    law: Callable[[Ids], Floats], words: Ids, width: int, progress: Progress | None
+) -> Iterator[tuple[slice, Floats]]:
+    """The log-probabilities of some words, a bounded number of rows at a time."""
+    step = max(1, _LAW_NUMBERS // width)
+    for start in range(0, len(words), step):
+        part = slice(start, min(start + step, len(words)))
+        yield part, law(words[part])
+        if progress is not None:
+            progress(part.stop, len(words))
+
+
+def _draw_blocks(
+    mechanism: WordMechanism,
+    words: Ids,
+    runs: int,
+    rng: np.random.Generator | None,
+    progress: Progress | None,
+) -> Iterator[tuple[slice, Ids]]:
+    """``(words, runs)`` draws, a bounded number at a time."""
+    rng = secure_generator() if rng is None else rng
+    step = max(1, _DRAWS // runs)
+    for start in range(0, len(words), step):
+        part = slice(start, min(start + step, len(words)))
+        drawn = mechanism.release(np.repeat(words[part], runs), rng)
+        yield part, drawn.reshape(-1, runs)
+        if progress is not None:
+            progress(part.stop, len(words))
+
+
+def _support(weights: Floats, mass: float) -> Ids:
+    """For each row the least number of its entries that make up ``mass`` of the row's sum."""
+    out = np.empty(len(weights), dtype=np.int64)
+
+    def measure(part: slice) -> None:
+        sums = np.cumsum(np.sort(weights[part], axis=1)[:, ::-1], axis=1)
+        short = sums < sums[:, -1:] * (mass - _ROUNDING)
+        out[part] = np.where(sums[:, -1] > 0, short.sum(axis=1) + 1, 0)
+
+    step = max(1, 2**19 // max(1, weights.shape[1]))
+    in_threads(measure, [slice(i, i + step) for i in range(0, len(weights), step)])
+    return out
+
+
+def _grouped_support(groups: Ids, weights: Floats, count: int, mass: float) -> Ids:
+    """As :func:`_support` for sparse rows: ``groups`` says which row each weight belongs to."""
+    order = np.lexsort((-weights, groups))
+    groups, weights = groups[order], weights[order]
+    totals = np.bincount(groups, weights, minlength=count)
+    before = np.cumsum(totals) - totals
+    sums = np.cumsum(weights) - before[groups]
+    short = sums < totals[groups] * (mass - _ROUNDING)
+    return np.bincount(groups[short], minlength=count) + (totals > 0)
+
+
+def _counted(draws: Ids) -> tuple[Ids, Ids, Floats]:
+    """Rows, outputs and counts of the different outputs of each row of draws."""
+    width = int(draws.max(initial=0)) + 1
+    codes = draws + width * np.arange(len(draws))[:, None]
+    found, counts = np.unique(codes, return_counts=True)
+    return found // width, found % width, counts.astype(np.float64)
+
+
+def _expected_distinct(probabilities: Floats, runs: int) -> Floats:
+    """For each row the expected number of its outcomes that ``runs`` draws show at least once."""
+    with np.errstate(divide="ignore"):  # a certain outcome: log(1 - 1)
+        missed = np.log1p(-np.minimum(probabilities, 1.0))
+    missed *= runs
+    return np.asarray(-np.expm1(missed, out=missed).sum(axis=1))

@@ -1,0 +1,127 @@
+"""The house rules that can be read off the files."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "discreet"
+
+# Rooms from the ground up; a module imports from its own room and from rooms below.
+FLOORS = [
+    ["errors"],
+    ["check", "cache", "parallel"],
+    ["randomness"],
+    ["statement"],
+    ["mechanism"],
+    ["text"],
+    ["embeddings"],
+    ["mechanisms"],
+    ["accounting"],
+    ["sanitizer", "models"],
+    ["training"],
+    ["audit", "attacks", "evaluation"],
+    ["reproduce"],
+    ["cli"],
+]
+LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
+# The version is all that commands and receipts take from the front door.
+FRONT_DOOR = "__init__"
+
+
+def _modules():
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def _room(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def _imported(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("discreet"):
+            parts = node.module.split(".")[1:]
+            yield from [parts[0]] if parts else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("discreet."):
+                    yield alias.name.split(".")[1]
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_downwards(path):
+    room = _room(path)
+    if room == FRONT_DOOR:
+        return
+    assert room in LEVEL, f"{room} has no floor; add it to FLOORS"
+    for other in _imported(path):
+        if other == "__version__":
+            continue
+        assert other in LEVEL, f"{other} has no floor"
+        assert LEVEL[other] <= LEVEL[room], f"{room} imports from {other}, which is above it"
+        if LEVEL[other] == LEVEL[room]:
+            assert other == room, f"{room} and {other} are on one floor"
+
+
+def _mechanism_modules():
+    for path in (SOURCE / "mechanisms").rglob("*.py"):
+        if not path.name.startswith("_"):
+            yield path
+
+
+def test_every_mechanism_has_a_module_a_test_and_a_page():
+    modules = {p.relative_to(SOURCE / "mechanisms").with_suffix("") for p in _mechanism_modules()}
+    tests = {
+        p.relative_to(ROOT / "tests" / "mechanisms").parent / p.stem.removeprefix("test_")
+        for p in (ROOT / "tests" / "mechanisms").rglob("test_*.py")
+    }
+    pages = {p.stem.replace("-", "_") for p in (ROOT / "docs" / "mechanisms").rglob("*.md")}
+    assert modules <= tests, "mechanisms without a test"
+    helpers = {
+        p.relative_to(SOURCE / "mechanisms").parent / p.stem.removeprefix("_")
+        for p in (SOURCE / "mechanisms").rglob("_*.py")
+    }
+    assert tests <= modules | helpers, "tests of mechanisms that do not exist"
+    assert {path.name for path in modules} == pages, "mechanisms and pages differ"
+
+
+def test_every_mechanism_is_exported_under_its_own_name():
+    for path in _mechanism_modules():
+        room = path.parent.name
+        package = __import__(f"discreet.mechanisms.{room}", fromlist=["x"])
+        names = {getattr(package, entry).name for entry in package.__all__}
+        assert path.stem.replace("_", "-") in names
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = (
+        "import sys, discreet, discreet.cli, discreet.sanitizer, discreet.mechanisms.word;"
+        "heavy = {'torch', 'transformers', 'matplotlib', 'spacy', 'sentence_transformers'};"
+        "sys.exit(bool(heavy & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_line_starts_without_array_libraries():
+    code = (
+        "import sys, discreet.cli;"
+        "sys.exit(bool({'numpy', 'scipy', 'pyarrow', 'tokenizers'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_modules_stay_small():
+    for path in _modules():
+        assert len(path.read_text().splitlines()) <= 450, f"{path.name} has grown too long"
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+            if not target.startswith(("http:", "https:", "mailto:")):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
