@@ -125,6 +125,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with the file that is there")
     if not parser.parse_args().check:
         build(TARGET)
+        TARGET.chmod(0o644)  # it ships: everyone reads it
         print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes, SHA-256 {file_sha256(TARGET)}")
         return 0
     with tempfile.TemporaryDirectory() as directory:

@@ -101,9 +101,7 @@ def test_what_differs_is_not_added(a, b):
 
 
 def test_metric_becomes_pure_only_with_a_diameter():
-    metric = PrivacyStatement(
-        notion=Notion.METRIC, unit=Unit.WORD, epsilon=2.0, metric=METRICS[0]
-    )
+    metric = PrivacyStatement(notion=Notion.METRIC, unit=Unit.WORD, epsilon=2.0, metric=METRICS[0])
     pure = metric.to_pure(diameter=3.0)
     assert (pure.notion, pure.epsilon, pure.metric) == (Notion.PURE, 6.0, None)
     with pytest.raises(TypeError):
@@ -171,7 +169,10 @@ def test_plain_words_say_what_matters():
         assert odds(2 * distance + 1) in text
     assert "No formal guarantee" in str(PrivacyStatement(notion=Notion.NONE, unit=Unit.WORD))
     approximate = PrivacyStatement(
-        notion=Notion.APPROXIMATE, unit=Unit.USER, epsilon=1.0, delta=1e-5,
+        notion=Notion.APPROXIMATE,
+        unit=Unit.USER,
+        epsilon=1.0,
+        delta=1e-5,
         adjacency=Adjacency.ADD_REMOVE,
     )
     assert "one user more or less" in str(approximate)

@@ -2,7 +2,7 @@
 
 >>> from discreet import Sanitizer, load_space
 >>> from discreet.mechanisms.word import SanText
->>> sanitizer = Sanitizer(SanText(load_space("starter"), epsilon=14))
+>>> sanitizer = Sanitizer(SanText(load_space("starter"), epsilon=8))
 >>> release = sanitizer.sanitize(["The doctor saw me on Monday."])
 >>> len(release.values), release.units
 (1, 7)

@@ -6,7 +6,7 @@ the SHA-256 of what it was derived from. Nothing derived from protected text is 
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,11 +24,10 @@ def cache_directory() -> Path:
 def written_whole(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place only if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
-    os.close(handle)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
-        yield Path(temporary)
+        yield temporary
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

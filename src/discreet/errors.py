@@ -1,7 +1,7 @@
 """The errors that discreet raises on purpose.
 
-Every one is a :class:`DiscreetError` and also the built-in kind a caller would expect. Messages name
-parameters, files and positions; they never contain a word of the text being protected.
+Every one is a :class:`DiscreetError` and also the built-in kind a caller would expect. Messages
+name parameters, files and positions; they never contain a word of the text being protected.
 """
 
 

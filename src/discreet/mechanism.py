@@ -79,9 +79,7 @@ class Release(Generic[Y]):
     """How many units (words, sentences, ...) were released."""
 
     @classmethod
-    def of(
-        cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator
-    ) -> "Release[Y]":
+    def of(cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator) -> "Release[Y]":
         """A release that says so if its randomness was repeatable."""
         if not is_secure(rng):
             statement = statement.with_caveats(SEEDED_CAVEAT)

@@ -22,7 +22,7 @@ SEEDED_CAVEAT = "seeded: not for release"
 
 
 class SecureGenerator(np.random.Generator):
-    """A NumPy ``Generator`` over AES-128 in counter mode; make one with :func:`secure_generator`."""
+    """A NumPy ``Generator`` over AES-128 in counter mode; :func:`secure_generator` makes it."""
 
     def __init__(self) -> None:
         super().__init__(_fresh_bits())
@@ -78,9 +78,7 @@ def is_secure(rng: np.random.Generator) -> bool:
 _LARGEST_STEP = 4.0
 
 
-def bernoulli_exp(
-    exponent: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def bernoulli_exp(exponent: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
     """True with probability ``exp(-exponent)``, elementwise, however small that is.
 
     One comparison with a 53-bit uniform cannot reach events below 2**-53. Here a large exponent is

@@ -1,6 +1,6 @@
 """Text in, text out: tokenise, release every word, write the released words back."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -12,9 +12,12 @@ from discreet.mechanism import Release
 from discreet.randomness import secure_generator
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
-from discreet.text.tokens import tokenizer_for
+from discreet.text.tokens import Tokenizer, tokenizer_for
 
-LAYOUTS = {"tokens": TokensLayout, "public": PublicLayout}
+LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
+    "tokens": TokensLayout,
+    "public": PublicLayout,
+}
 
 
 class WordMechanism(Protocol):

@@ -107,7 +107,7 @@ class PrivacyStatement:
         if (self.metric is not None) != (self.notion in _HAS_METRIC):
             raise InvalidValue("a metric belongs to the metric notions, and to no other")
 
-    # -- algebra ---------------------------------------------------------------------------------
+    # -- algebra -------------------------------------------------------------------------------
 
     def compose(self, other: "PrivacyStatement") -> "PrivacyStatement":
         """The guarantee when both releases are made about the same unit."""
@@ -174,7 +174,7 @@ class PrivacyStatement:
     def __gt__(self, other: "PrivacyStatement") -> bool:
         return other < self
 
-    # -- conversions, only when asked for ----------------------------------------------------------
+    # -- conversions, only when asked for ------------------------------------------------------
 
     def to_pure(self, *, diameter: float) -> "PrivacyStatement":
         """The pure guarantee of a metric one over units at most ``diameter`` apart."""
@@ -200,7 +200,7 @@ class PrivacyStatement:
         """The same guarantee with more that is treated as public."""
         return replace(self, public=_ordered((*self.public, *public)))
 
-    # -- words and JSON ------------------------------------------------------------------------------
+    # -- words and JSON ------------------------------------------------------------------------
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -267,7 +267,9 @@ class PrivacyStatement:
         """The inverse of :meth:`to_dict`; unknown or missing entries are errors."""
         fields = dict(values)
         if set(fields) != set(cls.__dataclass_fields__):
-            raise InvalidValue("this is not a privacy statement: its entries are not the known ones")
+            raise InvalidValue(
+                "this is not a privacy statement: its entries are not the known ones"
+            )
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
         if fields["metric"] is not None:

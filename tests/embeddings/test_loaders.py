@@ -466,6 +466,10 @@ def test_the_encoder_is_found_in_the_local_hub_cache(
     assert "left out" in space.provenance  # the one that main points at
     assert space.name == "encoder"
     assert next(known for known in known_spaces() if known.name == "encoder").location == chosen
+    (chosen / "model.safetensors").write_bytes(b"junk" * 9)
+    broken = next(known for known in known_spaces() if known.name == "encoder")
+    assert broken.words is None
+    assert "cannot be read" in broken.note
 
 
 def test_a_missing_encoder_says_what_to_do(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,14 @@
 """The command ``discreet``: one module per command, nothing heavy imported before it is needed."""
 
+import os
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 import typer
 
+from discreet.cli._terminal import say
 from discreet.cli.explain import explain
 from discreet.cli.sanitize import sanitize
 from discreet.cli.spaces import spaces
@@ -18,7 +20,6 @@ app = typer.Typer(
         "Differentially private text, from a single word to a whole user, with guarantees that "
         "are checked, not claimed."
     ),
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -28,6 +29,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and stop."),
 ) -> None:
     if version:
@@ -35,27 +37,69 @@ def _root(
 
         typer.echo(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(2)
 
 
-app.command()(sanitize)
-app.command()(explain)
+app.command(short_help="Replace every word of a file's texts by a private draw.")(sanitize)
+app.command(short_help="Say what a setting means, before anything is released.")(explain)
 app.add_typer(spaces, name="spaces")
+
+# What typer raises for an unknown or a missing option, wherever its version keeps the class.
+_UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
+
+
+class _Stopped(BaseException):
+    """A signal asked to stop. Not KeyboardInterrupt, which typer would keep to itself."""
 
 
 def main() -> NoReturn:
     """Run the command; a user's mistake is one sentence and an exit code, never a traceback."""
-    signal.signal(signal.SIGTERM, _stop)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     try:
-        app()
+        result = app(standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except DiscreetError as error:
-        print(f"discreet: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("discreet: stopped; nothing was written", file=sys.stderr)
-        sys.exit(130)
-    sys.exit(0)
+        code = _failed(str(error), error.exit_code)
+    except _UsageError as error:
+        code = _failed(_usage(error), 2)
+    except OSError as error:
+        code = _failed(_refused(error), 2)
+    except _Stopped:
+        code = _failed("stopped; nothing was written", 130)
+    sys.exit(code)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
-    # Raised like Ctrl-C, so that half-written files are removed on the way out.
-    raise KeyboardInterrupt
+    # Raised like any error, so that half-written files are removed on the way out.
+    raise _Stopped
+
+
+def _failed(sentence: str, code: int) -> int:
+    say(f"discreet: {sentence}")
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        # Nobody reads any more: what is still buffered must not fail once again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _usage(error: Any) -> str:
+    message = error.format_message().rstrip(".")
+    where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""
+    return message[:1].lower() + message[1:] + where
+
+
+def _refused(error: OSError) -> str:
+    """What the operating system said of a file that is not the input or the output."""
+    reason = error.strerror or "input/output error"
+    if error.filename is None:
+        return f"reading or writing failed ({reason}); check where the output goes"
+    return f"{error.filename} cannot be used ({reason}); check the path and its permissions"

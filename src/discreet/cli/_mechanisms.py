@@ -72,7 +72,9 @@ def sensitive_ids(
     if share is not None and file is not None:
         raise InvalidValue("give --sensitive-share or --sensitive-file, not both")
     if file is None:
-        return space.least_frequent(check.share(0.9 if share is None else share, "--sensitive-share"))
+        return space.least_frequent(
+            check.share(0.9 if share is None else share, "--sensitive-share")
+        )
     from discreet.text.readers import open_documents
 
     with open_documents(file, format="txt") as reader:
@@ -81,7 +83,8 @@ def sensitive_ids(
     known = [number for number in ids if number is not None]
     if not known:
         raise InvalidValue(
-            f"{file}: none of its {len(words)} lines is a word of {space.name}; give one word a line"
+            f"{file}: none of its {len(words)} lines is a word of {space.name}; "
+            "give one word a line"
         )
     return known
 

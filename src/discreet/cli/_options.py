@@ -25,7 +25,7 @@ Space = Annotated[
     typer.Option(
         "--space",
         "-s",
-        help="Public vocabulary: starter, encoder, or a file of word2vec, GloVe or fastText vectors.",
+        help="Public vocabulary: starter, encoder, or a file of word2vec, GloVe or fastText.",
     ),
 ]
 MaxWords = Annotated[
@@ -68,7 +68,7 @@ Sensitivity = Annotated[
     str | None,
     typer.Option(
         "--sensitivity",
-        help="laplace, gaussian, truncated-laplace: exact over the vocabulary (default) or general.",
+        help="laplace, gaussian, truncated-laplace: exact for the vocabulary (default) or general.",
     ),
 ]
 Shrinkage = Annotated[

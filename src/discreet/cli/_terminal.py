@@ -7,28 +7,50 @@ from contextlib import contextmanager
 
 def say(*lines: str) -> None:
     """Print lines for people."""
+    if sys.stderr is None:
+        return  # closed by the caller, and print would take standard output in its place
     for line in lines:
         print(line, file=sys.stderr)
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words that fit it.
+
+    >>> counted(1, "document"), counted(2000, "word")
+    ('1 document', '2,000 words')
+    """
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with (done, total); a bar appears if standard error is a terminal."""
-    if not sys.stderr.isatty():
+    """A function to call with (done, total); a bar appears if standard error is a terminal.
+
+    A total of 0 stands for an unknown one, as of a pipe.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (TextColumn(label), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     # The task is added at the first call: what turns out to be instant shows no bar at all.
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # Standard output is left alone: data goes there.
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, redirect_stdout=False) as bar:
         task = None
 
         def update(done: int, total: int) -> None:
             nonlocal task
             if task is None:
-                task = bar.add_task(label, total=total)
-            bar.update(task, completed=done, total=total)
+                task = bar.add_task(label, total=total or None)
+            bar.update(task, completed=done, total=total or None)
 
         yield update

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
-from discreet.cli._terminal import progress_bar, say
+from discreet.cli._terminal import counted, progress_bar, say
 
 if TYPE_CHECKING:
     from discreet.sanitizer import Sanitizer
+    from discreet.statement import PrivacyStatement
+    from discreet.text.readers import DocumentReader
+    from discreet.text.writers import DocumentWriter
 
 RECEIPT_SUFFIX = ".privacy.json"
+_MOST = 0.9
 
 
 def sanitize(
@@ -63,69 +68,92 @@ def sanitize(
     the guarantee, the parameters and counts, and no text. The output is written whole or not at
     all.
 
-    Example: discreet sanitize reviews.csv -o out.csv --epsilon 14 --text-field review
+    Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
     """
     from discreet.embeddings import load_space
+    from discreet.evaluation.explanation import mean_keep
     from discreet.randomness import generator
-    from discreet.sanitizer import Sanitizer
+    from discreet.sanitizer import LAYOUTS, Sanitizer
     from discreet.text.readers import open_documents
     from discreet.text.writers import open_output
 
+    check.one_of(layout, list(LAYOUTS), "--layout")
+    largest = max(1, round(check.positive(max_document_mb, "--max-document-mb") * 2**20))
     rng = generator(seed)
-    with progress_bar("reading the space") as show:
-        vocabulary = load_space(space, max_words=max_words, progress=show)
-    with progress_bar("certifying the space, once") as show:
-        chosen = build_word_mechanism(
-            mechanism,
-            vocabulary,
-            {
-                "epsilon": epsilon,
-                "calibration": calibration,
-                "sensitive": sensitive_ids(
-                    mechanism, vocabulary, sensitive_share, sensitive_file
-                ),
-                "p": p,
-                "delta": delta,
-                "clip": clip,
-                "sensitivity": sensitivity,
-                "shrinkage": shrinkage,
-                "dimension": dimension,
-                "dummy_dimensions": dummy_dimensions,
-            },
-            show,
-        )
-    sanitizer = Sanitizer(chosen, layout=layout)
     documents = tokens = 0
     companions = [] if output == "-" else [Path(output + RECEIPT_SUFFIX)]
+    # The files come first: a mistake in a name must not show only after a space was certified.
     with (
         open_documents(
-            source,
-            format=format,
-            text_field=text_field,
-            max_document_bytes=int(max_document_mb * 2**20),
+            source, format=format, text_field=text_field, max_document_bytes=largest
         ) as reader,
         open_output(output, reader, force=force, companions=companions) as writer,
-        progress_bar("sanitising") as show,
     ):
-        for batch in reader:
-            release = sanitizer.sanitize(batch.texts, rng)
-            writer.write(batch.with_texts(release.values))
-            documents += len(release.values)
-            tokens += release.units
-            show(reader.bytes_read, reader.total_bytes or 0)
-        receipt = _receipt(sanitizer, release.statement, layout, documents, tokens)
-        writer.finish({path: receipt for path in companions})
+        with progress_bar("reading the space") as show:
+            vocabulary = load_space(space, max_words=max_words, progress=show)
+        with progress_bar("certifying the space, once") as show:
+            chosen = build_word_mechanism(
+                mechanism,
+                vocabulary,
+                {
+                    "epsilon": epsilon,
+                    "calibration": calibration,
+                    "sensitive": sensitive_ids(
+                        mechanism, vocabulary, sensitive_share, sensitive_file
+                    ),
+                    "p": p,
+                    "delta": delta,
+                    "clip": clip,
+                    "sensitivity": sensitivity,
+                    "shrinkage": shrinkage,
+                    "dimension": dimension,
+                    "dummy_dimensions": dummy_dimensions,
+                },
+                show,
+            )
+        sanitizer = Sanitizer(chosen, layout=layout)
+        with progress_bar("sanitising") as show:
+            for batch in reader:
+                release = sanitizer.sanitize(batch.texts, rng)
+                writer.write(batch.with_texts(release.values))
+                documents += len(release.values)
+                tokens += release.units
+                show(reader.bytes_read, reader.total_bytes or 0)
+        statement = release.statement
+        if _carries_more(reader, writer):
+            statement = statement.with_public("every other column or field, written as it is")
+        keep = mean_keep(chosen)
+        receipt = _receipt(sanitizer, statement, keep, layout, reader, documents, tokens)
+        writer.finish(dict.fromkeys(companions, receipt))
     say(
-        f"Sanitised {tokens:,} words of {documents:,} documents with {mechanism} "
-        f"in the space {vocabulary.name}.",
-        *release.statement.lines(),
+        f"Sanitised {counted(tokens, 'word')} of {counted(documents, 'document')} "
+        f"with {mechanism} in the space {vocabulary.name}.",
+        *statement.lines(),
     )
+    if keep is not None:
+        how = f"{keep:.2g}" if keep < 0.99 else "over 0.99"
+        much = ": most of the text comes out as it was" if keep > _MOST else ""
+        say(f"At this setting a word stays as it is with probability {how} on average{much}.")
     if companions:
         say(f"Written: {output} and its receipt {companions[0]}")
 
 
+def _carries_more(reader: "DocumentReader", writer: "DocumentWriter") -> bool:
+    """True if anything but the text goes from the input to the output."""
+    if writer.format == "txt":
+        return False
+    names = reader.header if reader.schema is None else reader.schema.names
+    return names is None or len(names) > 1
+
+
 def _receipt(
-    sanitizer: "Sanitizer", statement: Any, layout: str, documents: int, tokens: int
+    sanitizer: "Sanitizer",
+    statement: "PrivacyStatement",
+    keep: float | None,
+    layout: str,
+    reader: "DocumentReader",
+    documents: int,
+    tokens: int,
 ) -> bytes:
     """What was done, for a program or a privacy officer; nothing of the text."""
     from dataclasses import asdict
@@ -147,6 +175,8 @@ def _receipt(
             "fingerprint": mechanism.space.fingerprint,
             "provenance": mechanism.space.provenance,
         },
+        "keep": keep,
+        "input": {"format": reader.format, "text_field": reader.text_field},
         "layout": layout,
         "counts": {"documents": documents, "words": tokens},
     }
@@ -162,4 +192,3 @@ def _parameters(mechanism: Any) -> dict[str, Any]:
     plain = {key: value for key, value in found.items() if isinstance(value, int | float | str)}
     sensitive = getattr(mechanism, "sensitive", None)
     return plain | ({} if sensitive is None else {"sensitive_words": len(sensitive)})
-

@@ -169,7 +169,9 @@ def certify(
         typer.echo(table.to_json())
         return
     typer.echo(f"{space.name}: fingerprint {space.fingerprint}")
-    typer.echo(f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}")
+    typer.echo(
+        f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}"
+    )
     for i in range(0, len(table.kappas), max(1, len(table.kappas) // 16)):
         typer.echo(
             f"{table.rates[i]:>10.4g} {table.rates[i] / 2:>16.4g} {table.kappas[i]:>16.4g} "

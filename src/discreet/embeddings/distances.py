@@ -120,7 +120,7 @@ class Distances:
         return np.sqrt(out, out=out)
 
     def block(self, ids: Ids) -> NDArray[np.float64]:
-        """``(n, targets)``: distances in float64, close pairs from the difference of the vectors."""
+        """``(n, targets)``: distances in float64, close pairs from the vectors' difference."""
         out = np.empty((len(ids), len(self.targets)))
         rows = np.column_stack(
             [-2.0 * self._centred(ids), self._squared_norms[ids], np.ones(len(ids))]

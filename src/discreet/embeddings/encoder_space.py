@@ -122,8 +122,12 @@ def model_space(directory: Path, *, name: str | None = None) -> EmbeddingSpace:
 
 def describe_model(directory: Path) -> tuple[int, int]:
     """Number of token vectors and their dimension, without reading them."""
-    with safe_open(directory / _WEIGHTS, framework="np") as file:
-        rows, columns = file.get_slice(_tensor_name(file, directory)).get_shape()
+    weights = directory / _WEIGHTS
+    try:
+        with safe_open(weights, framework="np") as file:
+            rows, columns = file.get_slice(_tensor_name(file, weights)).get_shape()
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{weights} cannot be read: {error}; fetch the file again") from error
     return int(rows), int(columns)
 
 

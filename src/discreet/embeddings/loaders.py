@@ -22,7 +22,7 @@ from discreet.embeddings.encoder_space import (
     model_space,
 )
 from discreet.embeddings.saved import describe_saved, read_saved, save_space
-from discreet.embeddings.space import UNKNOWN_NAMES, EmbeddingSpace
+from discreet.embeddings.space import UNKNOWN_NAMES, EmbeddingSpace, unknown_vector
 from discreet.embeddings.vector_files import Progress, VectorFile, open_vectors
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, OutputError
 
@@ -174,17 +174,21 @@ class _Collected:
     def blocks(self) -> Iterator[NDArray[np.float32]]:
         """The vectors; the block added for unknown words is what ``with_unknown`` would add."""
         total = np.zeros(self.file.dimension)
+        lengths: list[NDArray[np.float64]] = []
         known = False
         for words, vectors in self.file.blocks:
             self.words += words
             known = known or any(mark in words for mark in UNKNOWN_NAMES)
-            total += vectors.sum(axis=0, dtype=np.float64)
+            exact = vectors.astype(np.float64)
+            total += exact.sum(axis=0)
+            lengths.append(np.linalg.norm(exact, axis=1))
             yield vectors
         if len(self.words) < 2:
             raise InputError(f"{self.path}: holds {len(self.words)} vectors; at least 2 are needed")
         if not known:
             self.added = UNKNOWN_NAMES[1]
-            yield (total / len(self.words)).astype(np.float32)[np.newaxis]
+            place = unknown_vector(total, np.concatenate(lengths))
+            yield place.astype(np.float32)[np.newaxis]
             self.words.append(self.added)
 
     def about(self) -> dict[str, Any]:
@@ -195,7 +199,7 @@ class _Collected:
             parts.append(f"the first {count} words")
         parts.append("frequencies are ranks: such files list frequent words first")
         if self.added:
-            parts.append(f"{self.added} added at the mean of all vectors, as the rarest")
+            parts.append(f"{self.added} added in the mean direction, as the rarest")
         return {
             "format": _CACHE_FORMAT,
             "name": _short_name(self.path),

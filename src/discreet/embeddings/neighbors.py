@@ -9,7 +9,7 @@ more than one candidate, float64 decides.
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from discreet import check
 from discreet.embeddings.distances import blocks
@@ -24,7 +24,6 @@ _UNIT_ROUNDOFF = 2.0**-24
 _UNDERFLOW = 2.0**-100
 _ROWS, _COLUMNS = 1024, 4096
 _SAMPLED_POINTS = 1024
-_BLOCK_NUMBERS = 2**19
 
 
 def nearest_words(points: NDArray[np.floating], vectors: NDArray[np.floating]) -> Ids:
@@ -94,7 +93,9 @@ class NearestWords:
         # Near the middle of the points products are smallest, and so is their rounding error. A
         # median, because one far point must not pull the origin away from all the others.
         sample = np.linspace(0, len(self._ids) - 1, min(len(self._ids), _SAMPLED_POINTS))
-        self._centre: Floats = np.median(self._points[sample.astype(int)].astype(np.float64), axis=0)
+        self._centre: Floats = np.median(
+            self._points[sample.astype(int)].astype(np.float64), axis=0
+        )
         self._radius = self._largest_norm()
         self._columns = self._prepared()
         self._error = self._columns[:, -1].copy()
@@ -196,27 +197,45 @@ class NearestWords:
                 best[row[chosen]], upper[row[chosen]] = column[chosen], value[chosen]
         return best
 
-    def _decide(
-        self, vectors: NDArray[np.floating], row: Ids, column: Ids, reference: Ids
-    ) -> Ids:
+    def _decide(self, vectors: NDArray[np.floating], row: Ids, column: Ids, reference: Ids) -> Ids:
         """Positions of the nearest of each row's candidates, in float64.
 
         Compared is |v - p|^2 - |v - r|^2 = (p - r).((p - v) + (r - v)) with one r per row. That form
         loses no digits, neither for a vector far away from all points nor for one close to two.
         """
         difference = np.empty(len(row))
-
-        def compare(part: slice) -> None:
+        for part in blocks(len(row), vectors.shape[1]):
             v = vectors[row[part]].astype(np.float64)
             p = self._points[column[part]].astype(np.float64)
             r = self._points[reference[row[part]]].astype(np.float64)
-            towards = (p - v) + (r - v)
-            size = np.abs(towards).max(axis=1, keepdims=True)
-            towards /= 2.0 ** np.frexp(size)[1]  # exact, the same for all candidates that matter
+            # Powers of two, one per row, keep the products finite and change no digit.
+            _, exponent = np.frexp(np.abs(r - v).max(axis=1, keepdims=True) + self._radius)
+            towards = np.ldexp((p - v) + (r - v), -exponent)
             difference[part] = np.einsum("ij,ij->i", (p - r) / self._radius, towards)
-
-        in_threads(compare, list(blocks(len(row), vectors.shape[1])))
         order = np.lexsort((column, difference, row))
         first = np.ones(len(order), dtype=np.bool_)
         first[1:] = row[order][1:] != row[order][:-1]
         return order[first]
+
+
+def _below(highest: NDArray[np.float32], error: NDArray[np.float32]) -> NDArray[np.float32]:
+    """``highest - 2 * error``, rounded down."""
+    exact = highest.astype(np.float64) - 2.0 * error.astype(np.float64)
+    return np.nextafter(exact.astype(np.float32), np.float32(-np.inf))
+
+
+def _norms(rows: Floats) -> Floats:
+    """Euclidean norm of each row, also of numbers whose squares would be too large or too small."""
+    largest = np.abs(rows).max(axis=1)
+    scale = np.where(largest > 0, largest, 1.0)
+    scaled = rows / scale[:, None]
+    return np.asarray(scale * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)))
+
+
+def _matrix(values: NDArray[np.floating], name: str, width: int | None) -> NDArray[np.floating]:
+    if values.ndim != 2 or values.dtype.kind != "f" or width not in (None, values.shape[1]):
+        rule = "a matrix of numbers" + (f" with {width} columns" if width else "")
+        raise InvalidValue(f"{name} must be {rule}; got shape {values.shape} of {values.dtype}")
+    if width is None and (not values.size or not np.isfinite(values).all()):
+        raise InvalidValue(f"{name} must be finite, and at least one")
+    return values

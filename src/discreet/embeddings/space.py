@@ -17,7 +17,7 @@ UNKNOWN_NAMES = ("[UNK]", "<unk>", "<UNK>")
 class EmbeddingSpace:
     """Words, their vectors and where both come from. Nothing in it may come from protected text.
 
-    Make one with :meth:`from_arrays` or :func:`discreet.load_space`; both check what they are given.
+    Make one with :meth:`from_arrays` or :func:`discreet.load_space`; both check their input.
 
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup"], [[0.0, 1.0], [1.0, 1.0]])
     >>> len(space), space.dimension, space.id_of("cup")
@@ -72,7 +72,9 @@ class EmbeddingSpace:
             )
         for index, word in enumerate(words):
             if not isinstance(word, str) or not word:
-                raise InvalidValue(f"words of a space must be non-empty strings; entry {index} is not")
+                raise InvalidValue(
+                    f"words of a space must be non-empty strings; entry {index} is not"
+                )
         if unknown is not None and unknown not in ids:
             raise InvalidValue(f"the unknown token {unknown!r} is not a word of this space")
         found = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
@@ -112,7 +114,9 @@ class EmbeddingSpace:
         try:
             return self._ids[word]
         except KeyError:
-            raise NotFound(f"that word is not among the {len(self):,} words of {self.name}") from None
+            raise NotFound(
+                f"that word is not among the {len(self):,} words of {self.name}"
+            ) from None
 
     @property
     def ids(self) -> Mapping[str, int]:
@@ -125,22 +129,23 @@ class EmbeddingSpace:
         digest = hashlib.sha256()
         digest.update(f"{self.vectors.dtype.str}{self.vectors.shape}\n".encode())
         digest.update("\0".join(self.words).encode())
-        digest.update(memoryview(np.ascontiguousarray(self.vectors)).cast("B"))
+        digest.update(np.ascontiguousarray(self.vectors).data)
         return digest.hexdigest()
 
     def with_unknown(self, token: str = "<unk>") -> "EmbeddingSpace":
-        """This space with one more word, at the mean of all vectors, that stands for unknown words."""
+        """This space with one more word that stands for unknown words (:func:`unknown_vector`)."""
         if self.unknown is not None:
             return self
-        mean = self.vectors.astype(np.float64).mean(axis=0).astype(self.vectors.dtype)
+        exact = self.vectors.astype(np.float64)
+        vector = unknown_vector(exact.sum(axis=0), np.linalg.norm(exact, axis=1))
         frequencies = None
         if self.frequencies is not None:
             # The rarest: a word nobody knows is treated as the most sensitive kind.
             frequencies = np.append(self.frequencies, self.frequencies.min())
         return EmbeddingSpace.from_arrays(
             (*self.words, token),
-            np.vstack([self.vectors, mean]),
-            f"{self.provenance}; {token} added at the mean of all vectors",
+            np.vstack([self.vectors, vector.astype(self.vectors.dtype)]),
+            f"{self.provenance}; {token} added in the mean direction",
             name=self.name,
             unknown=token,
             frequencies=frequencies,
@@ -170,6 +175,21 @@ class EmbeddingSpace:
                 f"the first is at position {found.index(-1)} (counted from 0)"
             )
         return np.array(found, dtype=np.int64)
+
+
+def unknown_vector(total: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the token for unknown words is put: the mean direction, at the median length.
+
+    The mean itself would lie nearer to every word than words lie to each other, an outlier that
+    draws probability and blunts the certificate.
+
+    Args:
+        total: the sum of all vectors.
+        lengths: the length of each vector.
+    """
+    size = float(np.linalg.norm(total))
+    direction = total / size if size > 0 else np.full(len(total), len(total) ** -0.5)
+    return np.asarray(float(np.median(lengths)) * direction)
 
 
 def _checked_vectors(vectors: ArrayLike, rows: int) -> NDArray[np.floating]:

@@ -53,11 +53,12 @@ class Explanation:
         """The explanation in plain words."""
         low, high = self.keep_middle
         how = "" if self.exact else " (estimated from simulated draws)"
+        some = f"{self.options:,.0f} words share" if self.options > 1 else "1 word has"
         out = [
             *self.statement.lines(),
             f"A word comes out as itself with probability {self.keep:.3g} on average; for the "
-            f"middle half of the words {low:.2g} to {high:.2g}{how}.",
-            f"Typically {self.options:,.0f} words share 95 % of the outcomes of a word.",
+            f"middle half of the words {low:.3g} to {high:.3g}{how}.",
+            f"Typically {some} 95 % of the outcomes of a word.",
         ]
         for word, replacements in self.examples.items():
             shown = ", ".join(f"{other} {_percent(chance)}" for other, chance in replacements)
@@ -126,6 +127,15 @@ def find_epsilon(
     return high
 
 
+def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:
+    """Mean probability that a word stays, over a few words; None if the law cannot be said."""
+    law = getattr(mechanism, "log_probabilities", None)
+    if law is None:
+        return None
+    ids = spread_words(mechanism.space, count)
+    return float(np.mean([np.exp(law(ids[i : i + 1])[0, ids[i]]) for i in range(len(ids))]))
+
+
 def spread_words(space: EmbeddingSpace, count: int = 128) -> Ids:
     """Evenly spaced words of the vocabulary."""
     return np.unique(np.linspace(0, len(space) - 1, min(count, len(space))).astype(np.int64))
@@ -136,7 +146,7 @@ def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) 
     ids = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts).ids
     if not len(ids):
         raise InvalidValue("the public sample holds no words")
-    return ids[np.linspace(0, len(ids) - 1, min(count, len(ids))).astype(int)].astype(np.int64)
+    return np.asarray(ids[np.linspace(0, len(ids) - 1, min(count, len(ids))).astype(int)], np.int64)
 
 
 def example_words(space: EmbeddingSpace) -> list[str]:

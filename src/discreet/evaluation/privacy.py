@@ -8,7 +8,6 @@ estimated by simulation, and every result says which of the two it is.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,8 +29,9 @@ EXACT_INPUTS = 30_000
 _LAW_NUMBERS = 2**22
 _TABLE_NUMBERS = 2**25
 _DRAWS = 2**20
-# A sum of probabilities is off by rounding; a set that misses the mass by less than this reaches it.
+# Sums of probabilities are rounded: a set that misses the mass by less than this reaches it.
 _ROUNDING = 1e-10
+_NEAR_SHANNON = 1e-2
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def word_privacy(
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
     >>> found = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
     >>> found.keep.round(3).tolist(), found.options.tolist(), found.exact
-    ([0.731, 0.999], [2, 1], True)
+    ([0.731, 1.0], [2, 1], True)
     """
     words = checked_ids(ids, mechanism.space)
     mass = check.probability(mass, "mass of word_privacy")
@@ -148,6 +148,180 @@ def likely_outputs(
         found = np.arange(len(probabilities))
     order = np.argsort(-probabilities, kind="stable")[:count]
     return [(int(found[i]), float(probabilities[i])) for i in order if probabilities[i] > 0]
+
+
+def output_privacy(
+    mechanism: WordMechanism,
+    outputs: ArrayLike,
+    prior: ArrayLike | None = None,
+    *,
+    mass: float = 0.95,
+    runs: int = 1000,
+    exact: bool | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> OutputPrivacy:
+    """S*_y of some outputs: how many words an output could have come from.
+
+    Somebody who knows the mechanism and holds the prior ``pi`` over words sees ``y`` and believes
+    ``P(x|y) = pi(x) P(y|x) / sum_x' pi(x') P(y|x')``. S*_y is the size of the smallest set of words
+    that has ``mass`` of this posterior, in the same way as S_x is that of the law.
+
+    Where we differ from the paper (Yue et al. 2021, section 5.5): it calls S*_y the number of words
+    that could have led to y *with a similar probability*, and estimates it by counting the words
+    that gave y at least once in 1,000 runs each. That count treats a word that gave y once like one
+    that gave it 900 times, and it grows with the number of runs. It is here too, as ``distinct``.
+
+    Exact from the law if the mechanism has one and at most 30,000 words are possible under the
+    prior: one pass over them, whose memory is bounded. Otherwise every possible word is released
+    ``runs`` times; an output that was seen only h times is then credited with at most h inputs, so
+    this is a lower estimate.
+
+    Args:
+        mechanism: a word mechanism.
+        outputs: the outputs to measure, as word ids.
+        prior: a weight for every word of the vocabulary, from public knowledge; all alike if None.
+        mass: the posterior probability that S*_y must reach, between 0 and 1.
+        runs: draws of each possible word, if simulated; also of the paper's ``distinct``.
+        exact: True to insist on the law however long it takes, False to simulate.
+        rng: for the simulation.
+        progress: called with (done, total).
+
+    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.mechanisms.word import SanText
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
+    >>> mechanism = SanText(space, epsilon=2.0, calibration="published")
+    >>> output_privacy(mechanism, [0, 2]).inputs.tolist()
+    [2, 1]
+    >>> output_privacy(mechanism, [0, 2], prior=[1, 0, 1]).inputs.tolist()
+    [1, 1]
+    """
+    seen = checked_ids(outputs, mechanism.space)
+    mass = check.probability(mass, "mass of output_privacy")
+    runs = check.whole(runs, "runs of output_privacy", at_least=1)
+    possible, weights = _checked_prior(prior, len(mechanism.space))
+    law = _law_of(mechanism)
+    if exact and law is None:
+        raise InvalidValue("exact of output_privacy needs a mechanism that can say its law")
+    if law is None or exact is False or (exact is None and len(possible) > EXACT_INPUTS):
+        return _simulated_posterior(mechanism, seen, possible, weights, mass, runs, rng, progress)
+    return _exact_posterior(
+        law, len(mechanism.space), seen, possible, weights, mass, runs, progress
+    )
+
+
+def _exact_posterior(
+    law: Callable[[Ids], Floats],
+    width: int,
+    seen: Ids,
+    possible: Ids,
+    weights: Floats,
+    mass: float,
+    runs: int,
+    progress: Progress | None,
+) -> OutputPrivacy:
+    inputs = np.empty(len(seen), dtype=np.int64)
+    guess, distinct = np.empty(len(seen)), np.empty(len(seen))
+    at_once = max(1, _TABLE_NUMBERS // len(possible))
+    passes = -(-len(seen) // at_once)
+    for number in range(passes):
+        chosen = slice(number * at_once, (number + 1) * at_once)
+        table = np.empty((len(seen[chosen]), len(possible)))
+        for part, logs in _law_blocks(law, possible, width, None):
+            table[:, part] = logs[:, seen[chosen]].T
+            if progress is not None:
+                progress(number * len(possible) + part.stop, passes * len(possible))
+        distinct[chosen] = _expected_distinct(np.exp(table), runs)
+        table += np.log(weights)
+        # Shift before exp: an improbable output may lie below the smallest float for all inputs.
+        highest = table.max(axis=1, keepdims=True)
+        table -= np.where(np.isfinite(highest), highest, 0.0)
+        np.exp(table, out=table)
+        inputs[chosen] = _support(table, mass)
+        # The largest entry is 1, or 0 in the row of an output that cannot come out.
+        guess[chosen] = table.max(axis=1) / np.maximum(table.sum(axis=1), 1.0)
+    return OutputPrivacy(seen, inputs, guess, distinct, exact=True)
+
+
+def _simulated_posterior(
+    mechanism: WordMechanism,
+    seen: Ids,
+    possible: Ids,
+    weights: Floats,
+    mass: float,
+    runs: int,
+    rng: np.random.Generator | None,
+    progress: Progress | None,
+) -> OutputPrivacy:
+    wanted, place = np.unique(seen, return_inverse=True)
+    column = np.full(len(mechanism.space), -1)
+    column[wanted] = np.arange(len(wanted))
+    columns, shares = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for part, draws in _draw_blocks(mechanism, possible, runs, rng, progress):
+        rows, found, counts = _counted(draws)
+        hit = column[found] >= 0
+        columns.append(column[found[hit]])
+        shares.append(weights[part][rows[hit]] * counts[hit])
+    groups, posterior = np.concatenate(columns), np.concatenate(shares)
+    totals = np.bincount(groups, posterior, minlength=len(wanted))
+    largest = np.zeros(len(wanted))
+    np.maximum.at(largest, groups, posterior)
+    inputs = _grouped_support(groups, posterior, len(wanted), mass)
+    guess = largest / np.where(totals > 0, totals, 1.0)
+    distinct = np.bincount(groups, minlength=len(wanted)).astype(np.float64)
+    return OutputPrivacy(seen, inputs[place], guess[place], distinct[place], exact=False)
+
+
+def renyi_entropy(log_probabilities: ArrayLike, order: float) -> Floats:
+    """The Rényi entropy of each law in the last axis, in nats: ``ln(sum p^order) / (1 - order)``.
+
+    Order 0 is the Hartley entropy (the logarithm of the number of possible outputs), 1 the Shannon
+    entropy and infinity the min-entropy (minus the logarithm of the largest probability); the
+    entropy never rises with the order. ``exp`` of it is a number of equally likely outputs.
+
+    Args:
+        log_probabilities: natural logarithms, ``-inf`` for 0; each last axis sums to 1.
+        order: 0 or more; ``math.inf`` is allowed.
+
+    >>> law = np.log([0.5, 0.25, 0.25])
+    >>> [round(float(renyi_entropy(law, order)), 3) for order in (0, 1, 2, math.inf)]
+    [1.099, 1.04, 0.981, 0.693]
+    """
+    logs = np.asarray(log_probabilities, dtype=np.float64)
+    if not order >= 0:
+        raise check.fail("order of renyi_entropy", "0 or more", order)
+    if logs.ndim < 1 or not logs.shape[-1]:
+        raise InvalidValue("log_probabilities of renyi_entropy need at least 1 output")
+    highest = logs.max(axis=-1)
+    if math.isinf(order):
+        return np.asarray(-highest)
+    if order == 0:
+        return np.asarray(np.log(np.isfinite(logs).sum(axis=-1)))
+    if abs(order - 1) < _NEAR_SHANNON:
+        # The textbook form divides a rounding error by 1 - order; this one has none to divide.
+        p = np.exp(logs)
+        finite = np.where(p > 0, logs, 0.0)
+        if order == 1:
+            return np.asarray(-(p * finite).sum(axis=-1))
+        excess = (p * np.expm1((order - 1) * finite)).sum(axis=-1)
+        return np.asarray(np.log1p(excess) / (1 - order))
+    powers = np.exp(order * (logs - highest[..., None])).sum(axis=-1)
+    return np.asarray((np.log(powers) + order * highest) / (1 - order))
+
+
+def _checked_prior(prior: ArrayLike | None, count: int) -> tuple[Ids, Floats]:
+    """The words that are possible under a prior, and their probabilities."""
+    if prior is None:
+        return np.arange(count), np.full(count, 1.0 / count)
+    weights = np.asarray(prior, dtype=np.float64)
+    if weights.shape != (count,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise InvalidValue(
+            f"prior of output_privacy must be {count} finite numbers of at least 0, one per word"
+        )
+    possible = np.flatnonzero(weights)
+    if not possible.size:
+        raise InvalidValue("prior of output_privacy must be above 0 for at least 1 word")
+    return possible, weights[possible] / weights.sum()
 
 
 def _law_of(mechanism: WordMechanism) -> Callable[[Ids], Floats] | None:

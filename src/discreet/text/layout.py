@@ -53,7 +53,7 @@ class Layout(Protocol):
 class TokensLayout:
     """Every visible character is protected; what comes out is tokens with single spaces."""
 
-    public = ALWAYS_PUBLIC
+    public: tuple[str, ...] = ALWAYS_PUBLIC
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -119,7 +119,7 @@ class PublicLayout:
     ['Cup,  tea!', '(CUP cup)']
     """
 
-    public = (
+    public: tuple[str, ...] = (
         *ALWAYS_PUBLIC,
         "the number of tokens of each word",
         "white space, punctuation and capitals of each document",

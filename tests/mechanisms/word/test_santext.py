@@ -107,7 +107,7 @@ class _Forced(np.random.Generator):
         first, self.first = self.first, False
         return np.full(size, 1 - 2**-53 if first else 0.0)
 
-    def integers(self, low, high, size):
+    def integers(self, _low, _high, size):
         return np.full(size, self.column)
 
 

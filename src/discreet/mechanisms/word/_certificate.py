@@ -1,8 +1,8 @@
 """How sharp a distance law may be at a given epsilon: checked over every pair of words, once.
 
 For P(y | x) proportional to exp(-kappa * d(x, y)) the worst log-ratio between x and x' is exactly
-kappa * d(x, x') + ln Z(x') - ln Z(x), met at y = x. So the law costs epsilon per unit of distance if
-and only if
+kappa * d(x, x') + ln Z(x') - ln Z(x), met at y = x. So the law costs epsilon per unit of distance
+if and only if
 
     E(kappa) = kappa + max over pairs of |ln Z(x) - ln Z(x')| / d(x, x')
 
@@ -175,19 +175,19 @@ def _path(space: EmbeddingSpace, targets: Ids | None) -> Path:
     return cache_directory() / "certificates" / f"{space.fingerprint[:32]}{mark}.json"
 
 
-# -- computing a table --------------------------------------------------------------------------------
+# -- computing a table -------------------------------------------------------------------------
 
 
 def compute_table(
     space: EmbeddingSpace, targets: Ids | None = None, progress: Progress | None = None
 ) -> CertificateTable:
-    """Check every pair of words for every kappa of a grid; time grows with the square of the words."""
+    """Check every pair of words for every kappa of a grid; time grows with the words squared."""
     distances = Distances(space, targets)
     kappas = _grid(distances)
     work = 2 * len(space)
     log_z, farthest = _log_normalisers(distances, kappas, progress, work)
     slopes, pairs = _steepest(Distances(space), log_z, progress, work)
-    # |ln Z(x) - ln Z(x')| <= kappa d(x, x') always holds; rounding of tiny distances must not hide it.
+    # |ln Z(x) - ln Z(x')| <= kappa d(x, x') always holds; rounding must not hide it.
     rates = (kappas + np.minimum(slopes, kappas)) * (1 + _MARGIN)
     metric = euclidean_metric(space)
     if targets is None:
@@ -206,7 +206,9 @@ def compute_table(
 def _grid(distances: Distances) -> Floats:
     """Equal steps of a round number, up to where nearly every word stays."""
     targets = distances.targets
-    sample = targets[np.linspace(0, len(targets) - 1, min(len(targets), _SAMPLED_WORDS)).astype(int)]
+    sample = targets[
+        np.linspace(0, len(targets) - 1, min(len(targets), _SAMPLED_WORDS)).astype(int)
+    ]
     table = distances.block(sample)
     positive = table[table > 0]
     if not positive.size:
@@ -227,8 +229,8 @@ def _log_normalisers(
 ) -> tuple[Floats, float]:
     """ln Z for every kappa and word, and the largest distance met.
 
-    The grid has equal steps, so with r = exp(-step * d) the weights of kappa number n are r**n. With
-    n = a * fine + b, the sums over y of r**n = (r**(a * fine)) * r**b are one small matrix product.
+    The grid has equal steps, so with r = exp(-step * d) the weights of kappa number n are r**n.
+    With n = a * fine + b, the sums over y of (r**(a * fine)) * r**b are one small matrix product.
     """
     count, width = len(distances.space), len(distances.targets)
     fine = math.isqrt(len(kappas)) + 1
@@ -318,4 +320,3 @@ def _extremes_first(parts: list[slice]) -> list[slice]:
 def _big_blocks(count: int, width: int) -> list[slice]:
     step = max(1, _BLOCK_NUMBERS // max(1, width))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
-

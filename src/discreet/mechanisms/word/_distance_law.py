@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 # Words below this share of a row's weight are left to the rest: what stays in the head is then
 # resolved by a 53-bit uniform to a relative precision of 2**-27.
 _HEAD_SHARE = 2.0**-26
-# Float32 rounding of exp(-t) and of its argument, for the t <= 18.1 that a head can hold; a row that
-# was shifted adds the rounding of the shifted distances.
+# Float32 rounding of exp(-t) and of its argument, for the t <= 18.1 that a head can hold; a row
+# that was shifted adds the rounding of the shifted distances.
 _ROUNDING = 1e-5
 _SHIFT_ROUNDING = 2.0**-22
 _CHUNK = WIDTH_UNIT
@@ -89,11 +89,9 @@ class DistanceLaw:
         self._sample_with_rows(ids, open_, out, rng)
         return out
 
-    # -- heads from whole rows -----------------------------------------------------------------------
+    # -- heads from whole rows -----------------------------------------------------------------
 
-    def _sample_with_rows(
-        self, ids: Ids, order: Ids, out: Ids, rng: np.random.Generator
-    ) -> None:
+    def _sample_with_rows(self, ids: Ids, order: Ids, out: Ids, rng: np.random.Generator) -> None:
         block = max(2, _ROW_BLOCK_NUMBERS // self.distances.padded)
         table = np.empty((block, self.distances.padded), dtype=np.float32)
         for words, members, rows in _row_blocks(ids, order, block):
@@ -138,7 +136,7 @@ class DistanceLaw:
             weights=table,
         )
 
-    # -- heads from the index ------------------------------------------------------------------------
+    # -- heads from the index ------------------------------------------------------------------
 
     def _sample_with_index(
         self, ids: Ids, order: Ids, out: Ids, rng: np.random.Generator, index: NeighborIndex
@@ -181,7 +179,7 @@ class DistanceLaw:
             neighbors=index.neighbors[words],
         )
 
-    # -- one round of proposals ----------------------------------------------------------------------
+    # -- one round of proposals ----------------------------------------------------------------
 
     def _round(
         self, head: "_Head", words: Ids, rows: Ids, rng: np.random.Generator
@@ -279,7 +277,7 @@ class _RowHead(_Head):
         return column, self.weights[rows, column].astype(np.float64)
 
     def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
-        return self.weights[rows, columns] > 0
+        return np.asarray(self.weights[rows, columns] > 0)
 
 
 @dataclass(frozen=True)
@@ -295,7 +293,7 @@ class _IndexHead(_Head):
 
     def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
         match = (self.neighbors[rows] == columns[:, None]) & (self.weights[rows] > 0)
-        return match.any(axis=1)
+        return np.asarray(match.any(axis=1))
 
 
 def _bisect(cumulative: Floats, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
@@ -313,9 +311,7 @@ def _bisect(cumulative: Floats, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
     return low, before
 
 
-def _row_blocks(
-    ids: Ids, order: Ids, block: int
-) -> "list[tuple[Ids, Ids, Ids]]":
+def _row_blocks(ids: Ids, order: Ids, block: int) -> "list[tuple[Ids, Ids, Ids]]":
     """Blocks of distinct words: the words, the positions that hold them, and each one's row."""
     if not order.size:
         return []

@@ -5,17 +5,20 @@ guarantee rests. The search for the nearest word is post-processing: it is hande
 and nothing else, so it cannot look at the input word.
 """
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.embeddings.neighbors import nearest_words
+from discreet.embeddings.neighbors import NearestWords
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._words import checked_ids
 from discreet.statement import PrivacyStatement
 
 Floats = NDArray[np.float64]
+
+SCOPE = "every word is replaced by a draw from the vocabulary, independent of the others"
 
 _BLOCK_NUMBERS = 2**22
 
@@ -65,8 +68,12 @@ class NoisyNearest:
         step = max(1, _BLOCK_NUMBERS // self.points.shape[1])
         for start in range(0, len(words), step):
             part = slice(start, start + step)
-            out[part] = nearest_words(self.points, self.noisy(words[part], rng))
+            out[part] = self._nearest.search(self.noisy(words[part], rng))
         return out
+
+    @cached_property
+    def _nearest(self) -> NearestWords:
+        return NearestWords(self.points)
 
     def noisy(self, words: NDArray[np.int64], rng: np.random.Generator) -> Floats:
         """The noisy vectors themselves: what is released before the search."""

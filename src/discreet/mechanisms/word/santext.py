@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import check
 from discreet.embeddings.index import cached_index
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
 from discreet.mechanisms.word._certificate import (
     Certificate,
     by_theorem,
     certificate_table,
     metric_of,
 )
+from discreet.mechanisms.word._distance_law import DistanceLaw
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 
@@ -73,7 +73,7 @@ class SanText:
             metric=metric_of(space),
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
-            scope="every word is replaced by a draw from the vocabulary, independently of the others",
+            scope="every word is replaced by a draw from the vocabulary, independent of the others",
             public=PUBLIC,
         )
 

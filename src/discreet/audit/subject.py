@@ -1,0 +1,293 @@
+"""One view of whatever is audited: ids in, releases out, and what it says about itself.
+
+Three kinds of mechanism are understood, told apart by what they offer:
+
+- ids to ids, with ``log_probabilities(ids)`` if the law is known;
+- ids to ids through a noisy vector: ``points``, ``noise.add_noise`` and ``noise.log_density``;
+- vectors to vectors, with ``log_density(values, outputs)`` if the density is known.
+
+What may go in is said by ``space`` (its words) or by ``inputs`` (a number of ids, or a matrix of
+vectors to try). A metric other than the Euclidean one is given by ``distance(first, second)``.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.embeddings.distances import Distances
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import DiscreetError, InvalidValue
+from discreet.statement import Notion, PrivacyStatement
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Generator = np.random.Generator
+
+_TRIED = 3
+
+
+@dataclass(frozen=True)
+class VectorStage:
+    """The part of a mechanism that turns vectors into noisy ones and has a density."""
+
+    points: NDArray[np.floating[Any]]
+    add_noise: Callable[[Floats, Generator], Floats]
+    log_density: Callable[[Floats, Floats], Floats]
+
+    def at(self, ids: Ids) -> Floats:
+        """The vectors of some inputs."""
+        return self.points[ids].astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is audited. Inputs are numbers from 0 to ``count - 1``."""
+
+    name: str
+    mechanism: Any
+    statement: PrivacyStatement
+    count: int
+    discrete: bool
+    """True if releases are ids, False if they are vectors."""
+    outputs: int | None
+    """How many outputs there are, if the law says so."""
+    vectors: NDArray[np.floating[Any]] | None
+    """A vector per input, to find near and far pairs with."""
+    stage: VectorStage | None
+    nearest_points: NDArray[np.floating[Any]] | None
+    """Set if a release is the nearest of these points to the stage's noisy vector."""
+    distance: Callable[[Ids, Ids], Floats] | None
+    """In the metric of the statement."""
+    sensitive: NDArray[np.bool_] | None
+    """Which inputs the utility-optimised notion protects."""
+
+    def release(self, ids: Ids, rng: Generator) -> NDArray[Any]:
+        """One release per input number, checked for shape and kind."""
+        values = ids if self.discrete or self.vectors is None else self.vectors[ids]
+        out = _guarded(f"release of {self.name}", self.mechanism.release, values, rng)
+        return _checked_release(self.name, out, len(ids), self.discrete, self.outputs)
+
+    @property
+    def has_law(self) -> bool:
+        """True if the probabilities of the outputs are known."""
+        return callable(getattr(self.mechanism, "log_probabilities", None))
+
+    def log_probabilities(self, ids: Ids) -> Floats:
+        """The law's rows for some inputs."""
+        name = f"log_probabilities of {self.name}"
+        out = np.asarray(_guarded(name, self.mechanism.log_probabilities, ids))
+        if out.ndim != 2 or len(out) != len(ids) or out.dtype.kind != "f":
+            raise InvalidValue(
+                f"{name} must return a row of floats for each id; got shape {out.shape} "
+                f"of {out.dtype} for {len(ids)} ids"
+            )
+        return out.astype(np.float64, copy=False)
+
+    def label(self, number: int) -> str:
+        """A name for an input: the public word, if there is one."""
+        space = getattr(self.mechanism, "space", None)
+        return space.words[number] if isinstance(space, EmbeddingSpace) else f"input {number}"
+
+    def allowed(self, first: Ids, second: Ids) -> Floats:
+        """The loss that the statement allows for each pair."""
+        statement = self.statement
+        if self.distance is None:
+            return np.full(len(first), statement.epsilon)
+        return statement.epsilon * self.distance(first, second) + statement.slack
+
+
+def subject_of(mechanism: Any, name: str | None = None) -> Subject:
+    """Look at a mechanism and say how to audit it; what cannot be audited is an error.
+
+    Args:
+        mechanism: anything with ``statement`` and ``release``.
+        name: for the report; the mechanism's own unless given.
+    """
+    name = name or getattr(mechanism, "name", None) or type(mechanism).__name__
+    statement = _guarded(f"statement of {name}", getattr, mechanism, "statement", None)
+    if not isinstance(statement, PrivacyStatement):
+        raise InvalidValue(
+            f"{name} needs an attribute statement, a discreet.PrivacyStatement; "
+            f"got {type(statement).__name__}"
+        )
+    if statement.notion is Notion.NONE:
+        raise InvalidValue(f"{name} claims nothing (notion none), so there is nothing to audit")
+    if not callable(getattr(mechanism, "release", None)):
+        raise InvalidValue(f"{name} needs a method release(ids, rng)")
+    space = getattr(mechanism, "space", None)
+    stage, points = _stage_of(mechanism, name, space)
+    discrete = stage is None or points is not None
+    count, vectors = _inputs_of(mechanism, name, space, stage)
+    if discrete and isinstance(vectors, np.ndarray) and stage is None and space is None:
+        discrete = False  # a matrix of inputs: vectors go in, and vectors come out
+    subject = Subject(
+        name=name,
+        mechanism=mechanism,
+        statement=statement,
+        count=count,
+        discrete=discrete,
+        outputs=None,
+        vectors=vectors,
+        stage=stage,
+        nearest_points=points,
+        distance=_distance_of(mechanism, name, statement, space, discrete, vectors),
+        sensitive=_sensitive_of(mechanism, name, statement, count),
+    )
+    if subject.has_law:
+        width = subject.log_probabilities(np.arange(min(_TRIED, count))).shape[1]
+        subject = Subject(**{**subject.__dict__, "outputs": width})
+        if subject.sensitive is not None and width != count:
+            raise InvalidValue(f"{name} protects inputs by name, so its outputs must be its inputs")
+    subject.release(np.arange(min(_TRIED, count)), np.random.default_rng(0))
+    return subject
+
+
+def _stage_of(
+    mechanism: Any, name: str, space: object
+) -> tuple[VectorStage | None, NDArray[np.floating[Any]] | None]:
+    noise, points = getattr(mechanism, "noise", None), getattr(mechanism, "points", None)
+    if points is not None and callable(getattr(noise, "log_density", None)):
+        return VectorStage(points, noise.add_noise, noise.log_density), points
+    if callable(getattr(mechanism, "log_density", None)):
+        tried = getattr(mechanism, "inputs", None)
+        if tried is None and isinstance(space, EmbeddingSpace):
+            tried = space.vectors
+        tried = np.asarray(tried)
+        if tried.ndim != 2 or tried.dtype.kind != "f" or len(tried) < 2:
+            raise InvalidValue(
+                f"{name} has a log_density, so it needs an attribute inputs: a matrix of two or "
+                "more vectors to try (or a space)"
+            )
+        return VectorStage(tried, mechanism.release, mechanism.log_density), None
+    return None, None
+
+
+def _inputs_of(
+    mechanism: Any, name: str, space: object, stage: VectorStage | None
+) -> tuple[int, NDArray[np.floating[Any]] | None]:
+    if stage is not None:
+        return len(stage.points), stage.points
+    if isinstance(space, EmbeddingSpace):
+        return len(space), space.vectors
+    inputs = getattr(mechanism, "inputs", None)
+    if isinstance(inputs, int | np.integer) and not isinstance(inputs, bool) and inputs >= 2:
+        return int(inputs), None
+    matrix = None if inputs is None else np.asarray(inputs)
+    if matrix is not None and matrix.ndim == 2 and matrix.dtype.kind == "f" and len(matrix) > 1:
+        return len(matrix), matrix
+    raise InvalidValue(
+        f"{name} needs an attribute space (an EmbeddingSpace) or inputs (how many ids there are, "
+        "or a matrix of vectors): the audit must know what to feed it"
+    )
+
+
+def _distance_of(
+    mechanism: Any,
+    name: str,
+    statement: PrivacyStatement,
+    space: object,
+    discrete: bool,
+    vectors: NDArray[np.floating[Any]] | None,
+) -> Callable[[Ids, Ids], Floats] | None:
+    if statement.metric is None:
+        return None
+    own = getattr(mechanism, "distance", None)
+    if callable(own):
+
+        def measured(first: Ids, second: Ids) -> Floats:
+            pair = (first, second)
+            if not discrete and vectors is not None:
+                pair = (vectors[first], vectors[second])
+            out = np.asarray(_guarded(f"distance of {name}", own, *pair), dtype=np.float64)
+            if out.shape != (len(first),) or not (out >= 0).all():
+                raise InvalidValue(
+                    f"distance of {name} must return a number of at least 0 for each pair"
+                )
+            return out
+
+        return measured
+    if "euclidean" in statement.metric.name.lower():
+        if discrete and isinstance(space, EmbeddingSpace):
+            return Distances(space).exact
+        if not discrete and vectors is not None:
+            return lambda first, second: _euclidean(vectors[first], vectors[second])
+    raise InvalidValue(
+        f"the statement of {name} is in a metric that the audit cannot measure by itself; give "
+        "the object a method distance(first, second)"
+    )
+
+
+def _euclidean(first: NDArray[Any], second: NDArray[Any]) -> Floats:
+    gap = first.astype(np.float64) - second
+    return np.sqrt(np.einsum("ij,ij->i", gap, gap))
+
+
+def _sensitive_of(
+    mechanism: Any, name: str, statement: PrivacyStatement, count: int
+) -> NDArray[np.bool_] | None:
+    if statement.notion is not Notion.UTILITY_OPTIMISED:
+        return None
+    ids = getattr(mechanism, "sensitive", None)
+    if ids is None:
+        raise InvalidValue(
+            f"{name} has a utility-optimised statement, so it needs an attribute sensitive: "
+            "the ids that it protects"
+        )
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[np.asarray(ids)] = True
+    return mask
+
+
+def _checked_release(
+    name: str, out: Any, count: int, discrete: bool, outputs: int | None
+) -> NDArray[Any]:
+    array = np.asarray(out)
+    if discrete:
+        if array.shape != (count,) or array.dtype.kind not in "iu":
+            raise InvalidValue(
+                f"release of {name} must return one whole number for each of {count} ids; "
+                f"got shape {array.shape} of {array.dtype}"
+            )
+        if (array < 0).any() or (outputs is not None and (array >= outputs).any()):
+            raise InvalidValue(f"release of {name} returned an id that its law does not have")
+        return array.astype(np.int64, copy=False)
+    if array.ndim != 2 or len(array) != count or array.dtype.kind != "f":
+        raise InvalidValue(
+            f"release of {name} must return one row of floats for each of {count} vectors; "
+            f"got shape {array.shape} of {array.dtype}"
+        )
+    if not np.isfinite(array).all():
+        raise InvalidValue(f"release of {name} returned numbers that are not finite")
+    return array.astype(np.float64, copy=False)
+
+
+def _guarded(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call what a user wrote; its own mistake is one sentence, not a traceback."""
+    try:
+        return function(*arguments)
+    except DiscreetError:
+        raise
+    except Exception as error:
+        raise InvalidValue(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def rate_of(statement: PrivacyStatement, loss: Floats, distance: Floats | None) -> Floats:
+    """The epsilon that each loss would need, after the slack.
+
+    For pairs at distance 0 that is infinite unless the loss is (but for rounding) within the slack.
+    """
+    over = loss - statement.slack
+    if distance is None:
+        return over
+    over = over - ROUNDING
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = over / distance
+    return np.where(distance > 0, rates, np.where(over > 0, math.inf, -math.inf))
+
+
+ROUNDING = 1e-9
+"""Loss that float64 logarithms of laws may be off by."""

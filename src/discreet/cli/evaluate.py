@@ -1,0 +1,187 @@
+"""``discreet evaluate``: what a setting is worth, measured on public words."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet import check
+from discreet.cli import _options as options
+from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
+from discreet.cli._terminal import progress_bar, say
+from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from discreet.embeddings import EmbeddingSpace
+    from discreet.evaluation.privacy_report import Sample
+
+_VOCABULARY_SAMPLE = 1000
+
+
+def evaluate(
+    privacy: Annotated[
+        bool,
+        typer.Option(
+            "--privacy", help="Measure how much is hidden: N_x, S_x, S*_y and the best guess."
+        ),
+    ] = False,
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = "santext",
+    space: options.Space = "starter",
+    max_words: options.MaxWords = None,
+    calibration: options.Calibration = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text",
+            help="Measure on the words of this PUBLIC text, each as often as it occurs, instead of "
+            "on words of the vocabulary. Never give protected text: the figures depend on it.",
+        ),
+    ] = None,
+    text_field: Annotated[
+        str, typer.Option("--text-field", help="Column or field that holds the text.")
+    ] = "text",
+    words: Annotated[
+        int | None,
+        typer.Option(
+            "--words",
+            help="Measure only so many words, drawn at random: 1000 of the vocabulary unless "
+            "given; of a text, all unless given.",
+        ),
+    ] = None,
+    mass: Annotated[
+        float, typer.Option("--mass", help="The probability that S_x and S*_y must cover.")
+    ] = 0.95,
+    prior: Annotated[
+        str,
+        typer.Option(
+            "--prior",
+            help="What is thought likely before a word is seen, for S*_y. uniform: any word of the "
+            "vocabulary; text: words as often as in --text.",
+        ),
+    ] = "uniform",
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--runs",
+            help="Draws of each word, for the paper's way of counting and for mechanisms whose law "
+            "has no formula.",
+        ),
+    ] = 1000,
+    sensitive_share: options.SensitiveShare = None,
+    sensitive_file: options.SensitiveFile = None,
+    p: options.P = None,
+    delta: options.Delta = None,
+    clip: options.Clip = None,
+    sensitivity: options.Sensitivity = None,
+    shrinkage: options.Shrinkage = None,
+    dimension: options.Dimension = None,
+    dummy_dimensions: options.DummyDimensions = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw the distributions into this file: png, svg or pdf."),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", help="Chooses the samples; the same seed gives the same figures.", min=0
+        ),
+    ] = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Measure what a mechanism does to words. Choose what to measure: --privacy.
+
+    Nothing is released and no protected text is read. The figures describe typical words; the
+    guarantee, which holds for all of them, is the statement printed below.
+
+    Example: discreet evaluate --privacy --epsilon 10 --plot privacy.png
+    """
+    if not privacy:
+        raise InvalidValue("say what to evaluate: --privacy")
+    mass = check.probability(mass, "--mass")
+    runs = check.whole(runs, "--runs", at_least=1)
+    words = None if words is None else check.whole(words, "--words", at_least=1)
+    check.one_of(prior, ("uniform", "text"), "--prior")
+    if prior == "text" and text is None:
+        raise InvalidValue("--prior text needs --text")
+    if plot is not None:
+        from discreet.evaluation.plots import check_plot
+
+        check_plot(plot, force=force)
+    from discreet.embeddings import load_space
+    from discreet.evaluation.privacy_report import measure_privacy
+    from discreet.randomness import generator
+
+    rng = generator(seed)
+    with progress_bar("reading the space") as show:
+        vocabulary = load_space(space, max_words=max_words, progress=show)
+    given = {
+        "epsilon": epsilon,
+        "calibration": calibration,
+        "sensitive": sensitive_ids(mechanism, vocabulary, sensitive_share, sensitive_file),
+        "p": p,
+        "delta": delta,
+        "clip": clip,
+        "sensitivity": sensitivity,
+        "shrinkage": shrinkage,
+        "dimension": dimension,
+        "dummy_dimensions": dummy_dimensions,
+    }
+    sample = _sampled(vocabulary, text, text_field, words, rng)
+    with progress_bar("certifying the space, once") as show:
+        built = build_word_mechanism(mechanism, vocabulary, given, show)
+    with progress_bar("measuring") as show:
+        report = measure_privacy(
+            built, sample, mass=mass, use_prior=prior == "text", runs=runs, rng=rng, progress=show
+        )
+    found = {key: getattr(built, key, None) for key in (*given, "kappa")}
+    plain = {key: value for key, value in found.items() if isinstance(value, int | float | str)}
+    title = (
+        f"{mechanism} ({', '.join(_named(key, value) for key, value in plain.items())}) "
+        f"in the space {vocabulary.name} ({len(vocabulary):,} words)"
+    )
+    if plot is not None:
+        report.plot(plot, title)
+        say(f"Written: {plot}")
+    if not as_json:
+        typer.echo("\n".join([title, *report.lines(), "", *built.statement.lines()]))
+        return
+    from discreet import __version__
+
+    values = {
+        "discreet": __version__,
+        "mechanism": {"name": mechanism, **plain},
+        "space": {
+            "name": vocabulary.name,
+            "words": len(vocabulary),
+            "dimension": vocabulary.dimension,
+            "fingerprint": vocabulary.fingerprint,
+        },
+        "statement": built.statement.to_dict(),
+        "privacy": report.to_dict(),
+    }
+    typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+
+
+def _sampled(
+    space: "EmbeddingSpace",
+    text: str | None,
+    text_field: str,
+    words: int | None,
+    rng: "np.random.Generator",
+) -> "Sample":
+    from discreet.evaluation.privacy_report import text_sample, vocabulary_sample
+    from discreet.text.readers import open_documents
+
+    if text is None:
+        return vocabulary_sample(space, words or _VOCABULARY_SAMPLE, rng)
+    with open_documents(text, text_field=text_field) as reader:
+        return text_sample(space, (batch.texts for batch in reader), words, rng)
+
+
+def _named(key: str, value: float | str) -> str:
+    return value if isinstance(value, str) else f"{key} {value:.6g}"
