@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance import check_finite
+from noisy_conformance import check_noisy
 
 HERE = Path(__file__).parent
 
@@ -21,4 +22,6 @@ def _examples():
 
 @pytest.mark.parametrize("make", list(_examples()))
 def test_mechanism_keeps_its_promises(make):
-    check_finite(make(), seed=20260101)
+    mechanism = make()
+    check = check_noisy if hasattr(mechanism, "noise") else check_finite
+    check(mechanism, seed=20260101)

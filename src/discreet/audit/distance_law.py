@@ -1,10 +1,10 @@
 """All pairs of a large vocabulary at once, for laws proportional to exp(-kappa * d(x, y)).
 
 For such a law the worst log-ratio of a pair has a closed form: at most
-kappa * d(x, x') + |ln Z(x) - ln Z(x')|, with equality if x may come out of itself. So all pairs can be
-checked without going through all outputs. Nothing is taken from the mechanism's certificate: ln Z
-comes from the law's own rows, each of which is also checked to be of this form at a few random
-outputs, to sum to 1 and to reach every output.
+kappa * d(x, x') + |ln Z(x) - ln Z(x')|, with equality if x itself may come out. So all pairs can be
+checked without going through all outputs. Nothing is taken from the mechanism's certificate. A first
+pass bounds every ln Z from both sides with float32 distances whose error is bounded; a second one
+bounds every pair, and the pairs that come closest are computed again in float64.
 """
 
 import math
@@ -12,135 +12,204 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.audit.subject import ROUNDING, Floats, Generator, Ids
-from discreet.audit.verify import row_sums
+from discreet.audit.subject import ROUNDING, Floats, Ids
 from discreet.embeddings.distances import Distances, blocks
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.parallel import in_threads
 
 Progress = Callable[[int, int], None]
 
-MOST_WORDS = 25_000
+MOST_WORDS = 30_000
 """Beyond this a pass over all pairs takes too long for an audit by default."""
 
 _BLOCK_NUMBERS = 2**22
-_TRIED_OUTPUTS = 4
-_FORM = 1e-8
+_REFINED = 256
+_EXTREME = 128
+# Float32 rounding of exp(-t) and of its argument t, which matters only up to about 20.
+_EXP_ROUNDING = 4e-6
 
 
 @dataclass(frozen=True)
-class DistanceLawCheck:
-    """What a pass over all rows and all pairs found."""
+class AllPairs:
+    """What a pass over all pairs found."""
 
-    is_distance_law: bool
-    """False if some row is not of the form that the closed form needs."""
-    total_off: float
-    """Largest difference of a row's sum from 1."""
-    full_support: bool
-    """True if every row reaches every target."""
     rate: float
-    """Upper bound on the epsilon that any pair needs (exact if its words may come out)."""
+    """No pair needs a larger epsilon."""
     pair: tuple[int, int]
+    """The pair that needs most."""
 
 
-def check_distance_law(
+def all_pairs(
     space: EmbeddingSpace,
     kappa: float,
-    log_probabilities: Callable[[Ids], Floats],
-    rng: Generator,
     *,
     targets: Ids | None = None,
+    offsets: Floats | None = None,
     slack: float = 0.0,
     progress: Progress | None = None,
-) -> DistanceLawCheck:
-    """Check every row and every pair of a distance law.
+) -> AllPairs:
+    """Bound the epsilon that any pair of words needs under a distance law.
 
     Args:
         space: the vocabulary.
-        kappa: how fast the law claims to fall with distance.
-        log_probabilities: the law's rows.
-        rng: chooses the outputs at which each row's form is tried.
+        kappa: how fast the law falls with distance.
         targets: ids of the words that may come out of any word (all unless given).
+        offsets: added to each word's ln Z; ln(1/p) for words that are replaced with probability p.
         slack: loss allowed on top of epsilon times distance.
         progress: called with (done, total).
     """
     count = len(space)
-    distances = Distances(space)
+    log_z, error, nearest = _log_normalisers(Distances(space, targets), kappa, progress)
+    if offsets is not None:
+        log_z = log_z + offsets
+    slopes, first, second = _steepest(space, log_z, error, nearest, slack, progress)
+    # The largest upper bounds are computed again; what is left is no larger than the last of them.
+    words, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+    exact = _exact_log_normalisers(Distances(space, targets), kappa, words)
+    if offsets is not None:
+        exact = exact + offsets[words]
+    x, y = places[: len(first)], places[len(first) :]
+    over = np.abs(exact[x] - exact[y]) - slack - ROUNDING
+    gaps = Distances(space).exact(first, second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sharp = np.where(over > 0, over / gaps, 0.0)
+    top = int(sharp.argmax())
+    if progress:
+        progress(2 * count, 2 * count)
+    rest = float(slopes.min()) if len(slopes) >= _REFINED else 0.0
+    return AllPairs(kappa + max(float(sharp[top]), rest), (int(first[top]), int(second[top])))
+
+
+def _log_normalisers(
+    distances: Distances, kappa: float, progress: Progress | None
+) -> tuple[Floats, Floats, Floats]:
+    """For every word an upper bound of ln Z, how far it may be above, and a nearest distance."""
+    count, width = len(distances.space), len(distances.targets)
     every = np.arange(count)
-    reachable = every if targets is None else targets
-    log_z = np.empty(count)
-    off, form, full = 0.0, 0.0, True
-    for rows in blocks_of(count, count):
-        ids = every[rows]
-        logs = log_probabilities(ids)
-        off = max(off, float(np.abs(row_sums(logs) - 1).max()))
-        full = full and bool((logs[:, reachable] > -np.inf).all())
-        outputs = rng.choice(reachable, (_TRIED_OUTPUTS + 1, len(ids)))
-        if targets is None:
-            outputs[0] = ids
-        terms = [
-            logs[np.arange(len(ids)), output] + kappa * distances.exact(ids, output)
-            for output in outputs
-        ]
-        log_z[rows] = -terms[0]
-        with np.errstate(invalid="ignore"):
-            form = max(form, *(float(np.abs(term - terms[0]).max()) for term in terms[1:]))
+    upper, error, nearest = np.empty(count), np.empty(count), np.empty(count)
+    # A word's own column, where it has one: its distance is 0 exactly.
+    place = np.full(count, -1)
+    place[distances.targets] = np.arange(width)
+    norms = distances.band(every, every) / 2
+    most = norms[distances.targets].max()
+    for rows in _row_blocks(count, width):
+        table = distances.lower_squared(every[rows])
+
+        def weigh(part: slice, rows: slice = rows, table: NDArray[np.float32] = table) -> None:
+            near = table[part]
+            ids = every[rows][part]
+            np.sqrt(np.maximum(near, 0.0, out=near), out=near)
+            inside = np.flatnonzero(place[ids] >= 0)
+            near[inside, place[ids[inside]]] = np.inf
+            least = near.min(axis=1).astype(np.float64)
+            shift = np.where(place[ids] >= 0, 0.0, least)
+            near -= shift[:, None].astype(np.float32)
+            near *= np.float32(-kappa)
+            others = np.exp(near, out=near).sum(axis=1, dtype=np.float64) * (1 + _EXP_ROUNDING)
+            band = norms[ids] + most
+            with np.errstate(divide="ignore"):
+                off = kappa * np.minimum(band / (2 * least), np.sqrt(band)) + 2 * _EXP_ROUNDING
+            own = (place[ids] >= 0).astype(np.float64)
+            upper[ids] = np.log(own + others) - kappa * shift
+            error[ids] = np.log(own + others) - np.log(own + others * np.exp(-off))
+            nearest[ids] = least
+
+        in_threads(weigh, list(blocks(len(table), width)))
         if progress:
             progress(rows.stop, 2 * count)
-    # A not-a-number compares as false: a law that is none is not of this form either.
-    if not (form <= _FORM * (1 + kappa) and np.isfinite(log_z).all() and full):
-        return DistanceLawCheck(False, off, full, math.nan, (0, 1))
-    slope, pair = steepest_pair(distances, log_z, slack, progress)
-    return DistanceLawCheck(True, off, full, kappa + slope, pair)
+    return upper, error, nearest
 
 
-def steepest_pair(
-    distances: Distances, log_z: Floats, slack: float = 0.0, progress: Progress | None = None
-) -> tuple[float, tuple[int, int]]:
-    """The largest (|ln Z(x) - ln Z(x')| - slack) / d(x, x') over all pairs, and its pair.
+def _exact_log_normalisers(distances: Distances, kappa: float, words: Ids) -> Floats:
+    out = np.empty(len(words))
+    for rows in blocks(len(words), len(distances.targets)):
+        exponents = -kappa * distances.block(words[rows])
+        top = exponents.max(axis=1)
+        out[rows] = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
+    return out
 
-    Float32 lower bounds of the distances rule out nearly all pairs; the rest is computed in
-    float64. At least 0 is returned.
-    """
+
+def _steepest(
+    space: EmbeddingSpace,
+    log_z: Floats,
+    error: Floats,
+    nearest: Floats,
+    slack: float,
+    progress: Progress | None,
+) -> tuple[Floats, Ids, Ids]:
+    """The pairs with the largest upper bounds of (|ln Z - ln Z'| - slack) / d, and those bounds."""
     count = len(log_z)
-    every = np.arange(count)
-    best, pair = 0.0, (0, 1)
-    # Sorted, so that the columns whose ln Z is close to the row's are skipped together.
-    single = log_z.astype(np.float32)
-    rounding = np.float32(2.0**-22 * max(1.0, float(np.abs(log_z).max())))
-    for rows in blocks_of(count, count):
-        table = distances.lower_squared(every[rows])[:, :count]
+    order = np.argsort(log_z, kind="stable")
+    values = log_z[order]
+    loose = 2 * float(error.max()) - slack
+    distances = Distances(space, order)
+    ends = np.unique(np.concatenate([order[:_EXTREME], order[-_EXTREME:]]))
+    first, second = (ends[i] for i in np.triu_indices(len(ends), 1))
+    kept = _Top(log_z, loose, Distances(space))
+    kept.offer(first, second)
+    single = values.astype(np.float32)
+    rounding = 2.0**-22 * max(1.0, float(np.abs(values).max()))
+    typical = 0.5 * float(np.median(nearest))
+    lonely = nearest[order] >= typical
+    done = 0
+    # Words without close neighbours first: for them most columns are ruled out by ln Z alone.
+    for group, closest in ((np.flatnonzero(lonely), typical), (np.flatnonzero(~lonely), 0.0)):
+        for part in _row_blocks(len(group), count):
+            rows = group[part]
+            table = distances.lower_squared(order[rows])
+            needed = kept.limit * closest - loose
+            low = int(np.searchsorted(values, values[rows[-1]] - needed))
+            high = int(np.searchsorted(values, values[rows[0]] + needed))
+            ranges = [(0, count)] if low >= high else [(0, low), (high, count)]
+            for start, stop in ranges:
+                if start < stop:
+                    gap = np.abs(single[rows, None] - single[None, start:stop])
+                    gap += np.float32(loose + rounding)
+                    x, y = np.nonzero(
+                        np.maximum(gap, 0.0, out=gap) ** 2
+                        > np.maximum(table[:, start:stop], 0.0)
+                        * np.float32(kept.limit**2 * (1 - 1e-5))
+                    )
+                    x, y = rows[x], y + start
+                    kept.offer(order[x[x != y]], order[y[x != y]])
+            done += len(rows)
+            if progress:
+                progress(count + done, 2 * count)
+    return kept.slopes, kept.first, kept.second
 
-        def hopeful(part: slice, rows: slice = rows, table: object = table) -> tuple[Ids, Ids]:
-            gap = np.abs(single[rows][part, None] - single[None, :])
-            gap += np.float32(rounding - slack)
-            np.maximum(gap, 0.0, out=gap)
-            gap *= gap
-            assert isinstance(table, np.ndarray)
-            near = np.maximum(table[part], 0.0, out=table[part])
-            near *= np.float32(best * best * (1 - 1e-6))
-            x, y = np.nonzero(gap > near)
-            return x + part.start + rows.start, y
 
-        found = in_threads(hopeful, list(blocks(len(table), count)))
-        first = np.concatenate([x for x, _ in found])
-        second = np.concatenate([y for _, y in found])
-        first, second = first[first < second], second[first < second]
-        over = np.abs(log_z[first] - log_z[second]) - slack - ROUNDING
-        first, second, over = first[over > 0], second[over > 0], over[over > 0]
-        if first.size:
-            with np.errstate(divide="ignore"):
-                slopes = over / distances.exact(first, second)
-            top = int(slopes.argmax())
-            if slopes[top] > best:
-                best, pair = float(slopes[top]), (int(first[top]), int(second[top]))
-        if progress:
-            progress(count + rows.stop, 2 * count)
-    return best, pair
+class _Top:
+    """Keeps the pairs with the largest bounds."""
+
+    def __init__(self, log_z: Floats, loose: float, distances: Distances) -> None:
+        self._log_z, self._loose, self._distances = log_z, loose, distances
+        self.slopes, self.first, self.second = np.empty(0), np.empty(0, int), np.empty(0, int)
+
+    @property
+    def limit(self) -> float:
+        """What a pair must exceed to be kept."""
+        return float(self.slopes.min()) if len(self.slopes) >= _REFINED else 0.0
+
+    def offer(self, first: Ids, second: Ids) -> None:
+        """Take in pairs of word ids, bounded with their exact distances."""
+        over = np.abs(self._log_z[first] - self._log_z[second]) + self._loose
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes = np.where(over > 0, over / self._distances.exact(first, second), 0.0)
+        slopes = np.nan_to_num(slopes, nan=0.0, posinf=math.inf)
+        swap = first > second
+        first, second = np.where(swap, second, first), np.where(swap, first, second)
+        slopes = np.concatenate([self.slopes, slopes])
+        first, second = np.concatenate([self.first, first]), np.concatenate([self.second, second])
+        _, once = np.unique(first * len(self._log_z) + second, return_index=True)
+        slopes, first, second = slopes[once], first[once], second[once]
+        if len(slopes) > _REFINED:
+            top = np.argpartition(-slopes, _REFINED - 1)[:_REFINED]
+            slopes, first, second = slopes[top], first[top], second[top]
+        self.slopes, self.first, self.second = slopes, first, second
 
 
-def blocks_of(count: int, width: int) -> list[slice]:
-    """Slices of rows whose tables have about four million numbers."""
+def _row_blocks(count: int, width: int) -> list[slice]:
     step = max(1, _BLOCK_NUMBERS // max(1, width))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]

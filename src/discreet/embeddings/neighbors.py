@@ -1,9 +1,9 @@
 """The nearest word of each vector: as fast as one float32 product, as exact as float64.
 
-Nearest to v means largest v.p - |p|^2 / 2: the part |v|^2 is common to all words and is left out, so
-it does not matter how much longer the noise is than the words. One float32 matrix product per block
-gives that score for all words together with a proven bound on its error. Where the bound leaves
-more than one candidate, float64 decides.
+Nearest to v means largest v.p - |p|^2 / 2: the part |v|^2 is common to all words and is left out,
+so it does not matter how much longer the noise is than the words. One float32 matrix product per
+block gives that score for all words together with a proven bound on its error. Where the bound
+leaves more than one candidate, float64 decides.
 """
 
 import math
@@ -74,6 +74,12 @@ def first_equal(points: NDArray[np.floating]) -> Ids:
     return np.asarray(index[inverse.ravel()], dtype=np.int64)
 
 
+def middle(points: NDArray[np.floating]) -> Floats:
+    """Where most points are: medians, so that one far point does not pull it away from them."""
+    sample = np.linspace(0, len(points) - 1, min(len(points), _SAMPLED_POINTS)).astype(int)
+    return np.asarray(np.median(points[sample].astype(np.float64), axis=0))
+
+
 class NearestWords:
     """Finds the nearest of some fixed points; what depends on the points alone is prepared once.
 
@@ -112,7 +118,7 @@ class NearestWords:
         in_threads(fill, [slice(i, i + _ROWS) for i in range(0, len(vectors), _ROWS)])
         return out
 
-    # -- the fast product and its error --------------------------------------------------------------
+    # -- the fast product and its error -----------------------------------------------------------
 
     def _centred(self, part: slice) -> Floats:
         return self._points[part].astype(np.float64) - self._centre
@@ -159,7 +165,7 @@ class NearestWords:
         rows[:, d + 1] = 1.0
         return rows
 
-    # -- searching -----------------------------------------------------------------------------------
+    # -- searching --------------------------------------------------------------------------------
 
     def _search_block(self, vectors: NDArray[np.floating]) -> Ids:
         rows = self._rows(vectors)
@@ -200,8 +206,8 @@ class NearestWords:
     def _decide(self, vectors: NDArray[np.floating], row: Ids, column: Ids, reference: Ids) -> Ids:
         """Positions of the nearest of each row's candidates, in float64.
 
-        Compared is |v - p|^2 - |v - r|^2 = (p - r).((p - v) + (r - v)) with one r per row. That form
-        loses no digits, neither for a vector far away from all points nor for one close to two.
+        Compared is |v - p|^2 - |v - r|^2 = (p - r).((p - v) + (r - v)) with one r per row. That
+        form loses no digits, neither for a vector far from all points nor for one close to two.
         """
         difference = np.empty(len(row))
         for part in blocks(len(row), vectors.shape[1]):

@@ -19,6 +19,8 @@ _BARS = 24
 _INK = "0.15"
 _FILL = "0.72"
 _DOTS_PER_INCH = 150
+# Above the highest possible bar there is room for the label of the median.
+_TOP = 112
 
 
 @dataclass(frozen=True)
@@ -86,21 +88,22 @@ def _draw(axes: Any, panel: Histogram) -> None:
     axes.hist(values, bins=edges, weights=shares, color=_FILL, edgecolor=_INK, linewidth=0.7)
     if panel.counts:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
     axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(0, 100)
+    axes.set_ylim(0, _TOP)
+    axes.set_yticks(range(0, 101, 20))
     median = Summary.of(values, panel.weights).median
     axes.axvline(median, color=_INK, linestyle="--", linewidth=1.2)
-    # On the emptier side of the line, or the label would leave the panel.
-    place = axes.transAxes.inverted().transform(axes.transData.transform((median, 0)))[0]
+    # On the side where there is room, or the label would leave the panel.
+    left = axes.transAxes.inverted().transform(axes.transData.transform((median, 0)))[0] < 0.5
     axes.annotate(
         f"median {median:,.0f}" if panel.counts else f"median {median:.3g}",
-        (median, 97),
-        xytext=(5 if place < 0.5 else -5, 0),
+        (median, _TOP),
+        xytext=(5 if left else -5, -1),
         textcoords="offset points",
-        ha="left" if place < 0.5 else "right",
+        ha="left" if left else "right",
         va="top",
         fontsize=9,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
     )
     axes.set_title(panel.title, fontsize=10)
     axes.set_xlabel(panel.axis, fontsize=9)

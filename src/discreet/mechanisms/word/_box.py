@@ -63,11 +63,13 @@ def _upper(l1: Floats, squares: Floats, linf: float, width: float) -> Floats:
 
     f is convex with f(0) = 0 (the noise is log-concave), so f(e) <= e * f(linf) / linf. Up to
     ``e = a`` it is moreover a power series with no negative term, so ``(f(e) - f'(0) e) / e^2``
-    rises and f(e) <= f'(0) * e + c * e^2 with c taken at linf. Summed over the coordinates these are
-    bounds in l1 and l2 alone, the second one tight to the third order.
+    rises and f(e) <= f'(0) * e + c * e^2 with c taken at linf. Summed over the coordinates these
+    are bounds in l1 and l2 alone, the second one tight to the third order.
     """
     top = float(coordinate_exponent(np.array(linf), width))
-    if linf > width or not math.isfinite(top):
+    if math.isinf(top):
+        return np.where(l1 > 0, math.inf, 0.0)
+    if linf > width:
         return l1 * (top / linf)
     slope = 0.5 * math.exp(-width) / -math.expm1(-width)
     curve = max(0.0, (top / linf - slope) / linf)
@@ -111,10 +113,12 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
 def enough_width(epsilon: float, delta: float) -> float:
     """``ln(1 + (exp(epsilon) - 1) / (2 delta))``: a width that suffices for every pair.
 
-    With ``l1 <= epsilon`` convexity makes one shifted coordinate the worst case, and its t is delta.
+    With ``l1 <= epsilon`` convexity makes one shifted coordinate the worst case, and its t is at
+    most delta. Rounded upwards.
     """
     log_numerator = epsilon + math.log(-math.expm1(-epsilon))
-    return float(np.logaddexp(0.0, log_numerator - math.log(2.0) - math.log(delta)))
+    width = float(np.logaddexp(0.0, log_numerator - math.log(2.0) - math.log(delta)))
+    return width * (1.0 + 1e-9)
 
 
 def smallest_width(exponent_at: Callable[[float], float], delta: float, enough: float) -> float:
@@ -140,18 +144,18 @@ def smallest_width_of_pairs(
 ) -> float:
     """The smallest width for all pairs of rows: that of the worst pair.
 
-    Start from any pair; while another pair breaks the width found so far, take that one. The
-    width only rises, and each round either settles it or rules out one more pair.
+    Start from the pair that is worst for a width that suffices; while another pair breaks the width
+    found so far, take that one. The width only rises, and a pair that was taken never breaks it.
     """
     target = -math.log1p(-delta)
-    width = min(enough, max(linf / 2, enough * 1e-3)) * MARGIN
-    while width < enough:
-        found, shift = exponent(points, rate, linf, width)
-        if found <= target:
-            return width
+    width = 0.0
+    _, shift = exponent(points, rate, linf, enough)
+    while True:
 
         def of_pair(trial: float, shift: Floats = shift) -> float:
             return float(coordinate_exponent(shift, trial).sum()) * MARGIN * MARGIN
 
-        width = max(np.nextafter(width, math.inf), smallest_width(of_pair, delta, enough))
-    return enough
+        width = max(width, smallest_width(of_pair, delta, enough))
+        found, shift = exponent(points, rate, linf, width)
+        if found <= target or width >= enough:
+            return width

@@ -204,7 +204,7 @@ def compute_table(
 
 
 def _grid(distances: Distances) -> Floats:
-    """Equal steps of a round number, up to where nearly every word stays."""
+    """Equal steps of a round number, up to where the median word nearly always stays."""
     targets = distances.targets
     sample = targets[
         np.linspace(0, len(targets) - 1, min(len(targets), _SAMPLED_WORDS)).astype(int)
@@ -216,7 +216,7 @@ def _grid(distances: Distances) -> Floats:
     low, high = 0.0, 64.0 / float(np.median(positive))
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
-        keep = float((1.0 / np.exp(-middle * table).sum(axis=1)).mean())
+        keep = float(np.median(1.0 / np.exp(-middle * table).sum(axis=1)))
         low, high = (low, middle) if keep >= _KEPT_AT_THE_TOP else (middle, high)
     exact = high / _FEWEST_STEPS
     power = 10.0 ** math.floor(math.log10(exact))

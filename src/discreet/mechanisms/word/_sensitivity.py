@@ -150,7 +150,7 @@ def _path(space: EmbeddingSpace, clip: float, norm: str) -> Path:
     return cache_directory() / "sensitivities" / name
 
 
-# -- the search --------------------------------------------------------------------------------------
+# -- the search ----------------------------------------------------------------------------
 
 
 def largest_distance(
@@ -204,8 +204,8 @@ def _radii(points: Points, norm: str, exponent: int) -> Floats:
 def _centre(points: Points, norm: str, exponent: int) -> Floats:
     count = len(points)
     some = points[np.linspace(0, count - 1, min(count, _SAMPLED_WORDS)).astype(np.int64)]
-    middle = np.median if norm == "l1" else np.mean
-    return np.ldexp(np.asarray(middle(some.astype(np.float64), axis=0)), -exponent)
+    some = np.ldexp(some.astype(np.float64), -exponent)
+    return np.asarray(np.median(some, axis=0) if norm == "l1" else some.mean(axis=0))
 
 
 def _farthest_l1(points: Floats, radius: Floats, progress: Progress | None) -> float:

@@ -1,4 +1,4 @@
-"""CMP (calibrated multivariate perturbations): spherical noise on the vector, then the nearest word."""
+"""CMP (calibrated multivariate perturbations): spherical noise, then the nearest word."""
 
 import math
 from typing import ClassVar
@@ -42,7 +42,7 @@ class SphericalNoise:
         """``count`` independent noise vectors."""
         noise = rng.standard_normal((count, self.dimension))
         norms = np.sqrt(np.einsum("ij,ij->i", noise, noise))
-        while (empty := norms == 0).any():  # no direction: about once in 2**52 draws, in 1 dimension
+        while (empty := norms == 0).any():  # no direction; can happen in 1 dimension, rarely
             noise[empty] = rng.standard_normal((int(empty.sum()), self.dimension))
             norms[empty] = np.sqrt(np.einsum("ij,ij->i", noise[empty], noise[empty]))
         noise *= (rng.standard_gamma(self.dimension, count) / self.rate / norms)[:, None]
@@ -71,8 +71,8 @@ class CMP(NoisyNearest):
     ``epsilon * sum_i d(x_i, x'_i)``; n itself is public.
 
     Paper: Feyisetan et al., "Privacy- and Utility-Preserving Textual Analysis via Calibrated
-    Multivariate Perturbations", WSDM 2020. Where we differ: nothing in the law. The search is exact,
-    and a word that the space does not have is never passed through.
+    Multivariate Perturbations", WSDM 2020. Where we differ: nothing in the law. The search is
+    exact, and a word that the space does not have is never passed through.
 
     Args:
         space: the public vocabulary.

@@ -45,7 +45,7 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
 
 
 def gaussian_multiplier(epsilon: float, delta: float) -> float:
-    """The smallest noise, as a multiple of ``Delta_2``, whose delta at ``epsilon`` is at most ``delta``.
+    """The smallest noise, in multiples of ``Delta_2``, with at most this delta at this epsilon.
 
     Rounded upwards by about one part in a billion, and checked.
 
@@ -119,10 +119,11 @@ class Gaussian(NoisyNearest):
     is per word; a text of n words is protected word by word and n is public.
 
     Paper: Balle and Wang, "Improving the Gaussian Mechanism for Differential Privacy", ICML 2018,
-    for ``calibration="certified"``, which is exact for every epsilon. ``calibration="published"`` is
-    the textbook rule ``Delta_2 * sqrt(2 ln(1.25 / delta)) / epsilon`` of the word-embedding papers,
-    whose proof needs epsilon of at most 1. Where we differ: ``Delta_2`` is the largest distance over
-    the public vocabulary (``sensitivity="exact"``), not ``2 * clip`` (``"general"``).
+    for ``calibration="certified"``, which is exact for every epsilon. ``calibration="published"``
+    is the textbook rule ``Delta_2 * sqrt(2 ln(1.25 / delta)) / epsilon`` of the word-embedding
+    papers, whose proof needs epsilon of at most 1. Where we differ: ``Delta_2`` is the largest
+    distance over the public vocabulary (``sensitivity="exact"``), not ``2 * clip``
+    (``"general"``).
 
     Args:
         space: the public vocabulary.
@@ -134,7 +135,7 @@ class Gaussian(NoisyNearest):
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
     >>> from discreet.embeddings.space import EmbeddingSpace
-    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0, 1.0], [1.0, 1.0], [5.0, 0.0]])
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0, 1.0], [1, 1], [5, 0]])
     >>> certified = Gaussian(space, epsilon=1.0, delta=1e-5, clip=1.0)
     >>> published = Gaussian(space, epsilon=1.0, delta=1e-5, clip=1.0, calibration="published")
     >>> certified.noise.standard_deviation < published.noise.standard_deviation

@@ -87,8 +87,8 @@ class LaplaceNoise:
 class Laplace(NoisyNearest):
     """Release the word nearest to the clipped vector plus independent Laplace noise.
 
-    Privacy: unit word, adjacency replace, pure notion. For any two words x, x' of the vocabulary and
-    any set of outputs S, ``P(S|x) <= exp(epsilon) * P(S|x')``: the noise has scale
+    Privacy: unit word, adjacency replace, pure notion. For any two words x, x' of the vocabulary
+    and any set of outputs S, ``P(S|x) <= exp(epsilon) * P(S|x')``: the noise has scale
     ``Delta_1 / epsilon`` where ``Delta_1`` is the largest l1 distance of two clipped vectors. The
     guarantee is per word; a text of n words is protected word by word and n is public.
 
@@ -103,11 +103,12 @@ class Laplace(NoisyNearest):
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
     >>> from discreet.embeddings.space import EmbeddingSpace
-    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0, 1.0], [1.0, 1.0], [5.0, 0.0]])
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0, 1.0], [1, 1], [5, 0]])
     >>> mechanism = Laplace(space, epsilon=2.0, clip=1.0)
     >>> mechanism.statement.notion.value, mechanism.statement.epsilon
     ('pure', 2.0)
-    >>> Laplace(space, epsilon=2.0, clip=1.0, sensitivity="general").noise.scale > mechanism.noise.scale
+    >>> general = Laplace(space, epsilon=2.0, clip=1.0, sensitivity="general")
+    >>> mechanism.noise.scale < general.noise.scale
     True
     """
 

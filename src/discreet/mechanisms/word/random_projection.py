@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.cache import cache_directory, written_whole
 from discreet.embeddings.distances import blocks
-from discreet.embeddings.neighbors import first_equal
+from discreet.embeddings.neighbors import first_equal, middle
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.errors import InvalidValue
 from discreet.mechanisms.word._certificate import metric_of
 from discreet.mechanisms.word._noisy_nearest import SCOPE, NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC
@@ -27,6 +26,8 @@ Ids = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 _UNIT_ROUNDOFF = 2.0**-24
+# More than any underflow of a float32 can amount to.
+_UNDERFLOW = 2.0**-100
 # Covers the float64 rounding of the ratio of two distances.
 _MARGIN = 1.0 + 1e-9
 _ROWS, _COLUMNS = 1024, 4096
@@ -39,15 +40,15 @@ class RandomProjection(NoisyNearest):
 
     Spherical noise is about ``dimension / epsilon`` long, so fewer dimensions mean less of it. The
     projection is a public matrix. How much it can stretch a distance is *computed*, over every pair
-    of words, and epsilon is divided by that stretch, so the guarantee is in the metric of the space.
+    of words, and epsilon is divided by it, so the guarantee is in the metric of the space.
 
     Privacy: unit word, adjacency replace, metric notion. For any two words x, x' and any output y,
     ``P(y|x) <= exp(epsilon * d(x, x')) * P(y|x')`` with d the Euclidean distance of the original
     vectors. Words are released independently; their number is public.
 
-    Paper: Feyisetan and Kasiviswanathan, "Private Release of Text Embedding Vectors", TrustNLP 2021.
-    Where we differ: the paper bounds the distortion with high probability over the matrix; here the
-    worst one is known, and no probability of failure is left.
+    Paper: Feyisetan and Kasiviswanathan, "Private Release of Text Embedding Vectors", TrustNLP
+    2021. Where we differ: the paper bounds the distortion with high probability over the matrix;
+    here the worst one is known, and no probability of failure is left.
 
     Args:
         space: the public vocabulary.
@@ -77,14 +78,13 @@ class RandomProjection(NoisyNearest):
         self.epsilon = check.positive(epsilon, "epsilon of RandomProjection")
         self.dimension = check.whole(dimension, "dimension of RandomProjection", at_least=1)
         if self.dimension > space.dimension:
-            raise check.fail(
-                "dimension of RandomProjection", f"at most {space.dimension}, as the space has", dimension
-            )
+            rule = f"at most {space.dimension}, as the space has"
+            raise check.fail("dimension of RandomProjection", rule, dimension)
         self.seed = check.whole(seed, "seed of RandomProjection")
         self.matrix = projection_matrix(space.dimension, self.dimension, self.seed)
         points = project(space.vectors, self.matrix)
         self.stretch = _known_stretch(space, points, progress)
-        """The largest ratio of a projected distance to the original one, over all pairs of words."""
+        """The largest ratio of a projected distance to the original one, over all pairs."""
         self.projected_epsilon = self.epsilon / self.stretch
         """Loss per unit of *projected* distance: what the noise is scaled to."""
         mark = hashlib.sha256(self.matrix.tobytes()).hexdigest()[:12]
@@ -99,10 +99,7 @@ class RandomProjection(NoisyNearest):
                 unit=Unit.WORD,
                 adjacency=Adjacency.REPLACE,
                 scope=SCOPE,
-                public=(
-                    *PUBLIC,
-                    f"a projection to {self.dimension} dimensions (seed {self.seed}, matrix {mark})",
-                ),
+                public=(*PUBLIC, f"the projection (seed {self.seed}, matrix {mark})"),
             ),
         )
 
@@ -121,14 +118,14 @@ def project(vectors: NDArray[np.floating], matrix: Floats) -> Floats:
     return points[first_equal(vectors)]
 
 
-# -- the stretch -------------------------------------------------------------------------------------
+# -- the stretch ---------------------------------------------------------------------------------
 
 
 def _known_stretch(space: EmbeddingSpace, points: Floats, progress: Progress | None) -> float:
     """From the cache if it was computed before, else computed (and kept if that took a while)."""
     key = {
         "space": space.fingerprint,
-        "points": hashlib.sha256(np.ascontiguousarray(points)).hexdigest(),
+        "points": hashlib.sha256(points.tobytes()).hexdigest(),
     }
     name = f"{key['space'][:32]}-{key['points'][:16]}.json"
     path = cache_directory() / "stretches" / name
@@ -184,14 +181,13 @@ class _Pairs:
         self._split = d
         self._error = 2.0 * 1.01 * (d + k + 16) * _UNIT_ROUNDOFF
         self.best = 0.0
-        centre = vectors[keep].mean(axis=0, dtype=np.float64)
-        middle = points[keep].mean(axis=0)
+        centre, projected_centre = middle(vectors), middle(points)
         self._columns = np.ones((len(keep), d + k + 2), dtype=np.float32)
         self._squares = np.empty((2, len(keep)))
         self._scale = float(max(np.abs(vectors).max(), np.abs(points).max()))
         for part in blocks(len(keep), d):
             v = (vectors[keep[part]].astype(np.float64) - centre) / self._scale
-            p = (points[keep[part]] - middle) / self._scale
+            p = (points[keep[part]] - projected_centre) / self._scale
             self._columns[part, :d], self._columns[part, d:-2] = v, p
             self._squares[0, part] = np.einsum("ij,ij->i", v, v)
             self._squares[1, part] = np.einsum("ij,ij->i", p, p)
@@ -202,10 +198,11 @@ class _Pairs:
         # The rounding of the product is at most a few units of the sizes of its two sides; the
         # error is the sum of what each side adds.
         own, projected = self._squares
-        self._columns[:, -1] = projected - best * own + self._error * (projected + best * own)
+        error = self._error * (projected + best * own) + _UNDERFLOW
+        self._columns[:, -1] = projected - best * own + error
 
     def suspects(self, begin: int, start: int) -> tuple[Ids, Ids, NDArray[np.float32]]:
-        """Pairs of a block of rows and of columns that may beat the best, and by how much at most."""
+        """Pairs of a block of rows and columns that may beat the best, and by how much at most."""
         rows = self._columns[begin : begin + _ROWS].copy()
         rows[:, : self._split] *= 2.0 * self.best
         rows[:, self._split : -2] *= -2.0

@@ -46,8 +46,8 @@ class TruncatedLaplaceNoise:
         """Of each coordinate."""
         width = self.half_width / self.scale
         if width < 1e-2:
-            # The closed form loses its digits; the noise is all but uniform, and this is its series.
-            return self.half_width * math.sqrt((1 - width / 4 + width**2 / 60) / 3)
+            # The closed form loses its digits; this is the series about the uniform law.
+            return self.half_width * math.sqrt((1 - width / 4 + width**2 / 120) / 3)
         cut = width * (width + 2.0) * math.exp(-width) / -math.expm1(-width)
         return self.scale * math.sqrt(2.0 - cut)
 
@@ -80,31 +80,32 @@ class TruncatedLaplace(NoisyNearest):
     Paper: Huang et al., "Private Language Models via Truncated Laplacian Mechanism", EMNLP 2024.
     Where we differ: the paper's box is too small. Its proof takes the part of one box outside the
     other for a small cube, but in more than one dimension it is a set of slabs with far more mass.
-    ``calibration="certified"`` uses the smallest box that is proven to keep delta over every pair of
-    words. ``calibration="published"`` uses the paper's box and sensitivities, and its statement
-    carries the delta that really holds. The certified box is so large that this mechanism is hardly
-    better than Laplace, and far behind Gaussian, in high dimension.
+    ``calibration="certified"`` uses the smallest box that is proven to keep delta over every pair
+    of words. ``calibration="published"`` uses the paper's box and sensitivities, and its statement
+    carries the delta that really holds. The certified box is so large that in high dimension this
+    mechanism is hardly better than Laplace, and far behind Gaussian.
 
     Args:
         space: the public vocabulary.
         epsilon: loss allowed between any two words, above 0.
-        delta: probability with which the loss may be larger, between 0 and 1; with ``published`` the
-            delta that the paper would claim.
+        delta: probability with which the loss may be larger, between 0 and 1; with ``published``
+            the delta that the paper would claim.
         clip: longer vectors are scaled down to this Euclidean norm.
         calibration: ``"certified"`` or ``"published"``.
-        sensitivity: ``"exact"`` or ``"general"``; ``published`` is always general, as in the paper.
-        dummy_dimensions: coordinates added before the noise and dropped after it, the paper's device
-            for a large epsilon; ``published`` only.
+        sensitivity: ``"exact"`` (over the vocabulary) or ``"general"`` (over all clipped vectors);
+            ``published`` takes its noise from the general one and only its delta from this.
+        dummy_dimensions: coordinates added before the noise and dropped after it, the paper's
+            device for a large epsilon; ``published`` only.
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
     >>> from discreet.embeddings.space import EmbeddingSpace
-    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0, 1.0], [1.0, 1.0], [5.0, 0.0]])
-    >>> certified = TruncatedLaplace(space, epsilon=0.1, delta=0.01, clip=1.0)
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0, 1.0], [1, 1], [5, 0]])
+    >>> certified = TruncatedLaplace(space, 0.1, delta=0.01, clip=1)
     >>> certified.statement.delta, certified.true_delta <= 0.01
     (0.01, True)
-    >>> published = TruncatedLaplace(space, epsilon=0.1, delta=0.01, clip=1.0, calibration="published")
+    >>> published = TruncatedLaplace(space, 0.1, delta=0.01, clip=1, calibration="published")
     >>> round(published.true_delta, 3), published.half_width < certified.half_width
-    (0.064, True)
+    (0.065, True)
     """
 
     name: ClassVar[str] = "truncated-laplace"
@@ -188,12 +189,12 @@ class TruncatedLaplace(NoisyNearest):
     def _what_holds(self) -> PrivacyStatement:
         if self.true_delta <= self.delta:
             return self._stated(self.true_delta)
-        found = "exactly" if self.true_delta_is_exact else "at most"
+        found = "is" if self.true_delta_is_exact else "is only proven to be at most"
         return self._stated(
             self.true_delta,
             f"the paper claims delta = {self.delta:.3g} for this noise at epsilon = "
-            f"{self.epsilon:.6g}, but over this vocabulary it is {found} {self.true_delta:.3g}: the "
-            "proof takes the part of one box outside the other for a cube, where it is a set of slabs",
+            f"{self.epsilon:.6g}, but delta {found} {self.true_delta:.3g}: its proof takes the part "
+            "of one box outside the other for a small cube, and it is a set of slabs",
         )
 
 

@@ -16,8 +16,8 @@ class Uniform:
     """Release for each word a word drawn uniformly from the vocabulary.
 
     Privacy: unit word, adjacency replace, pure with epsilon 0: the output does not depend on the
-    word at all. Only the number of words is kept. It is the baseline of perfect privacy: whatever an
-    attacker or a classifier achieves on its output, it achieves without the words.
+    word at all. Only the number of words is kept. It is the baseline of perfect privacy: whatever
+    an attacker or a classifier achieves on its output, it achieves without the words.
 
     Args:
         space: the public vocabulary.

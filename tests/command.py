@@ -1,0 +1,87 @@
+"""Run the installed command as a person would, on a small space, with a cache of its own."""
+
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+COMMAND = Path(sys.executable).with_name("discreet")
+UNKNOWN = "<unk>"
+# Words without digits and in no English text, so that any other word in an output is a leak.
+WORDS = [a + b + "x" for a, b in itertools.product(("ba", "ko", "mi", "tu", "re"), repeat=2)]
+WORDS += [word + "o" for word in WORDS]
+WORDS += [word + "q" for word in WORDS[:9]]
+MARKER = "zanzibar"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left in the terminal."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.decode().splitlines()
+
+
+def environment(cache: Path) -> dict[str, str]:
+    # A terminal of fixed width, and no network by any name.
+    plain = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+    return plain | {
+        "DISCREET_CACHE": str(cache),
+        "HF_HUB_OFFLINE": "1",
+        "COLUMNS": "100",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def discreet(
+    *arguments: object,
+    cache: Path,
+    stdin: bytes = b"",
+    stdout: int | None = None,
+    before: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run ``discreet`` with these arguments to its end."""
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        input=stdin,
+        stdout=subprocess.PIPE if stdout is None else stdout,
+        stderr=subprocess.PIPE,
+        env=environment(cache),
+        preexec_fn=before,
+        timeout=120,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout or b"", done.stderr.decode())
+
+
+def vectors(count: int = 60, dimension: int = 6, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, dimension)).round(3)
+
+
+def write_space(path: Path, words: list[str] | None = None, seed: int = 0) -> Path:
+    """A file of vectors in the GloVe layout, the unknown token first."""
+    words = [UNKNOWN, *WORDS] if words is None else words
+    lines = (
+        f"{word} " + " ".join(map(str, row))
+        for word, row in zip(words, vectors(len(words), seed=seed), strict=True)
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def law(kappa: float, words: int = 60, seed: int = 0) -> np.ndarray:
+    """P(y | x) proportional to exp(-kappa d(x, y)), slowly and obviously."""
+    v = vectors(words, seed=seed).astype(np.float32).astype(np.float64)
+    distances = np.sqrt(((v[:, None, :] - v[None, :, :]) ** 2).sum(axis=2))
+    weights = np.exp(-kappa * distances)
+    return weights / weights.sum(axis=1, keepdims=True)
