@@ -1,14 +1,20 @@
 """Run the installed command as a person would, on a small space, with a cache of its own."""
 
+import contextlib
+import io
 import itertools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+
+from discreet.cli import main
 
 COMMAND = Path(sys.executable).with_name("discreet")
 UNKNOWN = "<unk>"
@@ -62,6 +68,26 @@ def discreet(
         check=False,
     )
     return Outcome(done.returncode, done.stdout or b"", done.stderr.decode())
+
+
+def called(*arguments: object, cache: Path) -> Outcome:
+    """The same in this process, through the command's entry point: quicker, for what is alike."""
+    out, err, code = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), -1
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with (
+            mock.patch.object(sys, "argv", ["discreet", *map(str, arguments)]),
+            mock.patch.dict(os.environ, environment(cache)),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            main()
+    except SystemExit as end:
+        code = end.code
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return Outcome(code, out.buffer.getvalue(), err.getvalue())
 
 
 def vectors(count: int = 60, dimension: int = 6, seed: int = 0) -> np.ndarray:

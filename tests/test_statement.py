@@ -24,9 +24,8 @@ def statements(draw, notions=tuple(Notion), metrics=METRICS, units=(Unit.WORD, U
         values["epsilon"] = draw(LOSS)
     if notion is Notion.APPROXIMATE:
         values["delta"] = draw(st.integers(0, 4)) / 16
-    if notion is Notion.UTILITY_OPTIMISED:
-        values["slack"] = draw(LOSS)
     if notion in (Notion.METRIC, Notion.UTILITY_OPTIMISED):
+        values["slack"] = draw(LOSS)
         values["metric"] = draw(st.sampled_from(metrics))
     return PrivacyStatement(
         notion=notion,
@@ -104,6 +103,10 @@ def test_metric_becomes_pure_only_with_a_diameter():
     metric = PrivacyStatement(notion=Notion.METRIC, unit=Unit.WORD, epsilon=2.0, metric=METRICS[0])
     pure = metric.to_pure(diameter=3.0)
     assert (pure.notion, pure.epsilon, pure.metric) == (Notion.PURE, 6.0, None)
+    both = PrivacyStatement(
+        notion=Notion.METRIC, unit=Unit.WORD, epsilon=2.0, slack=0.5, metric=METRICS[0]
+    )
+    assert both.to_pure(diameter=3.0).epsilon == 6.5
     with pytest.raises(TypeError):
         metric.to_pure()
     for bad in (0, -1, math.inf):

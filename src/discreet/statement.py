@@ -50,8 +50,8 @@ class Metric:
     """
 
     name: str
-    nearest: float = field(compare=False)
-    """Median distance of a unit to its nearest neighbour."""
+    nearest: float | None = field(compare=False)
+    """Median distance of a unit to its nearest neighbour; None where there is no finite set."""
     median: float = field(compare=False)
     """Median distance of a pair."""
     farthest: float = field(compare=False)
@@ -79,7 +79,7 @@ class PrivacyStatement:
     """Loss allowed; per unit of distance if the notion is metric. Infinite for ``none``."""
     delta: float = 0.0
     slack: float = 0.0
-    """Loss allowed on top of epsilon times distance (utility-optimised notion only)."""
+    """Loss allowed on top of epsilon times distance (metric notions only)."""
     metric: Metric | None = None
     adjacency: Adjacency = Adjacency.REPLACE
     scope: str = ""
@@ -102,7 +102,7 @@ class PrivacyStatement:
         object.__setattr__(self, "delta", check.non_negative(self.delta, "delta of a statement"))
         if self.delta > 0 and self.notion is not Notion.APPROXIMATE:
             raise InvalidValue(f"a {self.notion} statement has delta 0; got {self.delta}")
-        if self.slack > 0 and self.notion is not Notion.UTILITY_OPTIMISED:
+        if self.slack > 0 and self.notion not in _HAS_METRIC:
             raise InvalidValue(f"a {self.notion} statement has slack 0; got {self.slack}")
         if (self.metric is not None) != (self.notion in _HAS_METRIC):
             raise InvalidValue("a metric belongs to the metric notions, and to no other")
@@ -183,7 +183,8 @@ class PrivacyStatement:
         if self.notion is not Notion.METRIC:
             raise IncompatibleStatements(f"a {self.notion} statement has no pure counterpart")
         diameter = check.positive(diameter, "diameter")
-        return replace(self, notion=Notion.PURE, epsilon=self.epsilon * diameter, metric=None)
+        loss = self.epsilon * diameter + self.slack
+        return replace(self, notion=Notion.PURE, epsilon=loss, slack=0.0, metric=None)
 
     def to_approximate(self, *, delta: float = 0.0) -> "PrivacyStatement":
         """A pure guarantee read as an approximate one."""
@@ -249,10 +250,11 @@ class PrivacyStatement:
             loss = self.epsilon * distance + self.slack
             return f"  {label} (d = {distance:.3g}): odds change by at most {odds(loss)}"
 
+        near = [] if metric.nearest is None else [line("nearest neighbours", metric.nearest)]
         return [
-            line("nearest neighbours, typically", metric.nearest),
+            *near,
             line("a median pair", metric.median),
-            line("the farthest pair, at most", metric.farthest),
+            line("the farthest pair", metric.farthest),
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,9 @@ def exact(points: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Very slow: rational arithmetic, the lowest index of equals."""
 
     def squared(p, v):
-        return sum((Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(p, v, strict=True))
+        return sum(
+            (Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(p, v, strict=True)
+        )
 
     return np.array([min(range(len(points)), key=lambda i: squared(points[i], v)) for v in vectors])
 
@@ -89,7 +91,9 @@ def test_the_near_ties_mean_something():
 def test_duplicates_and_exact_ties_go_to_the_lower_index():
     points = np.array([[2.0, 0], [0, 2], [2, 0], [-2, 0], [0, 2], [-0.0, -2]])
     assert (nearest_words(points, points) == [0, 1, 0, 3, 1, 5]).all()
-    assert (nearest_words(points, np.array([[0.0, 0], [1, 1], [-1, -1], [-5, 5]])) == [0, 0, 3, 1]).all()
+    assert (
+        nearest_words(points, np.array([[0.0, 0], [1, 1], [-1, -1], [-5, 5]])) == [0, 0, 3, 1]
+    ).all()
     same = np.ones((50, 4), dtype=np.float32)
     assert (nearest_words(same, np.random.default_rng(0).standard_normal((9, 4))) == 0).all()
     assert (first_equal(np.array([[0.0], [-0.0], [1.0]])) == [0, 0, 2]).all()

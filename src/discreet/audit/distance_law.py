@@ -2,12 +2,11 @@
 
 For such a law the worst log-ratio of a pair has a closed form: at most
 kappa * d(x, x') + |ln Z(x) - ln Z(x')|, with equality if x itself may come out. So all pairs can be
-checked without going through all outputs. Nothing is taken from the mechanism's certificate. A first
-pass bounds every ln Z from both sides with float32 distances whose error is bounded; a second one
-bounds every pair, and the pairs that come closest are computed again in float64.
+checked without going through all outputs. Nothing is taken from the mechanism's certificate. A
+first pass bounds every ln Z from both sides with float32 distances whose error is bounded; a second
+one bounds every pair, and the pairs that come closest are computed again in float64.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +24,7 @@ MOST_WORDS = 30_000
 """Beyond this a pass over all pairs takes too long for an audit by default."""
 
 _BLOCK_NUMBERS = 2**22
+_KEPT = 4096
 _REFINED = 256
 _EXTREME = 128
 # Float32 rounding of exp(-t) and of its argument t, which matters only up to about 20.
@@ -36,7 +36,9 @@ class AllPairs:
     """What a pass over all pairs found."""
 
     rate: float
-    """No pair needs a larger epsilon."""
+    """The largest epsilon that a pair was found to need, in float64."""
+    bound: float
+    """No pair needs a larger epsilon. Slightly above the rate, because most pairs were bounded."""
     pair: tuple[int, int]
     """The pair that needs most."""
 
@@ -44,6 +46,7 @@ class AllPairs:
 def all_pairs(
     space: EmbeddingSpace,
     kappa: float,
+    epsilon: float,
     *,
     targets: Ids | None = None,
     offsets: Floats | None = None,
@@ -55,6 +58,7 @@ def all_pairs(
     Args:
         space: the vocabulary.
         kappa: how fast the law falls with distance.
+        epsilon: what is claimed; pairs that are bounded by it need no closer look.
         targets: ids of the words that may come out of any word (all unless given).
         offsets: added to each word's ln Z; ln(1/p) for words that are replaced with probability p.
         slack: loss allowed on top of epsilon times distance.
@@ -65,7 +69,11 @@ def all_pairs(
     if offsets is not None:
         log_z = log_z + offsets
     slopes, first, second = _steepest(space, log_z, error, nearest, slack, progress)
-    # The largest upper bounds are computed again; what is left is no larger than the last of them.
+    rest = float(slopes.min()) if len(slopes) >= _KEPT else 0.0
+    falling = np.argsort(-slopes)
+    closer = falling[(np.arange(len(slopes)) < _REFINED) | (slopes[falling] + kappa > epsilon)]
+    rest = max(rest, float(np.delete(slopes, closer).max(initial=0.0)))
+    first, second = first[closer], second[closer]
     words, places = np.unique(np.concatenate([first, second]), return_inverse=True)
     exact = _exact_log_normalisers(Distances(space, targets), kappa, words)
     if offsets is not None:
@@ -78,8 +86,8 @@ def all_pairs(
     top = int(sharp.argmax())
     if progress:
         progress(2 * count, 2 * count)
-    rest = float(slopes.min()) if len(slopes) >= _REFINED else 0.0
-    return AllPairs(kappa + max(float(sharp[top]), rest), (int(first[top]), int(second[top])))
+    rate = kappa + float(sharp[top])
+    return AllPairs(rate, max(rate, kappa + rest), (int(first[top]), int(second[top])))
 
 
 def _log_normalisers(
@@ -190,22 +198,23 @@ class _Top:
     @property
     def limit(self) -> float:
         """What a pair must exceed to be kept."""
-        return float(self.slopes.min()) if len(self.slopes) >= _REFINED else 0.0
+        return float(self.slopes.min()) if len(self.slopes) >= _KEPT else 0.0
 
     def offer(self, first: Ids, second: Ids) -> None:
         """Take in pairs of word ids, bounded with their exact distances."""
         over = np.abs(self._log_z[first] - self._log_z[second]) + self._loose
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = np.where(over > 0, over / self._distances.exact(first, second), 0.0)
-        slopes = np.nan_to_num(slopes, nan=0.0, posinf=math.inf)
+        gaps = self._distances.exact(first, second)
+        # The same point has the same ln Z: such pairs need nothing.
+        slopes = np.where(gaps > 0, over, 0.0) / np.where(gaps > 0, gaps, 1.0)
+        slopes = np.maximum(slopes, 0.0)
         swap = first > second
         first, second = np.where(swap, second, first), np.where(swap, first, second)
         slopes = np.concatenate([self.slopes, slopes])
         first, second = np.concatenate([self.first, first]), np.concatenate([self.second, second])
         _, once = np.unique(first * len(self._log_z) + second, return_index=True)
         slopes, first, second = slopes[once], first[once], second[once]
-        if len(slopes) > _REFINED:
-            top = np.argpartition(-slopes, _REFINED - 1)[:_REFINED]
+        if len(slopes) > _KEPT:
+            top = np.argpartition(-slopes, _KEPT - 1)[:_KEPT]
             slopes, first, second = slopes[top], first[top], second[top]
         self.slopes, self.first, self.second = slopes, first, second
 

@@ -1,7 +1,6 @@
 """What an audit found: a verdict for each check, with its numbers."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -91,9 +90,7 @@ class Report:
         """This report, or :class:`VerificationFailed` if a check failed."""
         if not self.passed:
             names = ", ".join(finding.check for finding in self.failures)
-            raise VerificationFailed(
-                f"{self.mechanism} does not keep its promise; failed: {names}"
-            )
+            raise VerificationFailed(f"{self.mechanism} does not keep its promise; failed: {names}")
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,19 +108,16 @@ class Report:
         """The report for people."""
         out = [f"Audit of {self.mechanism}", f"Claim: {self.statement.lines()[0]}"]
         width = max((len(finding.check) for finding in self.findings), default=0)
-        for finding in self.findings:
-            out.append(f"  {finding.verdict:<11}  {finding.check:<{width}}  {finding.summary}")
+        out += [
+            f"  {finding.verdict:<11}  {finding.check:<{width}}  {finding.summary}"
+            for finding in self.findings
+        ]
         verdict = "no check failed" if self.passed else f"{len(self.failures)} check(s) FAILED"
         out.append(
             f"Verdict: {verdict}. A sound mechanism fails at most once in "
             f"{1 / self.false_alarms:,.0f} audits."
         )
         return out
-
-
-def smallest(p_values: Iterable[float]) -> float:
-    """The smallest of some p-values, 1 if there are none."""
-    return min(p_values, default=1.0)
 
 
 def _number(value: float | None) -> float | str | None:

@@ -150,7 +150,7 @@ def _stage_of(
     mechanism: Any, name: str, space: object
 ) -> tuple[VectorStage | None, NDArray[np.floating[Any]] | None]:
     noise, points = getattr(mechanism, "noise", None), getattr(mechanism, "points", None)
-    if points is not None and callable(getattr(noise, "log_density", None)):
+    if noise is not None and points is not None and callable(getattr(noise, "log_density", None)):
         return VectorStage(points, noise.add_noise, noise.log_density), points
     if callable(getattr(mechanism, "log_density", None)):
         tried = getattr(mechanism, "inputs", None)
@@ -199,7 +199,7 @@ def _distance_of(
     if callable(own):
 
         def measured(first: Ids, second: Ids) -> Floats:
-            pair = (first, second)
+            pair: tuple[Any, Any] = (first, second)
             if not discrete and vectors is not None:
                 pair = (vectors[first], vectors[second])
             out = np.asarray(_guarded(f"distance of {name}", own, *pair), dtype=np.float64)
@@ -223,7 +223,7 @@ def _distance_of(
 
 def _euclidean(first: NDArray[Any], second: NDArray[Any]) -> Floats:
     gap = first.astype(np.float64) - second
-    return np.sqrt(np.einsum("ij,ij->i", gap, gap))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", gap, gap)))
 
 
 def _sensitive_of(

@@ -83,8 +83,8 @@ def worst_pair(
         if stray.any():
             # An unprotected output that another input reaches does not tell who it came from,
             # and is not covered by the inequality either.
-            row, output = (int(i[0]) for i in np.nonzero(stray))
-            return _infinite(statement, row, 1 if row == 0 else 0, output)
+            row, stranger = (int(i[0]) for i in np.nonzero(stray))
+            return _infinite(statement, row, 1 if row == 0 else 0, stranger)
     shared = reached.all(axis=0)
     lonely = np.flatnonzero(columns & reached.any(axis=0) & ~shared)
     if lonely.size:

@@ -9,6 +9,9 @@ from typing import Any, NoReturn, cast
 import typer
 
 from discreet.cli._terminal import say
+from discreet.cli.account import account
+from discreet.cli.audit import audit
+from discreet.cli.evaluate import evaluate
 from discreet.cli.explain import explain
 from discreet.cli.sanitize import sanitize
 from discreet.cli.spaces import spaces
@@ -44,7 +47,10 @@ def _root(
 
 app.command(short_help="Replace every word of a file's texts by a private draw.")(sanitize)
 app.command(short_help="Say what a setting means, before anything is released.")(explain)
+app.command(short_help="Check a mechanism's guarantee: its law, its sampler, a black box.")(audit)
+app.command(short_help="Measure how often words stay and how many they may become.")(evaluate)
 app.add_typer(spaces, name="spaces")
+app.add_typer(account, name="account")
 
 # What typer raises for an unknown or a missing option, wherever its version keeps the class.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])

@@ -184,4 +184,6 @@ def _sampled(
 
 
 def _named(key: str, value: float | str) -> str:
-    return value if isinstance(value, str) else f"{key} {value:.6g}"
+    if key == "calibration":
+        return str(value)
+    return f"{key} {value}" if isinstance(value, str) else f"{key} {value:.6g}"

@@ -1,6 +1,7 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +38,9 @@ def explain(
             "shown would depend on it) instead of on the whole vocabulary.",
         ),
     ] = None,
+    text_field: Annotated[
+        str, typer.Option("--text-field", help="Column of the public sample that holds its text.")
+    ] = "text",
     word: Annotated[
         list[str] | None, typer.Option("--word", help="Example to show; may be repeated.")
     ] = None,
@@ -81,10 +85,13 @@ def explain(
         "dimension": dimension,
         "dummy_dimensions": dummy_dimensions,
     }
+    examples = word or example_words(vocabulary)
+    for example in examples:
+        vocabulary.id_of(example)  # a word that is not there is said before the long work
     if public_sample is None:
         ids = spread_words(vocabulary)
     else:
-        with open_documents(public_sample) as reader:
+        with open_documents(public_sample, text_field=text_field) as reader:
             ids = sample_words(vocabulary, [text for batch in reader for text in batch.texts])
 
     with progress_bar("certifying the space, once") as show:
@@ -97,7 +104,7 @@ def explain(
                 raise InvalidValue("give --epsilon or --find, not both")
             epsilon = find_epsilon(make, ids, **_wish(find))
         built = make(epsilon)
-    explanation = explain_mechanism(built, ids, word or example_words(vocabulary))
+    explanation = explain_mechanism(built, ids, examples)
     certificate = getattr(built, "certificate", None)
     if as_json:
         values = explanation.to_dict() | {
@@ -115,8 +122,8 @@ def explain(
         typer.echo(line)
     if certificate is not None:
         typer.echo(
-            f"kappa = {certificate.kappa:.6g}: {certificate.reason}; "
-            f"proven rate {certificate.rate:.6g}."
+            f"kappa = {certificate.kappa:.6g}: chances fall as exp(-kappa * d), which costs at most "
+            f"{certificate.rate:.6g} per unit of distance ({certificate.reason})."
         )
 
 
@@ -126,6 +133,6 @@ def _wish(text: str) -> dict[str, float]:
         wish = {name: float(value)}
     except ValueError:
         wish = {}
-    if not wish or name not in ("keep", "options") or not wish[name] > 0:
+    if not wish or name not in ("keep", "options") or not 0 < wish[name] < math.inf:
         raise InvalidValue("--find must be keep=P with P between 0 and 1, or options=N")
     return wish

@@ -70,16 +70,10 @@ def sanitize(
 
     Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
     """
-    from discreet.embeddings import load_space
-    from discreet.evaluation.explanation import mean_keep
-    from discreet.randomness import generator
-    from discreet.sanitizer import LAYOUTS, Sanitizer
     from discreet.text.readers import open_documents
     from discreet.text.writers import open_output
 
-    check.one_of(layout, list(LAYOUTS), "--layout")
     largest = max(1, round(check.positive(max_document_mb, "--max-document-mb") * 2**20))
-    rng = generator(seed)
     documents = tokens = 0
     companions = [] if output == "-" else [Path(output + RECEIPT_SUFFIX)]
     # The files come first: a mistake in a name must not show only after a space was certified.
@@ -89,6 +83,13 @@ def sanitize(
         ) as reader,
         open_output(output, reader, force=force, companions=companions) as writer,
     ):
+        from discreet.embeddings import load_space
+        from discreet.evaluation.explanation import mean_keep
+        from discreet.randomness import generator
+        from discreet.sanitizer import LAYOUTS, Sanitizer
+
+        check.one_of(layout, list(LAYOUTS), "--layout")
+        rng = generator(seed)
         with progress_bar("reading the space") as show:
             vocabulary = load_space(space, max_words=max_words, progress=show)
         with progress_bar("certifying the space, once") as show:

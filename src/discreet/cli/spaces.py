@@ -121,15 +121,16 @@ def build(
     from discreet.embeddings.loaders import save_space
     from discreet.errors import OutputError
 
-    space = _load(name, max_words)
     if output is not None and output.exists() and not force:
-        raise OutputError(f"{output} exists; use --force to replace it")
+        raise OutputError(f"{output} exists already; use --force to replace it")
+    space = _load(name, max_words)
+    if output is not None:
+        save_space(space, output, overwrite=force)
     with progress_bar("finding neighbours") as show:
         index = build_index(space, progress=show)
     store_index(space, index)
     say(f"Kept the {index.size} nearest neighbours of each of {len(space):,} words.")
     if output is not None:
-        save_space(space, output)
         say(f"Written: {output}")
 
 

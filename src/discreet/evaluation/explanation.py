@@ -111,16 +111,19 @@ def find_epsilon(
             return float(measured.keep.mean()) >= keep
         return float(np.median(measured.options)) <= options
 
-    low = high = 1.0
-    while reached(low):
-        low /= 2
-        if low < 1e-6:
-            return low  # even next to no epsilon gives as much
-    while not reached(high):
-        high *= 2
-        if high > 1e9:
-            raise InvalidValue("no epsilon up to 1e9 gives that in this space")
-    low = max(low, high / 2) if high > 1 else low
+    high = 1.0
+    if reached(high):
+        while reached(high / 2):
+            high /= 2
+            if high < 1e-6:
+                return high  # even next to no epsilon gives as much
+    else:
+        high = 2.0
+        while not reached(high):
+            high *= 2
+            if high > 1e9:
+                raise InvalidValue("no epsilon up to 1e9 gives that in this space")
+    low = high / 2
     while high / low > 1.001:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if reached(middle) else (middle, high)
@@ -158,4 +161,4 @@ def example_words(space: EmbeddingSpace) -> list[str]:
 
 
 def _percent(chance: float) -> str:
-    return f"{100 * chance:.0f} %" if chance >= 0.01 else f"{100 * chance:.2g} %"
+    return f"{100 * chance:.0f} %" if chance >= 0.1 else f"{100 * chance:.2g} %"

@@ -72,10 +72,12 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
         if number == 0:
             axes.set_ylabel(f"share of {unit} (%)")
     kind = _format_of(path)
-    # Without a date the same figures give the same bytes.
+    # Neither a date nor random names inside: the same figures give the same bytes.
     metadata = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    from matplotlib import rc_context
+
     try:
-        with written_whole(path) as temporary:
+        with written_whole(path) as temporary, rc_context({"svg.hashsalt": "discreet"}):
             figure.savefig(temporary, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error

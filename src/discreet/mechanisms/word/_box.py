@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 Floats = NDArray[np.float64]
 
 # Covers the rounding of sums of up to a few thousand terms, generously.
 MARGIN = 1.0 + 1e-11
-# Pairs times coordinates: about a second.
+# Pairs times coordinates: about a second. Few of the pairs then need their exact exponent, unless
+# epsilon is so large that the bound on the others is loose; that, too, has an end.
 MOST_WORK = 5.0e8
+MOST_EXACT = 3.0e7
 _BLOCK_NUMBERS = 2**20
 _PAIRS_AT_ONCE = 1024
 
@@ -43,6 +44,10 @@ def coordinate_exponent(shifts: Floats, width: float) -> Floats:
             inside = -np.log(-np.expm1(far - 2.0 * width) / double) + (far - width)
         out = np.where(shifts > width, inside, out)
     return out
+
+
+class TooManyPairs(Exception):
+    """The exact maximum would take too long; the caller has a bound."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,15 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
     """The largest exponent over all pairs of rows, rounded upwards, and the worst pair's shift.
 
     Every pair is covered; the few whose bound from l1 and l2 distance beats the best so far are
-    computed. ``linf`` is at least every difference of two coordinates, times the rate.
+    computed. ``linf`` is at least every difference of two coordinates, times the rate. Raises
+    :class:`TooManyPairs` if the few are not few.
     """
+    from scipy.spatial.distance import cdist  # slow to import, and only needed here
+
     count, dimension = points.shape
     best, worst = 0.0, np.zeros(dimension)
     scaled = points * rate
+    computed = 0
     step = max(1, _BLOCK_NUMBERS // count)
     for start in range(0, count, step):
         rows, others = scaled[start : start + step], scaled[start:]
@@ -101,6 +110,9 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
         for first in range(0, len(hopeful), _PAIRS_AT_ONCE):
             if flat[hopeful[first]] <= best * MARGIN:
                 break
+            computed += _PAIRS_AT_ONCE
+            if computed * dimension > MOST_EXACT:
+                raise TooManyPairs
             x, y = np.divmod(hopeful[first : first + _PAIRS_AT_ONCE], len(others))
             shifts = np.abs(rows[x] - others[y])
             sums = coordinate_exponent(shifts, width).sum(axis=1)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from discreet import check
 from discreet.cache import cache_directory, written_whole
@@ -210,6 +209,8 @@ def _centre(points: Points, norm: str, exponent: int) -> Floats:
 
 def _farthest_l1(points: Floats, radius: Floats, progress: Progress | None) -> float:
     """Rows sorted by falling radius; pairs whose radii rule them out are not computed."""
+    from scipy.spatial.distance import cdist  # slow to import, and only needed here
+
     count, dimension = points.shape
     best = _good_start(points)
 
@@ -225,7 +226,7 @@ def _farthest_l1(points: Floats, radius: Floats, progress: Progress | None) -> f
             break
         best = max(best, *in_threads(farthest, parts[first : first + WORKERS]))
         if progress:
-            progress(parts[min(first + WORKERS, len(parts)) - 1].stop, count)
+            _report(progress, parts[min(first + WORKERS, len(parts)) - 1].stop, count)
     return _up(best, dimension + 4)
 
 
@@ -248,8 +249,13 @@ def _farthest_l2(points: Floats, radius: Floats, progress: Progress | None) -> f
         table += upper[columns]
         best = max(best, math.sqrt(max(float(table.max()), 0.0)))
         if progress:
-            progress(rows.stop, count)
+            _report(progress, rows.stop, count)
     return _up(best, 4)
+
+
+def _report(progress: Progress, rows: int, count: int) -> None:
+    """A row has one pair fewer than the row before it."""
+    progress(count**2 - (count - rows) ** 2, count**2)
 
 
 def _good_start(points: Floats) -> float:

@@ -16,6 +16,7 @@ from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.statement import Adjacency, Metric, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
 
 # Below this share of the largest, an eigenvalue is rounding and not the shape of the words.
 _FLATTEST = 1e-10
@@ -106,6 +107,12 @@ class Mahalanobis(NoisyNearest):
                 public=PUBLIC,
             ),
         )
+        self._inverse_root = noise.inverse_root
+
+    def distance(self, first: Ids, second: Ids) -> Floats:
+        """Distance of each pair of word ids in the metric of the statement."""
+        gap = self.points[first].astype(np.float64) - self.points[second]
+        return np.asarray(np.linalg.norm(gap @ self._inverse_root, axis=1))
 
 
 def shaped_covariance(space: EmbeddingSpace, shrinkage: float) -> Floats:

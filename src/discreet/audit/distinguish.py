@@ -1,0 +1,186 @@
+"""What an observer can tell from releases alone: a lower bound on the loss, or on delta.
+
+For a pair of inputs, half of the releases are used to choose an event, the other half to judge it.
+Clopper-Pearson bounds in both directions give a loss that the mechanism certainly has (but for a
+stated probability of error). Nothing is assumed about the mechanism. Finding little proves little:
+only the law can show that a claim holds.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.chance import at_least, at_most
+from discreet.audit.pairs import Pair
+from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.statement import Notion
+
+Array = NDArray[Any]
+
+_EVENTS = 2
+_THRESHOLDS = 256
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """What a pair of inputs certainly loses."""
+
+    first: int
+    second: int
+    found: float
+    """Loss (or delta, for the approximate notion) shown; at least 0."""
+    allowed: float
+
+    @property
+    def broken(self) -> bool:
+        """True if more is lost than allowed."""
+        return self.found > self.allowed
+
+
+def lower_bounds(
+    subject: Subject, pairs: Iterable[Pair], draws: int, level: float, rng: Generator
+) -> list[LowerBound]:
+    """A lower bound for each ordered pair; all hold together except with probability ``level``.
+
+    Args:
+        subject: what is audited.
+        pairs: pairs of inputs; each is tried in both directions.
+        draws: releases of each input.
+        level: probability that any of the bounds is wrong.
+        rng: for the releases.
+    """
+    pairs = list(pairs)
+    inputs = list(dict.fromkeys(x for pair in pairs for x in pair))
+    batch = np.repeat(np.array(inputs), draws)
+    order = rng.permutation(len(batch))
+    released = subject.release(batch[order], rng)
+    whose = batch[order]
+    samples = {x: released[whose == x] for x in inputs}
+    each = level / max(1, 2 * len(pairs) * _EVENTS)
+    found = []
+    for x, y in pairs:
+        for first, second in ((x, y), (y, x)):
+            found.append(_bound(subject, first, second, samples, each))
+    return found
+
+
+def _bound(
+    subject: Subject, first: int, second: int, samples: dict[int, Array], level: float
+) -> LowerBound:
+    learn, judge = (
+        [samples[x][i * (len(samples[x]) // 2) :][: len(samples[x]) // 2] for x in (first, second)]
+        for i in (0, 1)
+    )
+    trials = len(judge[0])
+    approximate = subject.statement.notion is Notion.APPROXIMATE
+    epsilon = subject.statement.epsilon if approximate else None
+    best = 0.0
+    for scores in _scores(subject, first, second, learn, judge):
+        limit = _threshold(scores[0], scores[1], level, epsilon)
+        hits = [int((scores[i] >= limit).sum()) for i in (2, 3)]
+        low = float(at_least(hits[0], trials, level / 2))
+        high = float(at_most(hits[1], trials, level / 2))
+        best = max(best, float(_lost(np.array([low]), np.array([high]), epsilon)[0]))
+    allowed = (
+        subject.statement.delta
+        if approximate
+        else float(subject.allowed(np.array([first]), np.array([second]))[0])
+    )
+    return LowerBound(first, second, best, allowed)
+
+
+def _lost(low: Floats, high: Floats, epsilon: float | None) -> Floats:
+    """Loss, or with an epsilon the delta, that an event of these probabilities shows."""
+    if epsilon is None:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(low) - np.log(high))
+    return np.asarray(low - np.exp(min(epsilon, 700.0)) * high)
+
+
+def _threshold(first: Floats, second: Floats, level: float, epsilon: float | None) -> float:
+    """The threshold of a score that shows most on the learning half."""
+    rising = np.sort(np.concatenate([first, second]))
+    rising = rising[np.isfinite(rising)]
+    values = np.unique(rising)
+    if not values.size:
+        return math.inf
+    if len(values) > _THRESHOLDS:
+        places = np.unique(
+            np.concatenate(
+                [
+                    np.linspace(0, len(rising) - 1, _THRESHOLDS // 2),
+                    len(rising) - np.geomspace(1, len(rising), _THRESHOLDS // 2),
+                ]
+            ).astype(np.int64)
+        )
+        values = np.unique(rising[places])
+    hits = [
+        len(sample) - np.searchsorted(np.sort(sample), values, "left") for sample in (first, second)
+    ]
+    low = at_least(hits[0], len(first), level / 2)
+    high = at_most(hits[1], len(second), level / 2)
+    return float(values[int(_lost(low, high, epsilon).argmax())])
+
+
+def _scores(
+    subject: Subject, first: int, second: int, learn: list[Array], judge: list[Array]
+) -> list[list[Floats]]:
+    """Ways to score outputs; high scores speak for the first input.
+
+    Each is a list: the scores of the learning halves of both inputs, then of the judged halves.
+    """
+    if subject.discrete:
+        return _counted_scores(learn, judge, subject.sensitive)
+    assert subject.vectors is not None
+    way = subject.vectors[first].astype(np.float64) - subject.vectors[second]
+    everything = [*learn, *judge]
+    if subject.stage is not None:
+        ends = subject.stage.at(np.array([first, second]))
+        density = subject.stage.log_density
+        rated = [
+            density(np.broadcast_to(ends[0], outputs.shape), outputs)
+            - density(np.broadcast_to(ends[1], outputs.shape), outputs)
+            for outputs in everything
+        ]
+        best = [np.nan_to_num(scores, nan=0.0) for scores in rated]
+    else:
+        middle = (subject.vectors[first].astype(np.float64) + subject.vectors[second]) / 2
+        reach = np.abs(way) / 2
+        best = [np.clip(outputs - middle, -reach, reach) @ np.sign(way) for outputs in everything]
+    return [best, [outputs @ way for outputs in everything]]
+
+
+def _counted_scores(
+    learn: list[Array], judge: list[Array], protected: NDArray[np.bool_] | None
+) -> list[list[Floats]]:
+    """By how much more often an output came out of the first input; and the best single output."""
+    outputs = np.unique(np.concatenate(learn))
+    if protected is not None:
+        # What comes out unprotected is disclosed, and the statement says so.
+        outputs = outputs[protected[outputs]]
+    if not outputs.size:
+        return []
+    learn_known = [sample[np.isin(sample, outputs)] for sample in learn]
+    counts = [
+        np.bincount(np.searchsorted(outputs, sample), minlength=len(outputs))
+        for sample in learn_known
+    ]
+    ratio = np.log(counts[0] + 0.5) - np.log(counts[1] + 0.5)
+    n = len(learn[0])
+    low = at_least(counts[0], n, 1e-3)
+    high = at_most(counts[1], n, 1e-3)
+    with np.errstate(divide="ignore"):
+        single = np.log(low) - np.log(high)
+    champion = (np.arange(len(outputs)) == int(single.argmax())).astype(np.float64)
+    tables = (ratio, champion)
+
+    def looked_up(table: Floats, sample: Array) -> Floats:
+        place: Ids = np.minimum(np.searchsorted(outputs, sample), len(outputs) - 1)
+        # An output that was not met while learning speaks for nobody.
+        return np.where(outputs[place] == sample, table[place], -math.inf)
+
+    return [[looked_up(table, sample) for sample in [*learn, *judge]] for table in tables]

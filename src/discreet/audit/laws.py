@@ -1,0 +1,293 @@
+"""The law checks of an audit: what can be proven, or failing that sampled, from the law itself."""
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from discreet.audit.density import divergence, worst_ratio
+from discreet.audit.distance_law import MOST_WORDS, all_pairs
+from discreet.audit.findings import Finding, Quantity, Verdict
+from discreet.audit.mass import total_mass
+from discreet.audit.pairs import Pair, many_pairs, special_pairs
+from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.audit.verify import OFF_ONE, RELATIVE, Worst, distance_table, row_sums, worst_pair
+from discreet.embeddings.distances import Distances
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.statement import Notion
+
+ALL_PAIRS = 2000
+"""Up to so many inputs every pair is compared at every output."""
+
+_ROW_NUMBERS = 2**23
+_MOST_ROWS = 256
+_FORM = 1e-8
+_DENSITY_PAIRS = 400
+_MASS_OFF = 0.02
+_MASS_INPUTS = 2
+_DIVERGENCE_PAIRS = 3
+
+
+# -- finite laws ---------------------------------------------------------------------------------
+
+
+def check_finite_law(subject: Subject, rng: Generator) -> tuple[list[Finding], list[Pair]]:
+    """Check rows and pairs of a finite law; also return its worst pairs."""
+    everything = subject.count <= ALL_PAIRS and subject.count * (subject.outputs or 1) <= 2**24
+    ids = np.arange(subject.count) if everything else _some_rows(subject, rng)
+    logs = subject.log_probabilities(ids)
+    findings = [_normalises(subject, ids, logs)]
+    if findings[0].failed:
+        told = "a law that does not sum to 1 has no ratios to compare"
+        return [*findings, Finding("law.inequality", Verdict.NOT_CHECKED, told)], []
+    worst = worst_pair(
+        subject.statement,
+        logs,
+        distance_table(subject.distance, ids),
+        own=ids,
+        protected=subject.sensitive,
+    )
+    pair = (int(ids[worst.first]), int(ids[worst.second]))
+    scope = f"all pairs of {len(ids):,} inputs at all {logs.shape[1]:,} outputs"
+    if not everything:
+        scope += f" (of {subject.count:,} inputs)"
+    findings.append(_inequality(subject, worst, pair, scope, proof=everything))
+    pairs = [pair]
+    certificate = getattr(subject.mechanism, "certificate", None)
+    space = getattr(subject.mechanism, "space", None)
+    if certificate is not None and isinstance(space, EmbeddingSpace):
+        findings.append(_certificate(subject, certificate, space))
+        if not everything and len(space) <= MOST_WORDS:
+            closed, pair = _closed_form(subject, float(certificate.kappa), space, ids, logs)
+            findings.append(closed)
+            pairs.insert(0, pair)
+    return findings, pairs
+
+
+def _some_rows(subject: Subject, rng: Generator) -> Ids:
+    count = min(_MOST_ROWS, max(2, _ROW_NUMBERS // max(1, subject.outputs or 1)))
+    pairs = many_pairs(subject, rng, count)
+    chosen = np.array(list(dict.fromkeys(pairs.ravel().tolist())), dtype=np.int64)
+    return chosen[:count]
+
+
+def _normalises(subject: Subject, ids: Ids, logs: Floats) -> Finding:
+    sums = row_sums(logs)
+    off = np.abs(sums - 1)
+    bad = ~(off <= OFF_ONE)
+    row = int(bad.argmax()) if bad.any() else int(off.argmax())
+    told = f"{len(ids):,} of {subject.count:,} rows sum to 1 within {off[row]:.1g}"
+    if bad.any():
+        told = (
+            f"the probabilities of {subject.label(int(ids[row]))!r} sum to {sums[row]:.6g}, not 1 "
+            f"({int(bad.sum()):,} of {len(ids):,} rows are off)"
+        )
+    return Finding(
+        "law.normalises",
+        Verdict.FAIL if bad.any() else Verdict.PASS,
+        told,
+        proof=len(ids) == subject.count,
+        quantity=Quantity.SUM,
+        claimed=1.0,
+        found=float(sums[row]),
+    )
+
+
+def _inequality(subject: Subject, worst: Worst, pair: Pair, scope: str, *, proof: bool) -> Finding:
+    labels = (subject.label(pair[0]), subject.label(pair[1]))
+    approximate = subject.statement.notion is Notion.APPROXIMATE
+    quantity = Quantity.DELTA if approximate else Quantity.EPSILON
+    stray = subject.sensitive is not None and not subject.sensitive[worst.output or 0]
+    told = f"{quantity} {worst.claimed:.6g} claimed, {worst.found:.6g} found: "
+    told += f"{labels[0]!r} against {labels[1]!r}"
+    if worst.output is not None and worst.loss == np.inf:
+        told += f"; {_output(subject, worst.output)} can come from the first, "
+        told += "but may only from itself" if stray else "but never from the second"
+    return Finding(
+        "law.inequality",
+        Verdict.FAIL if worst.broken else Verdict.PASS,
+        f"{told}; {scope}",
+        proof=proof,
+        quantity=quantity,
+        claimed=worst.claimed,
+        found=worst.found,
+        pair=labels,
+    )
+
+
+def _output(subject: Subject, number: int) -> str:
+    return repr(subject.label(number)) if subject.outputs == subject.count else str(number)
+
+
+def _certificate(subject: Subject, certificate: Any, space: EmbeddingSpace) -> Finding:
+    """The certificate is for this space and epsilon, and its worst pair is what it says."""
+    claimed = subject.statement.epsilon
+    problem, found, labels = "", float(certificate.rate), None
+    if certificate.space != space.fingerprint:
+        problem = "it was made for other words or vectors"
+    elif certificate.rate > claimed * (1 + RELATIVE):
+        problem = f"it proves {certificate.rate:.6g} only, for a claim of {claimed:.6g}"
+    elif certificate.worst_pair is not None:
+        x, y = (int(i) for i in certificate.worst_pair)
+        labels = (subject.label(x), subject.label(y))
+        targets = None if subject.sensitive is None else np.flatnonzero(subject.sensitive)
+        exponents = -certificate.kappa * Distances(space, targets).block(np.array([x, y]))
+        log_z = np.log(np.exp(exponents - exponents.max(axis=1)[:, None]).sum(axis=1))
+        log_z += exponents.max(axis=1)
+        distance = float(Distances(space).exact(np.array([x]), np.array([y]))[0])
+        found = float(certificate.kappa)
+        if distance > 0:
+            found += abs(float(log_z[0] - log_z[1])) / distance
+        if abs(found - certificate.rate) > 1e-6 * certificate.rate:
+            problem = f"its worst pair needs {found:.9g}, not {certificate.rate:.9g}"
+    told = problem or f"kappa {certificate.kappa:.6g}, rate {found:.6g}, {certificate.reason}"
+    return Finding(
+        "law.certificate",
+        Verdict.FAIL if problem else Verdict.PASS,
+        told if labels is None else f"{told}; worst pair {labels[0]!r}, {labels[1]!r}",
+        quantity=Quantity.EPSILON,
+        claimed=claimed,
+        found=found,
+        pair=labels,
+    )
+
+
+def _closed_form(
+    subject: Subject, kappa: float, space: EmbeddingSpace, ids: Ids, logs: Floats
+) -> tuple[Finding, Pair]:
+    """Every pair of a large vocabulary, if the law is a distance law."""
+    statement, sensitive = subject.statement, subject.sensitive
+    targets = None if sensitive is None else np.flatnonzero(sensitive)
+    offsets = None if sensitive is None else np.where(sensitive, 0.0, statement.slack)
+    columns = logs if targets is None else logs[:, targets]
+    exponents = -kappa * Distances(space, targets).block(ids)
+    top = exponents.max(axis=1, keepdims=True)
+    expected = exponents - top - np.log(np.exp(exponents - top).sum(axis=1, keepdims=True))
+    if offsets is not None:
+        expected -= offsets[ids][:, None]
+    with np.errstate(invalid="ignore"):
+        off = np.abs(columns - expected).max()
+    if not off <= _FORM * (1 + kappa):
+        told = f"the law is not the distance law of kappa {kappa:.6g} that the certificate is for"
+        return Finding("law.all-pairs", Verdict.FAIL, told), (int(ids[0]), int(ids[1]))
+    found = all_pairs(
+        space,
+        kappa,
+        statement.epsilon,
+        targets=targets,
+        offsets=offsets,
+        slack=statement.slack,
+    )
+    labels = (subject.label(found.pair[0]), subject.label(found.pair[1]))
+    limit = statement.epsilon * (1 + RELATIVE)
+    count = len(space) * (len(space) - 1) // 2
+    told = (
+        f"epsilon {statement.epsilon:.6g} claimed, {found.rate:.6g} found: {labels[0]!r} against "
+        f"{labels[1]!r}; all {count:,} pairs by the closed form of the distance law"
+    )
+    if found.rate <= limit < found.bound:
+        told += f", some of them bounded by {found.bound:.6g} only"
+    return (
+        Finding(
+            "law.all-pairs",
+            Verdict.FAIL if found.rate > limit else Verdict.PASS,
+            told,
+            proof=found.bound <= limit,
+            quantity=Quantity.EPSILON,
+            claimed=statement.epsilon,
+            found=found.rate,
+            pair=labels,
+        ),
+        found.pair,
+    )
+
+
+# -- densities -----------------------------------------------------------------------------------
+
+
+def check_density_law(
+    subject: Subject, samples: int, level: float, rng: Generator
+) -> tuple[list[Finding], list[Pair]]:
+    """Check mass and ratios (or divergences) of a density; also return its worst pair."""
+    findings = [_mass(subject, samples, level, rng)]
+    if subject.statement.notion is Notion.APPROXIMATE:
+        finding, pair = _divergences(subject, samples, level, rng)
+    else:
+        finding, pair = _ratios(subject, rng)
+    return [*findings, finding], [pair]
+
+
+def _mass(subject: Subject, samples: int, level: float, rng: Generator) -> Finding:
+    assert subject.stage is not None
+    name = "law.normalises"
+    inputs = rng.permutation(subject.count)[:_MASS_INPUTS]
+    masses = [total_mass(subject.stage, int(x), samples, rng) for x in inputs]
+    if not all(mass.conclusive for mass in masses):
+        told = "the mass of this density cannot be estimated from samples"
+        return Finding(name, Verdict.NOT_CHECKED, told)
+    reach = float(stats.norm.isf(level / 2 / len(inputs)))
+    off = [abs(mass.estimate - 1) - reach * mass.error - _MASS_OFF for mass in masses]
+    worst = int(np.argmax(off))
+    mass = masses[worst]
+    return Finding(
+        name,
+        Verdict.FAIL if off[worst] > 0 else Verdict.PASS,
+        f"the density of {subject.label(int(inputs[worst]))!r} has mass {mass.estimate:.4g}, give "
+        f"or take {reach * mass.error:.2g}; it should be 1",
+        quantity=Quantity.SUM,
+        claimed=1.0,
+        found=mass.estimate,
+    )
+
+
+def _ratios(subject: Subject, rng: Generator) -> tuple[Finding, Pair]:
+    assert subject.stage is not None
+    pairs = many_pairs(subject, rng, _DENSITY_PAIRS)
+    distances = None if subject.distance is None else subject.distance(*pairs.T)
+    worst = worst_ratio(subject.statement, subject.stage, pairs, distances, rng)
+    pair = (worst.first, worst.second)
+    scope = f"density ratios of {len(pairs):,} pairs, at draws and on the line through each pair"
+    return _inequality(subject, worst, pair, scope, proof=False), pair
+
+
+def _divergences(
+    subject: Subject, samples: int, level: float, rng: Generator
+) -> tuple[Finding, Pair]:
+    assert subject.stage is not None
+    statement = subject.statement
+    pairs = special_pairs(subject, rng)
+    gaps = [float(np.linalg.norm(np.subtract(*subject.stage.at(np.array(p))))) for p in pairs]
+    # The farther apart, the easier to tell: the farthest come first, by the l1 norm too.
+    widths = [float(np.abs(np.subtract(*subject.stage.at(np.array(p)))).sum()) for p in pairs]
+    by_gap = [pairs[i] for i in np.argsort(gaps)[::-1][:_DIVERGENCE_PAIRS]]
+    chosen = list(dict.fromkeys([*by_gap, pairs[int(np.argmax(widths))]]))
+    found = [
+        divergence(
+            subject.stage,
+            first,
+            second,
+            statement.epsilon,
+            draws=2 * samples,
+            level=level / (2 * len(chosen)),
+            rng=rng,
+        )
+        for x, y in chosen
+        for first, second in ((x, y), (y, x))
+    ]
+    worst = max(found, key=lambda one: (one.low, one.estimate))
+    pair = (worst.first, worst.second)
+    labels = (subject.label(pair[0]), subject.label(pair[1]))
+    return (
+        Finding(
+            "law.inequality",
+            Verdict.FAIL if worst.low > statement.delta * (1 + RELATIVE) else Verdict.PASS,
+            f"delta {statement.delta:.3g} claimed, about {worst.estimate:.3g} found (between "
+            f"{worst.low:.3g} and {worst.high:.3g}): {labels[0]!r} against {labels[1]!r}; "
+            f"{len(chosen)} pairs simulated from the density",
+            quantity=Quantity.DELTA,
+            claimed=statement.delta,
+            found=worst.low if worst.low > statement.delta else worst.estimate,
+            pair=labels,
+        ),
+        pair,
+    )

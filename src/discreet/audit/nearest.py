@@ -1,0 +1,47 @@
+"""Is a release nothing but the nearest word of the noisy vector?
+
+The guarantee of noise-then-nearest rests on the search seeing the noisy vector alone. Releases are
+compared with the nearest words of noisy vectors that the audit draws and searches by itself: a
+search that also looks at the input (to avoid it, for example) gives other frequencies.
+"""
+
+import numpy as np
+
+from discreet.audit.chance import same_rate_p_value
+from discreet.audit.sampler import Misfit
+from discreet.audit.subject import Generator, Ids, Subject
+from discreet.embeddings.neighbors import nearest_words
+
+_LIKELY = 15
+_GROUPS = 16
+
+
+def nearest_misfits(subject: Subject, inputs: Ids, draws: int, rng: Generator) -> list[Misfit]:
+    """Compare releases of some inputs with nearest words found by the audit."""
+    stage, points = subject.stage, subject.nearest_points
+    assert stage is not None
+    assert points is not None
+
+    def reference(ids: Ids) -> Ids:
+        return nearest_words(points, stage.add_noise(stage.at(ids), rng))
+
+    pilot = reference(np.repeat(inputs, draws // 4)).reshape(len(inputs), -1)
+    batch = np.repeat(inputs, draws)
+    expected = reference(batch).reshape(len(inputs), -1)
+    released = subject.release(batch, rng).reshape(len(inputs), -1)
+    group = rng.integers(0, _GROUPS, len(points))
+    found = []
+    for x, seen, ours, theirs in zip(inputs, pilot, expected, released, strict=True):
+        values, counts = np.unique(seen, return_counts=True)
+        likely = values[np.argsort(-counts, kind="stable")[:_LIKELY]]
+        for output in dict.fromkeys([int(x), *likely.tolist()]):
+            a, b = theirs == output, ours == output
+            told = f"output {output} in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
+            if output == int(x):
+                told = f"itself in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
+            found.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
+        for g in range(_GROUPS):
+            a, b = group[theirs] == g, group[ours] == g
+            told = f"a group of outputs in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
+            found.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
+    return found

@@ -1,0 +1,116 @@
+"""Which inputs an audit looks at: near, far, special and random ones."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.parallel import in_threads
+
+Pair = tuple[int, int]
+
+_NEAR_SAMPLE = 256
+_FAR_SWEEPS = 3
+_BLOCK_NUMBERS = 2**22
+
+
+def special_pairs(subject: Subject, rng: Generator, extra: Iterable[Pair] = ()) -> list[Pair]:
+    """A few pairs worth a long look, most promising first.
+
+    The certificate's worst pair, nearest neighbours, the farthest pair, the unknown token with its
+    neighbour, and pairs at random.
+    """
+    found = [*extra, *certified_pair(subject)]
+    if subject.vectors is not None:
+        near, far = near_pairs(subject, rng), far_pairs(subject.vectors)
+        unknown = getattr(getattr(subject.mechanism, "space", None), "unknown", None)
+        found += [*near[:2], far[0]]
+        if unknown is not None:
+            found.append((int(unknown), nearest_other(subject.vectors, [int(unknown)])[0]))
+        found += [*near[2:3], *far[1:]]
+    return distinct([*found, *random_pairs(subject.count, 3, rng)])
+
+
+def many_pairs(subject: Subject, rng: Generator, count: int) -> NDArray[np.int64]:
+    """``(n, 2)``: special pairs, near pairs and random pairs."""
+    found = special_pairs(subject, rng)
+    if subject.vectors is not None:
+        found += near_pairs(subject, rng)[: count // 3]
+    found += random_pairs(subject.count, max(0, count - len(found)), rng)
+    return np.array(distinct(found), dtype=np.int64)
+
+
+def certified_pair(subject: Subject) -> list[Pair]:
+    """The pair that the mechanism's certificate calls the worst, if it names one."""
+    pair = getattr(getattr(subject.mechanism, "certificate", None), "worst_pair", None)
+    return [] if pair is None else [(int(pair[0]), int(pair[1]))]
+
+
+def random_pairs(count: int, wanted: int, rng: Generator) -> list[Pair]:
+    """Pairs of different inputs at random."""
+    first = rng.integers(0, count, wanted)
+    second = (first + rng.integers(1, count, wanted)) % count
+    return list(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def near_pairs(subject: Subject, rng: Generator) -> list[Pair]:
+    """Sampled inputs with their nearest neighbours, the closest first."""
+    assert subject.vectors is not None
+    count = min(subject.count, _NEAR_SAMPLE)
+    sample = rng.choice(subject.count, count, replace=False)
+    others = nearest_other(subject.vectors, sample.tolist())
+    gaps = _norms(subject.vectors[sample].astype(np.float64) - subject.vectors[others])
+    # A pair at the same point must be released alike; it is a pair worth a look as well.
+    return [(int(sample[i]), others[i]) for i in np.argsort(gaps)]
+
+
+def nearest_other(vectors: NDArray[np.floating[Any]], ids: list[int]) -> list[int]:
+    """For each input the nearest other one, good enough to choose pairs with."""
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    out = np.empty(len(ids), dtype=np.int64)
+    step = max(1, _BLOCK_NUMBERS // len(vectors))
+
+    def search(part: slice) -> None:
+        rows = np.array(ids[part])
+        table = squares[None, :] - 2.0 * (vectors[rows] @ vectors.T)
+        table[np.arange(len(rows)), rows] = np.inf
+        out[part] = table.argmin(axis=1)
+
+    in_threads(search, [slice(i, i + step) for i in range(0, len(ids), step)])
+    return [int(i) for i in out]
+
+
+def far_pairs(vectors: NDArray[np.floating[Any]]) -> list[Pair]:
+    """Two pairs about as far apart as any, by the l2 and by the l1 norm."""
+    return [_far(vectors, order) for order in (2, 1)]
+
+
+def _far(vectors: NDArray[np.floating[Any]], order: int) -> Pair:
+    # From the outermost point to the farthest from it, and back, a few times.
+    centre = vectors.mean(axis=0, dtype=np.float64)
+    here = int(np.linalg.norm(vectors - centre, ord=order, axis=1).argmax())
+    pair = (here, here)
+    for _ in range(_FAR_SWEEPS):
+        there = int(np.linalg.norm(vectors - vectors[here], ord=order, axis=1).argmax())
+        pair, here = (here, there), there
+    return pair
+
+
+def distinct(pairs: Iterable[Pair]) -> list[Pair]:
+    """Each unordered pair once, in order, without pairs of an input with itself."""
+    seen: dict[Pair, Pair] = {}
+    for x, y in pairs:
+        if x != y:
+            seen.setdefault((min(x, y), max(x, y)), (int(x), int(y)))
+    return list(seen.values())
+
+
+def inputs_of(pairs: Iterable[Pair], limit: int) -> Ids:
+    """The different inputs of some pairs, in order."""
+    return np.array(list(dict.fromkeys(x for pair in pairs for x in pair))[:limit], dtype=np.int64)
+
+
+def _norms(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))

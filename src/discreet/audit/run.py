@@ -1,0 +1,239 @@
+"""The whole audit of one mechanism: law, sampler, independence, black box."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from discreet import check
+from discreet.audit import exchange, sampler
+from discreet.audit.distinguish import lower_bounds
+from discreet.audit.findings import Finding, Quantity, Report, Verdict
+from discreet.audit.independence import check_independence
+from discreet.audit.laws import check_density_law, check_finite_law
+from discreet.audit.nearest import nearest_misfits
+from discreet.audit.pairs import Pair, distinct, inputs_of, nearest_other, special_pairs
+from discreet.audit.sampler import Misfit, worst_misfit
+from discreet.audit.subject import Generator, Subject, subject_of
+from discreet.randomness import generator
+from discreet.statement import Notion
+
+Progress = Callable[[int, int], None]
+
+SAMPLES = 20_000
+FALSE_ALARMS = 1e-6
+STATISTICAL_CHECKS = 8
+"""Normalisation and divergence of densities, sampler, nearest word, positions, batches, workers,
+black box: each may use an eighth of the false alarms."""
+
+_STEPS = 6
+_MANY_INPUTS = 512
+_MANY_DRAWS = 32
+_FEW_INPUTS = 6
+_LARGE = 10**7
+_LARGE_SAMPLES = 4000
+_SUSPECTS = 3
+
+
+def audit(
+    mechanism: Any,
+    *,
+    name: str | None = None,
+    seed: int | None = None,
+    samples: int = SAMPLES,
+    false_alarms: float = FALSE_ALARMS,
+    progress: Progress | None = None,
+) -> Report:
+    """Check a mechanism against its own statement.
+
+    Args:
+        mechanism: anything with ``statement`` and ``release(ids, rng)``; with its law
+            (``log_probabilities``, ``log_density``) far more can be checked.
+        name: for the report.
+        seed: repeats an audit; forked workers always use secure randomness.
+        samples: draws of each input looked at; more of them find smaller faults.
+        false_alarms: probability that a sound mechanism fails, at most.
+        progress: called with (done, total).
+
+    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.mechanisms.word import SanText
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
+    >>> audit(SanText(space, epsilon=2.0), seed=1, samples=500).passed
+    True
+    """
+    samples = check.whole(samples, "samples", at_least=100)
+    false_alarms = check.probability(false_alarms, "false_alarms")
+    subject = subject_of(mechanism, name)
+    rng = generator(seed)
+    findings: list[Finding] = []
+    for done, some in enumerate(_checks(subject, samples, false_alarms, rng, findings)):
+        findings += some
+        if progress:
+            progress(done + 1, _STEPS)
+    return Report(
+        mechanism=subject.name,
+        statement=subject.statement,
+        findings=tuple(findings),
+        false_alarms=false_alarms,
+        seed=seed,
+    )
+
+
+def _checks(
+    subject: Subject,
+    samples: int,
+    false_alarms: float,
+    rng: Generator,
+    so_far: list[Finding],
+) -> Iterator[list[Finding]]:
+    level = false_alarms / STATISTICAL_CHECKS
+    worst: list[Pair] = []
+    if subject.has_law:
+        findings, worst = check_finite_law(subject, rng)
+        yield findings
+    elif subject.stage is not None:
+        findings, worst = check_density_law(subject, samples, level, rng)
+        yield findings
+    else:
+        missing = "the object gives no law, so nothing can be proven about it; only samples are"
+        yield [Finding("law.inequality", Verdict.NOT_CHECKED, f"{missing} looked at")]
+    pairs = special_pairs(subject, rng, worst)
+    yield [_sampler(subject, pairs, samples, level, rng, so_far)]
+    if subject.nearest_points is not None:
+        yield [_nearest(subject, pairs, samples, level, rng)]
+    yield _independence(subject, samples, level, rng)
+    yield [_black_box(subject, pairs, samples, level, rng)]
+
+
+# -- sampler -------------------------------------------------------------------------------------
+
+
+def _sampler(
+    subject: Subject,
+    pairs: list[Pair],
+    samples: int,
+    level: float,
+    rng: Generator,
+    so_far: list[Finding],
+) -> Finding:
+    name = "sampler.law"
+    if any(f.check == "law.normalises" and f.failed for f in so_far) and subject.has_law:
+        return Finding(name, Verdict.NOT_CHECKED, "there is no law to compare with")
+    if subject.has_law:
+        few = inputs_of(pairs, _FEW_INPUTS)
+        many = rng.permutation(subject.count)[:_MANY_INPUTS]
+        found = sampler.few_inputs(subject, few, 2 * samples, rng)
+        found += sampler.many_inputs(subject, many, min(_MANY_DRAWS, samples), rng)
+        draws = 2 * samples * len(few) + _MANY_DRAWS * len(many)
+    elif subject.stage is not None:
+        width = subject.stage.points.shape[1]
+        draws = max(samples, min(10 * samples, _LARGE // 2 // width))
+        inputs = rng.integers(0, subject.count, draws)
+        found = exchange.misfits(subject.stage, inputs, rng)
+    else:
+        return Finding(name, Verdict.NOT_CHECKED, "the object gives no law to compare with")
+    return _judged(subject, name, found, level, f"{draws:,} draws fit the law")
+
+
+def _nearest(
+    subject: Subject, pairs: list[Pair], samples: int, level: float, rng: Generator
+) -> Finding:
+    inputs = inputs_of(pairs, 4)
+    draws = _affordable(subject, samples) // 2
+    found = nearest_misfits(subject, inputs, draws, rng)
+    return _judged(
+        subject,
+        "sampler.nearest",
+        found,
+        level,
+        f"{draws * len(inputs):,} releases are the nearest words of noisy vectors",
+    )
+
+
+def _independence(subject: Subject, samples: int, level: float, rng: Generator) -> list[Finding]:
+    candidates = rng.permutation(subject.count)
+    tests = check_independence(subject, candidates, _affordable(subject, samples) // 8, rng)
+    out: list[Finding] = []
+    for where, told in (
+        ("positions", "the positions of a batch get noise of their own"),
+        ("batches", "every call gets noise of its own"),
+        ("workers", "forked workers get noise of their own"),
+    ):
+        found = tests[where]
+        name = f"independence.{where}"
+        if out and out[0].failed:
+            found = "the positions of a batch share noise; nothing further can be told apart"
+        if isinstance(found, str):
+            out.append(Finding(name, Verdict.NOT_CHECKED, found))
+        else:
+            out.append(_judged(subject, name, found, level, told))
+    return out
+
+
+def _judged(subject: Subject, name: str, found: list[Misfit], level: float, told: str) -> Finding:
+    worst = worst_misfit(found)
+    failed = worst.p_value < level
+    numbers = f"p-value {worst.p_value:.2g} of {worst.tests} tests, alarm below {level:.1g}"
+    if failed:
+        whose = "" if worst.input is None else f"{subject.label(worst.input)!r}: "
+        told = f"{whose}{worst.what}"
+    return Finding(
+        name,
+        Verdict.FAIL if failed else Verdict.PASS,
+        f"{told} ({numbers})",
+        quantity=Quantity.P_VALUE,
+        claimed=level,
+        found=worst.p_value,
+    )
+
+
+# -- black box -----------------------------------------------------------------------------------
+
+
+def _black_box(
+    subject: Subject, pairs: list[Pair], samples: int, level: float, rng: Generator
+) -> Finding:
+    pairs = distinct([*_suspects(subject, rng), *pairs])
+    draws = _affordable(subject, samples)
+    if draws < samples:
+        draws //= 2  # many inputs are tried
+    bounds = lower_bounds(subject, pairs, draws, level, rng)
+    worst = max(bounds, key=lambda bound: bound.found - bound.allowed)
+    quantity, unit = Quantity.LOSS, "a loss of at least"
+    if subject.statement.notion is Notion.APPROXIMATE:
+        quantity, unit = Quantity.DELTA, f"at epsilon {subject.statement.epsilon:.4g} a delta of"
+        unit += " at least"
+    elif not worst.broken:
+        # Nothing is broken: show where most was seen of what is allowed.
+        worst = max(bounds, key=lambda bound: bound.found / max(bound.allowed, 1e-300))
+    pair = (subject.label(worst.first), subject.label(worst.second))
+    return Finding(
+        "black-box.loss",
+        Verdict.FAIL if worst.broken else Verdict.PASS,
+        f"{unit} {worst.found:.4g} shown, {worst.allowed:.4g} allowed: {pair[0]!r} against "
+        f"{pair[1]!r} ({len(pairs)} pairs, {draws:,} releases of each input)",
+        quantity=quantity,
+        claimed=worst.allowed,
+        found=worst.found,
+        pair=pair,
+    )
+
+
+def _suspects(subject: Subject, rng: Generator) -> list[Pair]:
+    """Inputs that keep coming out as themselves, each with its neighbour."""
+    if not subject.discrete or subject.outputs not in (None, subject.count):
+        return []
+    ids = rng.permutation(subject.count)[:_MANY_INPUTS]
+    out = subject.release(np.repeat(ids, 8), rng).reshape(len(ids), 8)
+    kept = (out == ids[:, None]).sum(axis=1)
+    top = ids[np.argsort(-kept, kind="stable")[:_SUSPECTS]].tolist()
+    if subject.vectors is not None:
+        return list(zip(top, nearest_other(subject.vectors, top), strict=True))
+    return [(x, (x + 1) % subject.count) for x in top]
+
+
+def _affordable(subject: Subject, samples: int) -> int:
+    """Draws of an input: fewer where each is a search through many numbers."""
+    cost = subject.count * (0 if subject.vectors is None else subject.vectors.shape[1])
+    large = subject.nearest_points is not None and cost * samples > _LARGE * _LARGE_SAMPLES / 10
+    return min(samples, _LARGE_SAMPLES) if large else samples

@@ -1,0 +1,57 @@
+"""What the label mechanisms share: class indices, and the wording of their statements."""
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InvalidValue
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+
+Indices = NDArray[np.int64]
+
+SCOPE = "each label is replaced by a draw, independent of the others; only the label is covered"
+PUBLIC = ("the list of possible labels", "the number of labels")
+
+
+def checked_indices(indices: ArrayLike, classes: int, owner: str) -> Indices:
+    """A flat array of class indices; anything else is an error that repeats no label."""
+    array = np.asarray(indices)
+    if array.size == 0 and array.ndim <= 1:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidValue(
+            f"labels of {owner} must be a flat array of class indices; got {array.ndim} dimensions "
+            f"of {array.dtype}"
+        )
+    outside = (array < 0) | (array >= classes)
+    if outside.any():
+        raise InvalidValue(
+            f"labels of {owner} must be class indices from 0 to {classes - 1}; "
+            f"{int(outside.sum())} of {array.size} are not, the first in row {outside.argmax()}"
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def indices_of(values: Iterable[Hashable], labels: tuple[Hashable, ...], owner: str) -> Indices:
+    """The class index of each label; one that is not in the list is an error that names its row."""
+    places = {label: index for index, label in enumerate(labels)}
+    found = [places.get(value, -1) for value in values]
+    if -1 in found:
+        raise InvalidValue(
+            f"labels of {owner} must be among the {len(labels)} possible ones; "
+            f"{found.count(-1)} of {len(found)} are not, the first in row {found.index(-1)}"
+        )
+    return np.array(found, dtype=np.int64)
+
+
+def label_statement(epsilon: float, *public: str) -> PrivacyStatement:
+    """The pure guarantee of a label's release."""
+    return PrivacyStatement(
+        notion=Notion.PURE,
+        epsilon=epsilon,
+        unit=Unit.LABEL,
+        adjacency=Adjacency.REPLACE,
+        scope=SCOPE,
+        public=(*PUBLIC, *public),
+    )

@@ -1,0 +1,197 @@
+"""What explain says of a mechanism, and the epsilon that find_epsilon comes back with."""
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue, NotFound
+from discreet.evaluation.explanation import (
+    Explanation,
+    example_words,
+    explain,
+    find_epsilon,
+    mean_keep,
+    sample_words,
+    spread_words,
+)
+from discreet.mechanisms.word import SanText, SanTextPlus
+from discreet.statement import Notion, PrivacyStatement, Unit
+from spaces import all_distances, both_spaces, clustered_space, random_space
+
+
+def slow_law(space: EmbeddingSpace, kappa: float) -> np.ndarray:
+    weights = np.exp(-kappa * all_distances(space))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def slow_options(row: np.ndarray) -> int:
+    """Take the likeliest words one after another until 95 % are reached."""
+    total, count = 0.0, 0
+    for chance in sorted(row, reverse=True):
+        total, count = total + chance, count + 1
+        if total >= 0.95 - 1e-12:
+            return count
+    raise AssertionError("a law that does not sum to 1")
+
+
+class Silent:
+    """A mechanism that cannot say its law: it can only be watched."""
+
+    name = "silent"
+
+    def __init__(self, inner: SanText) -> None:
+        self.space, self.statement, self.release = inner.space, inner.statement, inner.release
+
+
+@pytest.mark.parametrize("space", both_spaces(), ids=lambda space: space.name)
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_figures_are_those_of_the_law(space, epsilon):
+    mechanism = SanText(space, epsilon)
+    law = slow_law(space, mechanism.kappa)
+    ids = np.array([0, 5, 17, 17, 119])
+    found = explain(mechanism, ids, ["word3", "word119"])
+    keep = np.diag(law)[ids]
+    assert found.keep == pytest.approx(keep.mean())
+    assert found.keep_middle == pytest.approx(tuple(np.quantile(keep, [0.25, 0.75])))
+    assert found.options == np.median([slow_options(law[i]) for i in ids])
+    assert found.exact
+    assert found.statement == mechanism.statement
+    for word, number in (("word3", 3), ("word119", 119)):
+        words, chances = zip(*found.examples[word], strict=True)
+        best = np.argsort(-law[number], kind="stable")[:5]
+        assert chances == pytest.approx(tuple(law[number, best]))
+        assert set(words) == {space.words[i] for i in best}
+
+
+def test_a_mechanism_without_a_law_is_watched_and_the_words_say_so():
+    mechanism = SanText(random_space(), 3.0)
+    ids = spread_words(mechanism.space)
+    exact, watched = (explain(m, ids, ["word3"]) for m in (mechanism, Silent(mechanism)))
+    assert not watched.exact
+    assert "estimated from simulated draws" in "\n".join(watched.lines())
+    assert "estimated" not in "\n".join(exact.lines())
+    # 120 words of 200 draws each: a standard error of about 0.002.
+    assert watched.keep == pytest.approx(exact.keep, abs=0.02)
+    assert mean_keep(Silent(mechanism)) is None
+
+
+def test_mean_keep_is_the_mean_over_spread_words():
+    mechanism = SanText(clustered_space(), 3.0)
+    keep = np.diag(slow_law(mechanism.space, mechanism.kappa))
+    assert mean_keep(mechanism, count=1000) == pytest.approx(keep.mean())
+    assert mean_keep(mechanism, count=2) == pytest.approx((keep[0] + keep[-1]) / 2)
+
+
+def test_what_it_says_fits_the_figures():
+    statement = PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit=Unit.WORD)
+    found = Explanation(
+        statement=statement,
+        keep=0.4321,
+        keep_middle=(0.125, 0.75),
+        options=1234.0,
+        examples={"tea": [("cup", 0.5), ("sea", 0.001)]},
+        exact=True,
+    )
+    text = "\n".join(found.lines())
+    for part in (
+        *statement.lines(),
+        "probability 0.432 on average",
+        "0.125 to 0.75",
+        "1,234 words share 95 %",
+        "  tea -> cup 50 %, sea 0.1 %",
+    ):
+        assert part in text
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["keep"] == 0.4321
+    assert plain["keep_quartiles"] == [0.125, 0.75]
+    assert plain["options"] == 1234.0
+    assert plain["examples"] == {"tea": [["cup", 0.5], ["sea", 0.001]]}
+    assert PrivacyStatement.from_dict(plain["statement"]) == statement
+
+
+def test_an_example_must_be_a_word_of_the_space():
+    mechanism = SanText(random_space(), 1.0)
+    with pytest.raises(NotFound) as caught:
+        explain(mechanism, spread_words(mechanism.space), ["zanzibar"])
+    assert "zanzibar" not in str(caught.value)
+
+
+# -- the other way round ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", both_spaces(60), ids=lambda space: space.name)
+@pytest.mark.parametrize("calibration", ["certified", "published"])
+@pytest.mark.parametrize("wish", [{"keep": 0.05}, {"keep": 0.5}, {"keep": 0.99}, {"options": 3}])
+def test_the_epsilon_found_is_the_smallest_that_will_do(space, calibration, wish):
+    def make(epsilon: float) -> SanText:
+        return SanText(space, epsilon, calibration=calibration)
+
+    def granted(epsilon: float) -> bool:
+        law = slow_law(space, make(epsilon).kappa)
+        if "keep" in wish:
+            return bool(np.diag(law).mean() >= wish["keep"])
+        return bool(np.median([slow_options(row) for row in law]) <= wish["options"])
+
+    found = find_epsilon(make, np.arange(len(space)), **wish)
+    assert granted(found)
+    assert not granted(found / 1.0011)
+
+
+def test_a_wish_that_any_epsilon_grants_ends_at_next_to_none():
+    space = random_space(60)
+    found = find_epsilon(
+        lambda epsilon: SanText(space, epsilon, calibration="published"),
+        np.arange(60),
+        options=60,
+    )
+    assert 0 < found < 1e-5
+
+
+def test_a_wish_that_cannot_come_true_is_said():
+    """Half of the words are kept with probability 1 - p whatever epsilon is."""
+    space = random_space(20)
+
+    def make(epsilon: float) -> SanTextPlus:
+        return SanTextPlus(space, epsilon, sensitive=np.arange(10), p=0.9, calibration="published")
+
+    with pytest.raises(InvalidValue, match="no epsilon up to 1e9"):
+        find_epsilon(make, np.arange(10, 20), keep=0.5)
+
+
+@pytest.mark.parametrize(
+    "wish", [{}, {"keep": 0.5, "options": 3}, {"keep": 1.0}, {"keep": 2.0}, {"options": 0.5}]
+)
+def test_wishes_that_make_no_sense(wish):
+    with pytest.raises(InvalidValue):
+        find_epsilon(lambda epsilon: SanText(random_space(), epsilon), np.arange(3), **wish)
+
+
+# -- which words are measured ----------------------------------------------------------------------
+
+
+def test_spread_words_reach_from_the_first_to_the_last():
+    space = random_space(120)
+    assert spread_words(space, 200).tolist() == list(range(120))
+    some = spread_words(space, 7)
+    assert (some[0], some[-1], len(some)) == (0, 119, 7)
+    assert np.diff(some).min() >= 19
+
+
+def test_sample_words_count_as_often_as_they_occur():
+    space = random_space(20)
+    ids = sample_words(space, ["word1 word2", "", "word1 zanzibar"])
+    assert ids.tolist() == [1, 2, 1, 0]
+    many = sample_words(space, ["word1 word1 word1 word2 " * 1000], count=100)
+    assert len(many) == 100
+    assert set(many.tolist()) <= {1, 2}
+    with pytest.raises(InvalidValue, match="no words"):
+        sample_words(space, ["", "  "])
+
+
+def test_examples_are_familiar_words_where_there_are_any():
+    assert len(set(example_words(random_space(120)))) == 3
+    words = ["x", "terrible", "london", "doctor"]
+    space = EmbeddingSpace.from_arrays(words, np.arange(4.0)[:, None])
+    assert example_words(space) == ["doctor", "london", "terrible"]
