@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import quad
@@ -19,11 +20,12 @@ def purkayastha_shape(dimension: int, kappa: float) -> Callable[[float], float]:
     return shape
 
 
-def binned(shape: Callable[[float], float]) -> tuple[np.ndarray, np.ndarray, float]:
+def binned(
+    shape: Callable[[float], float], points: int = 20_001
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Edges of bins of about equal mass, their probabilities, and the logarithm of the integral."""
-    grid = np.unique(
-        np.concatenate([np.linspace(0, math.pi, 20_001), np.geomspace(1e-9, 3, 20_001)])
-    )
+    even, fine = np.linspace(0, math.pi, points), np.geomspace(1e-9, 3, points)
+    grid = np.unique(np.concatenate([even, fine]))
     grid = grid[(grid > 0) & (grid < math.pi)]
     logs = np.array([shape(t) for t in grid])
     top = logs.max()
@@ -33,7 +35,8 @@ def binned(shape: Callable[[float], float]) -> tuple[np.ndarray, np.ndarray, flo
     edges = np.interp(np.arange(1, BINS) / BINS, rough, grid)
     first = grid[max(0, int(np.searchsorted(rough, 1e-14)) - 1)]
     last = grid[min(len(grid) - 1, int(np.searchsorted(rough, 1 - 1e-14)) + 1)]
-    cuts = np.concatenate([[first if first > 1e-8 else 0.0], edges, [last]])
+    first, last = (0.0 if first == grid[0] else first), (math.pi if last == grid[-1] else last)
+    cuts = np.concatenate([[first], edges, [last]])
 
     def mass(low: float, high: float) -> float:
         # Pieces, because the end bins are long and their mass sits at one side.
@@ -42,10 +45,10 @@ def binned(shape: Callable[[float], float]) -> tuple[np.ndarray, np.ndarray, flo
             quad(
                 lambda t: math.exp(shape(t) - top) if 0 < t < math.pi else 0.0, a, b, epsrel=1e-12
             )[0]
-            for a, b in zip(pieces[:-1], pieces[1:], strict=True)
+            for a, b in pairwise(pieces)
         )
 
-    masses = np.array([mass(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)])
+    masses = np.array([mass(a, b) for a, b in pairwise(cuts)])
     total = float(masses.sum())
     return edges, masses / total, math.log(total) + float(top)
 
@@ -57,7 +60,7 @@ def noisy_direction_shape(
 
     ``log_noise`` is the log-density of the noise as a function of its length.
     """
-    radius = np.linspace(1e-6, reach, 4001)
+    radius = np.linspace(1e-6, reach, 1501)
 
     def shape(t: float) -> float:
         length = np.sqrt(np.maximum(radius**2 - 2 * radius * math.cos(t) + 1, 0))

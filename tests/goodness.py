@@ -27,3 +27,14 @@ def fits(draws: np.ndarray, probabilities: np.ndarray) -> bool:
     expected, observed = expected[large], observed[large]
     statistic = ((observed - expected) ** 2 / expected).sum()
     return bool(stats.chi2.sf(statistic, len(large) - 1) > LEVEL)
+
+
+def mean_fits(draws: np.ndarray, probabilities: np.ndarray, scores: np.ndarray) -> bool:
+    """False if the mean score of the draws contradicts the law (normal approximation).
+
+    With distances as scores this is the sharpest test of the rate of a distance law.
+    """
+    mean = probabilities @ scores
+    variance = probabilities @ (scores - mean) ** 2
+    gap = (scores[draws].mean() - mean) / np.sqrt(variance / len(draws))
+    return bool(2 * stats.norm.sf(abs(gap)) > LEVEL)

@@ -13,7 +13,9 @@ from discreet.audit.chance import (
 )
 
 
-@pytest.mark.parametrize("law", [np.full(20, 0.05), 0.5 ** np.arange(1, 15), np.array([0.99, 0.01])])
+@pytest.mark.parametrize(
+    "law", [np.full(20, 0.05), 0.5 ** np.arange(1, 15), np.array([0.99, 0.01])]
+)
 @pytest.mark.parametrize("draws", [10, 200, 5000])
 def test_a_fitting_sample_is_rejected_no_more_often_than_stated(law, draws):
     law = law / law.sum()
@@ -25,7 +27,7 @@ def test_a_fitting_sample_is_rejected_no_more_often_than_stated(law, draws):
 def test_a_5_percent_wrong_rate_is_rejected():
     law = np.exp(-0.3 * np.arange(30))
     wrong = np.exp(-0.3 * 1.05 * np.arange(30))
-    counts = np.random.default_rng(0).multinomial(40_000, wrong / wrong.sum())
+    counts = np.random.default_rng(0).multinomial(100_000, wrong / wrong.sum())
     assert fit_p_value(counts, law / law.sum()) < 1e-9
 
 

@@ -75,7 +75,10 @@ def test_divergences_are_the_obvious_sums(epsilon):
     law = np.exp(logs)
     expected = np.array(
         [
-            [sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(a, b, strict=True)) for b in law]
+            [
+                sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(a, b, strict=True))
+                for b in law
+            ]
             for a in law
         ]
     )
@@ -157,14 +160,14 @@ def test_all_pairs_are_what_brute_force_finds(kind, dtype, kappa):
     plain = kind(300)
     vectors = plain.vectors.astype(dtype)
     vectors[5] = vectors[6]
-    vectors[7] = vectors[8] * dtype(1 + 1e-6)
+    vectors[7] = vectors[8] * dtype(1 + 1e-4)
     space = EmbeddingSpace.from_arrays(plain.words, vectors)
     for targets in (None, np.arange(0, 300, 7)):
-        found = all_pairs(space, kappa, 2 * kappa, targets=targets)
         expected = _brute_force(space, kappa, slice(None) if targets is None else targets)
-        assert found.rate == pytest.approx(expected, rel=1e-6)
-        assert found.bound >= found.rate
-        assert found.bound == pytest.approx(expected, rel=1e-3)
+        claimed = expected * (1 + 1e-4)
+        found = all_pairs(space, kappa, claimed, targets=targets)
+        assert found.rate == pytest.approx(expected, rel=1e-4)
+        assert found.rate <= found.bound <= claimed, "the claim holds, so it must be provable"
 
 
 def test_slack_and_offsets_enter_the_closed_form():

@@ -108,7 +108,7 @@ def test_a_wish_that_cannot_be_read(place, wish, part):
         (["-e", 2, "--public-sample", "nosuch.txt"], "does not exist"),
         (["-e", 2, "--p", 0.5], "--p is not an option of santext"),
     ],
-    ids=lambda value: "",
+    ids=["both", "neither", "zero", "unknown word", "no sample", "not its option"],
 )
 def test_other_mistakes(place, arguments, part):
     done = explain(place, *arguments)

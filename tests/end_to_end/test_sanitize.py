@@ -234,7 +234,8 @@ def test_unknown_words_never_pass_through(run):
         assert done.code == 0
         folded = unicodedata.normalize("NFKD", done.out.decode()).casefold()
         words = set(re.findall(r"[^\W_]+", folded))
-        assert words == {"unk", *WORDS}, layout
+        assert words <= {"unk", *WORDS}, layout
+        assert len(words) > 30  # and they are not all one word either
         assert not set("🙈桑0123456789") & set(folded)
         assert MARKER not in done.err
 
@@ -376,7 +377,7 @@ def test_sensitive_words_by_public_frequency(run, tmp_path):
     sensitive = WORDS[-29:]
     kept, said = plus_outcome(run, tmp_path, sensitive, "--sensitive-share", 0.5, "--p", 0.2)
     assert stays(kept, WORDS[:30], 0.8)
-    assert not stays(kept, WORDS[:30], 0.77)
+    assert not stays(kept, WORDS[:30], 0.75)
     statement = PrivacyStatement.from_dict(said["statement"])
     assert statement.notion is Notion.UTILITY_OPTIMISED
     assert statement.slack == pytest.approx(math.log(5))

@@ -1,4 +1,4 @@
-"""``discreet spaces``: what is at hand, what it is like, and what building and certifying change."""
+"""``discreet spaces``: what is at hand, what it is like, what building and certifying do."""
 
 import json
 from pathlib import Path

@@ -3,18 +3,21 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli import evaluate as command
 from discreet.embeddings import load_space
 from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, OutputError
 from discreet.evaluation.plots import Histogram, plot_histograms
 from discreet.evaluation.privacy import output_privacy, word_privacy
 from discreet.mechanisms.word import SanText
+
+# By its name: in the package the function of that name stands before the module.
+command = import_module("discreet.cli.evaluate")
 
 WORDS = ["tea", "cup", "sea", "ship", "the", "of", "doctor", "nurse", "monday", "friday"]
 FIGURES = {"keep", "options", "inputs", "guess", "published_options", "published_inputs"}

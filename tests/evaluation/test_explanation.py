@@ -150,7 +150,7 @@ def test_a_wish_that_any_epsilon_grants_ends_at_next_to_none():
 
 
 def test_a_wish_that_cannot_come_true_is_said():
-    """Half of the words are kept with probability 1 - p whatever epsilon is."""
+    """A word outside the list is kept with probability 1 - p, whatever epsilon is."""
     space = random_space(20)
 
     def make(epsilon: float) -> SanTextPlus:

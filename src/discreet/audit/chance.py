@@ -44,29 +44,31 @@ def binomial_p_value(successes: int, trials: int, probability: float) -> float:
     """Two-sided exact p-value: twice the smaller tail."""
     if trials == 0:
         return 1.0
-    law = stats.binom(trials, min(1.0, max(0.0, probability)))
-    return float(min(1.0, 2 * min(law.cdf(successes), law.sf(successes - 1))))
+    law = (trials, min(1.0, max(0.0, probability)))
+    low, high = stats.binom.cdf(successes, *law), stats.binom.sf(successes - 1, *law)
+    return float(min(1.0, 2 * min(low, high)))
 
 
 def binomial_p_values(successes: NDArray[Any], trials: int, probabilities: Floats) -> Floats:
     """The same for many counts at once."""
-    law = stats.binom(trials, np.clip(probabilities, 0.0, 1.0))
-    tails = np.minimum(law.cdf(successes), law.sf(successes - 1))
-    return np.asarray(np.minimum(1.0, 2 * tails))
+    law = (trials, np.clip(probabilities, 0.0, 1.0))
+    low, high = stats.binom.cdf(successes, *law), stats.binom.sf(successes - 1, *law)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
 
 
 def fair_p_values(successes: NDArray[Any], trials: NDArray[Any]) -> Floats:
     """The same for fair coins, each with its own number of throws."""
-    law = stats.binom(trials, 0.5)
-    tails = np.minimum(law.cdf(successes), law.sf(successes - 1))
+    low, high = stats.binom.cdf(successes, trials, 0.5), stats.binom.sf(successes - 1, trials, 0.5)
+    tails = np.minimum(low, high)
     return np.asarray(np.where(trials > 0, np.minimum(1.0, 2 * tails), 1.0))
 
 
 def same_rate_p_value(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
     """Fisher's exact test, two-sided (twice the smaller tail), of two samples of an event."""
     a, b = int(first.sum()), int(second.sum())
-    law = stats.hypergeom(len(first) + len(second), a + b, len(first))
-    return float(min(1.0, 2 * min(law.cdf(a), law.sf(a - 1))))
+    law = (len(first) + len(second), a + b, len(first))
+    low, high = stats.hypergeom.cdf(a, *law), stats.hypergeom.sf(a - 1, *law)
+    return float(min(1.0, 2 * min(low, high)))
 
 
 def at_least(successes: NDArray[Any] | int, trials: int, level: float) -> Any:

@@ -98,7 +98,7 @@ def _failed(sentence: str, code: int) -> int:
 
 
 def _usage(error: Any) -> str:
-    message = error.format_message().rstrip(".")
+    message: str = error.format_message().rstrip(".")
     where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""
     return message[:1].lower() + message[1:] + where
 

@@ -122,8 +122,8 @@ def explain(
         typer.echo(line)
     if certificate is not None:
         typer.echo(
-            f"kappa = {certificate.kappa:.6g}: chances fall as exp(-kappa * d), which costs at most "
-            f"{certificate.rate:.6g} per unit of distance ({certificate.reason})."
+            f"kappa = {certificate.kappa:.6g}: chances fall as exp(-kappa * d), which costs at "
+            f"most {certificate.rate:.6g} per unit of distance ({certificate.reason})."
         )
 
 

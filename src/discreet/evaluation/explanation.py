@@ -136,7 +136,7 @@ def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:
     if law is None:
         return None
     ids = spread_words(mechanism.space, count)
-    return float(np.mean([np.exp(law(ids[i : i + 1])[0, ids[i]]) for i in range(len(ids))]))
+    return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
 
 
 def spread_words(space: EmbeddingSpace, count: int = 128) -> Ids:

@@ -26,7 +26,7 @@ from discreet.text.tokens import tokenizer_for
 Ids = NDArray[np.int64]
 
 _OUTPUTS = 1000
-_SIMULATED_DRAWS = 2_000_000
+_SIMULATED_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The angle's law against quadrature, from 2 to 4,096 dimensions and from no to hardly any noise."""
+"""The angle's law against quadrature, for 2 to 4,096 dimensions and kappa from 0 to 10,000."""
 
 import math
 
@@ -63,7 +63,7 @@ def test_a_kappa_that_is_off_by_seven_per_cent_is_rejected(dimension, kappa, fac
     assert not fits(in_bins(angles, edges), masses), f"seed {SEED}"
 
 
-@pytest.mark.parametrize("drop", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("drop", [0.2, 1.0, 3.0])
 @pytest.mark.parametrize(("dimension", "kappa"), [(3, 1.0), (3, 30.0), (16, 10.0), (16, 60.0)])
 def test_the_tails_follow_the_law_too(dimension, kappa, drop):
     edges, masses, _ = binned(purkayastha_shape(dimension, kappa))

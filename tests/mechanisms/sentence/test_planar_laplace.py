@@ -46,7 +46,7 @@ def test_the_density_integrates_to_one():
 def test_released_angles_follow_the_law_and_a_wrong_epsilon_does_not(dimension, epsilon):
     reach = 1 + 4 * dimension / epsilon + 30 / epsilon
     shape = noisy_direction_shape(dimension, lambda length: -epsilon * length, reach)
-    edges, masses, _ = binned(shape)
+    edges, masses, _ = binned(shape, points=1_001)
     for factor, right in ((1.0, True), (0.93, False), (1.07, False)):
         mechanism = PlanarLaplace(dimension, epsilon * factor)
         x = pole(dimension, 120_000)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import dblquad, quad
@@ -36,6 +36,7 @@ def excess(mechanism, log_density, seed):
     return worst
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     st.integers(2, 96),
     st.floats(0, 1e4),

@@ -37,7 +37,7 @@ def test_released_angles_follow_the_law_and_a_wrong_deviation_does_not(dimension
         lambda length: -0.5 * (length / sigma) ** 2,
         1 + sigma * (math.sqrt(dimension) + 8),
     )
-    edges, masses, _ = binned(shape)
+    edges, masses, _ = binned(shape, points=1_001)
     x = pole(dimension, 120_000)
     for factor, right in ((1.0, True), (0.93, False), (1.07, False)):
         mechanism.noise.standard_deviation = sigma * factor

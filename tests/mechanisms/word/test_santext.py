@@ -12,7 +12,7 @@ from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
 from discreet.mechanisms.word import _distance_law as distance_law
 from discreet.mechanisms.word._distance_law import DistanceLaw
-from goodness import fits
+from goodness import fits, mean_fits
 from spaces import all_distances, both_spaces, clustered_space, random_space
 
 EXAMPLES = {
@@ -64,23 +64,29 @@ def _draws(law: DistanceLaw, word: int, count: int, seed: int) -> np.ndarray:
     return law.sample(np.full(count, word), np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("indexed", [False, True])
-@pytest.mark.parametrize("head_share", [2.0**-26, 2.0**-5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [None, 12, 100, 199])
+@pytest.mark.parametrize("head_share", [2.0**-26, 2.0**-9, 2.0**-5])
+@pytest.mark.parametrize(("kappa", "dtype"), [(0.5, np.float32), (2.0, np.float64)])
 def test_every_way_of_sampling_follows_the_law_and_a_5_percent_error_is_seen(
-    indexed, head_share, dtype, monkeypatch
+    size, head_share, kappa, dtype, monkeypatch
 ):
+    # Heads of every size against rests of every size: no index, a small, a middling, nearly all.
     # A large head share sends most draws through the rest, which is otherwise rare.
     monkeypatch.setattr(distance_law, "_HEAD_SHARE", head_share)
     plain = random_space(200, dimension=6)
     space = EmbeddingSpace.from_arrays(plain.words, plain.vectors.astype(dtype))
-    index = build_index(space, size=12) if indexed else None
-    law = DistanceLaw(space, 2.0, index=index)
+    index = None if size is None else build_index(space, size=size)
+    law = DistanceLaw(space, kappa, index=index)
+    wrong = DistanceLaw(space, kappa * 1.05)
     for word in (0, 77):
-        draws = _draws(law, word, 300_000, seed=word)
-        assert fits(draws, np.exp(law.log_probabilities(np.array([word])))[0])
-        wrong = DistanceLaw(space, 2.0 * 1.05)
-        assert not fits(draws, np.exp(wrong.log_probabilities(np.array([word])))[0])
+        draws = _draws(law, word, 200_000, seed=word)
+        distances = all_distances(space)[word]
+        right, other = (
+            np.exp(each.log_probabilities(np.array([word])))[0] for each in (law, wrong)
+        )
+        assert fits(draws, right)
+        assert mean_fits(draws, right, distances)
+        assert not mean_fits(draws, other, distances)
 
 
 def test_rows_and_index_agree_on_duplicate_and_outlying_vectors():

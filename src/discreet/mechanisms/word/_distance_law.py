@@ -186,7 +186,10 @@ class DistanceLaw:
     ) -> tuple[Ids, NDArray[np.bool_]]:
         """Propose a word for each occurrence and say which proposals are accepted."""
         listed = head.cumulative[:, -1]
-        total = listed + head.outside * head.bound
+        # The rest is proposed uniformly over all targets, listed ones too (they are refused below),
+        # so each of them takes its share of the proposals. With nothing outside there is no rest.
+        rest = len(self.targets) * head.bound * (head.outside > 0)
+        total = listed + rest
         point = rng.random(len(rows)) * total[rows]
         in_head = point < listed[rows]
         drawn = np.empty(len(rows), dtype=np.int64)

@@ -214,7 +214,7 @@ class TruncatedLaplace(NoisyNearest):
 def _few(points: Points) -> bool:
     """True if every pair of words can be looked at in about a second."""
     count, dimension = points.shape
-    return count * count / 2 * dimension <= _box.MOST_WORK
+    return bool(count * count / 2 * dimension <= _box.MOST_WORK)
 
 
 def _far_shift(points: Points) -> Floats:

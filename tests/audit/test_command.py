@@ -1,0 +1,275 @@
+"""``discreet audit`` as a person runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from discreet.cli.audit import audit
+from discreet.errors import DiscreetError, VerificationFailed
+
+TESTS = Path(__file__).parent.parent
+
+app = typer.Typer()
+app.command()(audit)
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """A small vector file: two clusters and an outlier."""
+    rows = ["<unk> 9 9"]
+    rows += [f"a{i} {0.01 * i} {0.02 * (i % 3)}" for i in range(20)]
+    rows += [f"b{i} {2 + 0.01 * i} {0.02 * (i % 3)}" for i in range(20)]
+    path = tmp_path / "vectors.txt"
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A current directory for a user's own modules, forgotten afterwards."""
+    before = set(sys.modules)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(TESTS)])
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_a_sound_mechanism_passes_and_every_check_is_named(vectors):
+    result = run("--epsilon", 2, "--space", vectors, "--samples", 500, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    for check in (
+        "law.normalises",
+        "law.inequality",
+        "law.certificate",
+        "sampler.law",
+        "independence.positions",
+        "independence.batches",
+        "independence.workers",
+        "black-box.loss",
+    ):
+        assert f"PASS         {check}" in result.output
+    assert "epsilon 2 claimed" in result.output
+    assert "Verdict: no check failed." in result.output
+
+
+def test_options_reach_the_mechanism(vectors):
+    common = ("--space", vectors, "--samples", 500, "--seed", 1, "--json")
+    published = run("--epsilon", 2, "--calibration", "published", *common)
+    finding = _by_name(published)["law.certificate"]
+    assert "kappa 1," in finding["summary"]
+    assert isinstance(run("--epsilon", 2, "--clip", 1, *common).exception, DiscreetError)
+    assert isinstance(
+        run("--mechanism", "nothing", "--epsilon", 2, *common).exception, DiscreetError
+    )
+    assert isinstance(run(*common).exception, DiscreetError)
+
+
+def _by_name(result):
+    return {f["check"]: f for f in json.loads(result.output)["findings"]}
+
+
+def test_json_has_the_same_for_programs(vectors):
+    result = run("--epsilon", 2, "--space", vectors, "--samples", 500, "--seed", 7, "--json")
+    values = json.loads(result.output)
+    assert set(values) == {
+        "mechanism",
+        "passed",
+        "statement",
+        "false_alarms",
+        "seed",
+        "findings",
+    }
+    assert values["passed"] is True
+    assert values["seed"] == 7
+    assert values["false_alarms"] == 1e-6
+    assert values["statement"]["epsilon"] == 2.0
+    for finding in values["findings"]:
+        assert set(finding) == {
+            "check",
+            "verdict",
+            "summary",
+            "proof",
+            "quantity",
+            "claimed",
+            "found",
+            "pair",
+        }
+        assert finding["verdict"] in ("PASS", "FAIL", "NOT CHECKED")
+        assert isinstance(finding["proof"], bool)
+    law = _by_name(result)["law.inequality"]
+    assert law["proof"] is True
+    assert law["quantity"] == "epsilon"
+    assert law["claimed"] == 2.0
+    assert 0 < law["found"] <= 2.0
+    assert len(law["pair"]) == 2
+
+
+def test_a_fault_names_its_worst_pair_and_raises_what_exits_with_4(here):
+    (here / "mine.py").write_text("from audit.gallery import without_the_half as broken\n")
+    result = run("--python", "mine:broken", "--samples", 500, "--seed", 1)
+    assert isinstance(result.exception, VerificationFailed)
+    assert result.exception.exit_code == 4
+    assert "law.inequality" in str(result.exception)
+    line = next(line for line in result.output.splitlines() if "law.inequality" in line)
+    assert "FAIL" in line
+    assert "epsilon 3 claimed, 4.30394 found: 'word34' against 'word37'" in line
+    result = run("--python", "mine:broken", "--samples", 500, "--seed", 1, "--json")
+    assert isinstance(result.exception, VerificationFailed)
+    assert json.loads(result.output)["passed"] is False
+    assert _by_name(result)["law.inequality"]["pair"] == ["word34", "word37"]
+
+
+def test_an_infinite_loss_is_valid_json(here):
+    (here / "mine.py").write_text("from audit.gallery import float32_with_zeros as zeros\n")
+    result = run("--python", "mine:zeros", "--samples", 500, "--seed", 1, "--json")
+    text = result.output
+    assert "Infinity" not in text
+    assert _by_name(result)["law.inequality"]["found"] == "infinite"
+
+
+RESPONSE = """
+import numpy as np
+from discreet.statement import Notion, PrivacyStatement, Unit
+
+class Response:
+    inputs = 4
+    statement = PrivacyStatement(notion=Notion.PURE, epsilon=EPSILON, unit=Unit.LABEL)
+    keep = np.exp(1.0) / (np.exp(1.0) + 3)
+    def release(self, ids, rng):
+        other = (ids + rng.integers(1, 4, len(ids))) % 4
+        return np.where(rng.random(len(ids)) < self.keep, ids, other)
+    def log_probabilities(self, ids):
+        law = np.full((4, 4), (1 - self.keep) / 3)
+        np.fill_diagonal(law, self.keep)
+        return np.log(law)[ids]
+"""
+
+
+@pytest.mark.parametrize(("epsilon", "passes"), [(1.0, True), (0.95, False)])
+def test_your_own_mechanism(here, epsilon, passes):
+    (here / "mine.py").write_text(RESPONSE.replace("EPSILON", str(epsilon)))
+    result = run("--python", "mine:Response", "--samples", 2000, "--seed", 1)
+    assert (result.exception is None) == passes
+    assert f"epsilon {epsilon:.6g} claimed, 1 found" in result.output
+
+
+BAD = {
+    "no statement": ("x = 1\n", "needs an attribute statement"),
+    "no release": ("class x:\n    statement = s\n    inputs = 4\n", "needs a method release"),
+    "claims nothing": (
+        "class x:\n    statement = none\n    inputs = 4\n    release = r\n",
+        "claims nothing",
+    ),
+    "no inputs": ("class x:\n    statement = s\n    release = r\n", "needs an attribute space"),
+    "wrong shape": (
+        "class x:\n    statement = s\n    inputs = 4\n"
+        "    def release(self, ids, rng): return np.zeros((len(ids), 2), int)\n",
+        r"one whole number for each of 3 ids; got shape \(3, 2\) of int64",
+    ),
+    "wrong kind": (
+        "class x:\n    statement = s\n    inputs = 4\n"
+        "    def release(self, ids, rng): return ids * 1.0\n",
+        "got shape .* of float64",
+    ),
+    "raises": (
+        "class x:\n    statement = s\n    inputs = 4\n"
+        "    def release(self, ids, rng): raise TypeError('no')\n",
+        "release of .* raised TypeError: no",
+    ),
+    "wrong law": (
+        "class x:\n    statement = s\n    inputs = 4\n    release = r\n"
+        "    def log_probabilities(self, ids): return np.zeros(4)\n",
+        "log_probabilities of .* must return a row of floats for each id",
+    ),
+    "outside": (
+        "class x:\n    statement = s\n    inputs = 4\n"
+        "    def release(self, ids, rng): return ids + 9\n"
+        "    def log_probabilities(self, ids): return np.full((len(ids), 4), np.log(0.25))\n",
+        "an id that its law does not have",
+    ),
+    "no vectors": (
+        "class x:\n    statement = s\n    release = r\n    def log_density(self, a, b): return a\n",
+        "needs an attribute inputs: a matrix",
+    ),
+    "unknown metric": (
+        "class x:\n    statement = odd\n    inputs = 4\n    release = r\n",
+        r"give the object a method distance\(first, second\)",
+    ),
+    "not made": ("class x:\n    def __init__(self, a): pass\n", "could not be made without"),
+    "not importable": ("import nothing_of_that_name\n", "needs a module that is missing"),
+    "not python": ("class x\n", "importing mine raised SyntaxError"),
+}
+
+PRELUDE = """
+import numpy as np
+from discreet.statement import Metric, Notion, PrivacyStatement, Unit
+s = PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit=Unit.WORD)
+none = PrivacyStatement(notion=Notion.NONE, unit=Unit.WORD)
+odd = PrivacyStatement(
+    notion=Notion.METRIC, epsilon=1.0, unit=Unit.WORD, metric=Metric("odd", 1, 1, 1)
+)
+def r(self, ids, rng): return ids
+"""
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_audited_is_one_sentence_and_exit_2(here, name):
+    code, message = BAD[name]
+    (here / "mine.py").write_text(PRELUDE + code)
+    result = run("--python", "mine:x", "--samples", 500)
+    assert isinstance(result.exception, DiscreetError), result.exception
+    assert result.exception.exit_code == 2
+    assert "\n" not in str(result.exception)
+    with pytest.raises(DiscreetError, match=message):
+        raise result.exception
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--python", "mine"), "must be module:object"),
+        (("--python", "mine.py:x"), "leave off the .py"),
+        (("--python", "nowhere_at_all:x"), "there is no module nowhere_at_all"),
+        (("--python", "mine:y"), "mine has no object y"),
+        (("--python", "mine:x", "--epsilon", 1), "leave out --mechanism and its options"),
+    ],
+)
+def test_bad_arguments(here, arguments, message):
+    (here / "mine.py").write_text(PRELUDE + "x = 1\n")
+    error = run(*arguments).exception
+    assert isinstance(error, DiscreetError)
+    assert error.exit_code == 2
+    assert message in str(error)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "code", "said"),
+    [("1.0", 0, ""), ("0.9", 4, "does not keep its promise"), ("None", 2, "epsilon")],
+)
+def test_exit_codes_of_the_command(tmp_path, epsilon, code, said):
+    (tmp_path / "mine.py").write_text(RESPONSE.replace("EPSILON", epsilon))
+    command = (
+        "import sys; from discreet.cli import app, main; from discreet.cli.audit import audit\n"
+        "app.command('check-me')(audit)\n"
+        "sys.argv = ['discreet', 'check-me', '--python', 'mine:Response', '--samples', '500']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
