@@ -225,7 +225,8 @@ class PrivacyStatement:
             else f"one {self.unit} more or less"
         )
         verb = "replacing" if self.adjacency is Adjacency.REPLACE else "having"
-        start = f"Protects each {self.unit}: {verb} {change} changes the odds of any outcome"
+        outcome = "protected outcome" if self.notion is Notion.UTILITY_OPTIMISED else "outcome"
+        start = f"Protects each {self.unit}: {verb} {change} changes the odds of any {outcome}"
         eps = f"{self.epsilon:.6g}"
         match self.notion:
             case Notion.NONE:
@@ -274,9 +275,12 @@ class PrivacyStatement:
             )
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
-        if fields["metric"] is not None:
-            fields["metric"] = Metric(**fields["metric"])
-        return cls(**fields)
+        try:
+            if fields["metric"] is not None:
+                fields["metric"] = Metric(**fields["metric"])
+            return cls(**fields)
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(f"this is not a privacy statement: {error}") from error
 
     def to_json(self) -> str:
         """One JSON object."""
@@ -299,13 +303,14 @@ class PrivacyStatement:
 def odds(loss: float) -> str:
     """``exp(loss)`` for people.
 
-    >>> odds(0.1), odds(3), odds(50), odds(5000)
-    ('1.11', '20.1', '5e+21', '10^2171')
+    >>> odds(0.1), odds(3), odds(11), odds(50), odds(5000)
+    ('1.11', '20.1', '60,000', '10^21.7', '10^2171')
     """
-    if loss > 700:
-        return f"10^{loss / math.log(10):.0f}"
+    power = loss / math.log(10)
+    if power >= 6:
+        return f"10^{power:.1f}" if power < 1000 else f"10^{power:.0f}"
     value = math.exp(loss)
-    return f"{value:.3g}" if value < 1e4 else f"{value:.0e}"
+    return f"{value:.3g}" if value < 1e3 else f"{float(f'{value:.2g}'):,.0f}"
 
 
 def _ordered(items: Iterable[str]) -> tuple[str, ...]:

@@ -107,6 +107,19 @@ def test_groups_of_clones_cost_next_to_nothing(monkeypatch):
         assert right * (1 - 1e-9) <= shuffle_delta(*case) <= 1.1 * right
 
 
+@pytest.mark.parametrize(("epsilon0", "n"), [(2.0, 10_000), (5.0, 10**5), (10.0, 10**6)])
+def test_groups_are_fine_where_there_are_few_clones_among_many(epsilon0, n):
+    """Every number of clones that can matter, one by one."""
+    p = math.exp(-epsilon0)
+    clones = np.arange(0.0, 2 * n * p + 400)
+    weights = binom.pmf(clones, n - 1, p)
+    for epsilon in (0.1, 0.2 * epsilon0):
+        exact = float(weights @ module._delta_given(clones, epsilon0, epsilon))
+        found = shuffle_delta(epsilon0, n, epsilon)
+        assert exact <= found * (1 + 1e-12)
+        assert found <= 1.02 * exact + 1e-30
+
+
 def test_ends():
     assert shuffle_epsilon(0.0, 10, 1e-6) == 0
     assert shuffle_epsilon(1e-7, 10, 1e-6) == 0  # within delta anyway

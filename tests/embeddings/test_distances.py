@@ -74,8 +74,9 @@ def test_metric_figures():
         naive = all_distances(space)
         metric = euclidean_metric(space)
         assert metric.farthest == pytest.approx(naive.max())
-        np.fill_diagonal(naive, np.inf)
-        assert metric.nearest == pytest.approx(np.median(naive.min(axis=1)))
+        others = naive[~np.eye(len(space), dtype=bool)].reshape(len(space), -1)
+        assert metric.nearest == pytest.approx(np.median(others.min(axis=1)))
+        assert metric.median == pytest.approx(np.median(np.median(others, axis=1)))
         assert space.fingerprint[:12] in metric.name
 
 
@@ -111,8 +112,11 @@ def test_index_is_kept_by_space(tmp_path, monkeypatch):
     assert (found.lower == index.lower).all()
     assert isinstance(found.neighbors, np.memmap)
     assert cached_index(other) is None
-    next(tmp_path.rglob("*.lower.npy")).write_bytes(b"not an array")
-    assert cached_index(space) is None
+    path = next(tmp_path.rglob("*.lower.npy"))
+    whole = path.read_bytes()
+    for damaged in (b"not an array", whole[:-4] + b"\0\0\0\0", whole[:-8]):
+        path.write_bytes(damaged)
+        assert cached_index(space) is None
 
 
 def test_blocks_cover_everything_once():

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 # Larger ranges of the number of clones are cut into this many groups.
 _GROUPS = 2**12
-_TAIL = 1e-40
+_TAIL = 90.0
 # Covers the rounding of the binomial probabilities.
 _MARGIN = 1e-9
 _PRECISION = 1e-6
@@ -138,8 +138,10 @@ def _clones(epsilon0: float, n: int) -> tuple[Floats, Floats]:
     if n <= _GROUPS:
         every = np.arange(n, dtype=np.float64)
         return every, np.asarray(binom.pmf(every, n - 1, p))
-    first = max(0, int(binom.ppf(_TAIL, n - 1, p)) - 1)
-    last = min(n - 1, int(binom.isf(_TAIL, n - 1, p)) + 1)
+    # Bernstein's inequality: all but exp(-_TAIL) of the mass is within this reach of the mean.
+    mean = (n - 1) * p
+    reach = _TAIL / 3 + math.sqrt((_TAIL / 3) ** 2 + 2 * _TAIL * mean * -math.expm1(-epsilon0))
+    first, last = max(0, math.floor(mean - reach)), min(n - 1, math.ceil(mean + reach))
     edges = np.unique(np.linspace(first, last + 1, _GROUPS + 1).astype(np.int64))[:-1]
     fewest = np.concatenate([[0], edges]) if first > 0 else edges
     # The mass of [fewest, next); the last group holds everything above.

@@ -21,12 +21,14 @@ _BLOCK_NUMBERS = 2**22
 _ROUNDINGS = 64 * 2.0**-53
 _SHIFTS = (0.0, 2.0, 4.0, 6.0)
 _PILOT = 1000
+# Releases may have been rounded to a grid.
+_ON_SPHERE = 1e-4
 
 
 def on_sphere(outputs: Floats) -> bool:
     """True if outputs have length 1: then densities are per area of the sphere."""
     norms = np.sqrt(np.einsum("ij,ij->i", outputs, outputs))
-    return outputs.shape[1] > 1 and bool(np.abs(norms - 1).max() < 1e-6)
+    return outputs.shape[1] > 1 and bool(np.abs(norms - 1).max() < _ON_SPHERE)
 
 
 def worst_ratio(
@@ -74,7 +76,8 @@ def _largest_ratios(stage: VectorStage, first: Ids, second: Ids, rng: Generator)
     ]
     line = x[:, None, :] + _LINE[None, :, None] * (y - x)[:, None, :]
     if on_sphere(drawn[0].reshape(len(x) * _DRAWN, -1)):
-        line /= np.maximum(np.linalg.norm(line, axis=2, keepdims=True), 1e-12)
+        lengths = np.linalg.norm(line, axis=2, keepdims=True)
+        line = np.where(lengths > 1e-6, line / np.maximum(lengths, 1e-6), x[:, None, :])
     outputs = np.concatenate([*drawn, line], axis=1)
     tried = outputs.shape[1]
     flat = outputs.reshape(len(x) * tried, -1)

@@ -148,9 +148,11 @@ def _on_the_sphere(outputs: Floats, centre: Floats, rng: Generator) -> list[_Cha
     """Steps along great circles; the figure is the angle to the input, or one coordinate."""
     n, d = outputs.shape
     every = np.arange(n)
+    outputs = outputs / np.linalg.norm(outputs, axis=1, keepdims=True)
     tangent = rng.standard_normal((n, d))
-    tangent -= np.einsum("ij,ij->i", tangent, outputs)[:, None] * outputs
-    tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
+    for _ in range(2):  # twice, because what is left of the first time may be tiny
+        tangent -= np.einsum("ij,ij->i", tangent, outputs)[:, None] * outputs
+        tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
     pole = centre / np.maximum(np.linalg.norm(centre, axis=1, keepdims=True), 1e-300)
     before = np.einsum("ij,ij->i", outputs, pole)
     angle = rng.uniform(0.2, 3.0, n) / np.sqrt(d)

@@ -9,7 +9,7 @@ from discreet.audit.density import divergence, worst_ratio
 from discreet.audit.distance_law import MOST_WORDS, all_pairs
 from discreet.audit.findings import Finding, Quantity, Verdict
 from discreet.audit.mass import total_mass
-from discreet.audit.pairs import Pair, many_pairs, special_pairs
+from discreet.audit.pairs import Pair, many_pairs
 from discreet.audit.subject import Floats, Generator, Ids, Subject
 from discreet.audit.verify import OFF_ONE, RELATIVE, Worst, distance_table, row_sums, worst_pair
 from discreet.embeddings.distances import Distances
@@ -31,10 +31,12 @@ _DIVERGENCE_PAIRS = 3
 # -- finite laws ---------------------------------------------------------------------------------
 
 
-def check_finite_law(subject: Subject, rng: Generator) -> tuple[list[Finding], list[Pair]]:
+def check_finite_law(
+    subject: Subject, special: list[Pair], rng: Generator
+) -> tuple[list[Finding], list[Pair]]:
     """Check rows and pairs of a finite law; also return its worst pairs."""
     everything = subject.count <= ALL_PAIRS and subject.count * (subject.outputs or 1) <= 2**24
-    ids = np.arange(subject.count) if everything else _some_rows(subject, rng)
+    ids = np.arange(subject.count) if everything else _some_rows(subject, special, rng)
     logs = subject.log_probabilities(ids)
     findings = [_normalises(subject, ids, logs)]
     if findings[0].failed:
@@ -64,9 +66,9 @@ def check_finite_law(subject: Subject, rng: Generator) -> tuple[list[Finding], l
     return findings, pairs
 
 
-def _some_rows(subject: Subject, rng: Generator) -> Ids:
+def _some_rows(subject: Subject, special: list[Pair], rng: Generator) -> Ids:
     count = min(_MOST_ROWS, max(2, _ROW_NUMBERS // max(1, subject.outputs or 1)))
-    pairs = many_pairs(subject, rng, count)
+    pairs = many_pairs(subject, special, count, rng)
     chosen = np.array(list(dict.fromkeys(pairs.ravel().tolist())), dtype=np.int64)
     return chosen[:count]
 
@@ -206,14 +208,14 @@ def _closed_form(
 
 
 def check_density_law(
-    subject: Subject, samples: int, level: float, rng: Generator
+    subject: Subject, special: list[Pair], samples: int, level: float, rng: Generator
 ) -> tuple[list[Finding], list[Pair]]:
     """Check mass and ratios (or divergences) of a density; also return its worst pair."""
     findings = [_mass(subject, samples, level, rng)]
     if subject.statement.notion is Notion.APPROXIMATE:
-        finding, pair = _divergences(subject, samples, level, rng)
+        finding, pair = _divergences(subject, special, samples, level, rng)
     else:
-        finding, pair = _ratios(subject, rng)
+        finding, pair = _ratios(subject, special, rng)
     return [*findings, finding], [pair]
 
 
@@ -240,9 +242,9 @@ def _mass(subject: Subject, samples: int, level: float, rng: Generator) -> Findi
     )
 
 
-def _ratios(subject: Subject, rng: Generator) -> tuple[Finding, Pair]:
+def _ratios(subject: Subject, special: list[Pair], rng: Generator) -> tuple[Finding, Pair]:
     assert subject.stage is not None
-    pairs = many_pairs(subject, rng, _DENSITY_PAIRS)
+    pairs = many_pairs(subject, special, _DENSITY_PAIRS, rng)
     distances = None if subject.distance is None else subject.distance(*pairs.T)
     worst = worst_ratio(subject.statement, subject.stage, pairs, distances, rng)
     pair = (worst.first, worst.second)
@@ -251,11 +253,10 @@ def _ratios(subject: Subject, rng: Generator) -> tuple[Finding, Pair]:
 
 
 def _divergences(
-    subject: Subject, samples: int, level: float, rng: Generator
+    subject: Subject, pairs: list[Pair], samples: int, level: float, rng: Generator
 ) -> tuple[Finding, Pair]:
     assert subject.stage is not None
     statement = subject.statement
-    pairs = special_pairs(subject, rng)
     gaps = [float(np.linalg.norm(np.subtract(*subject.stage.at(np.array(p))))) for p in pairs]
     # The farther apart, the easier to tell: the farthest come first, by the l1 norm too.
     widths = [float(np.abs(np.subtract(*subject.stage.at(np.array(p)))).sum()) for p in pairs]

@@ -12,19 +12,22 @@ from discreet.parallel import in_threads
 Pair = tuple[int, int]
 
 _NEAR_SAMPLE = 256
+_FAR_STARTS = 16
 _FAR_SWEEPS = 3
+_FAR_ROWS = 512
+_FAR_NUMBERS = 2**29
 _BLOCK_NUMBERS = 2**22
 
 
-def special_pairs(subject: Subject, rng: Generator, extra: Iterable[Pair] = ()) -> list[Pair]:
+def special_pairs(subject: Subject, rng: Generator) -> list[Pair]:
     """A few pairs worth a long look, most promising first.
 
     The certificate's worst pair, nearest neighbours, the farthest pair, the unknown token with its
     neighbour, and pairs at random.
     """
-    found = [*extra, *certified_pair(subject)]
+    found = certified_pair(subject)
     if subject.vectors is not None:
-        near, far = near_pairs(subject, rng), far_pairs(subject.vectors)
+        near, far = near_pairs(subject, rng), far_pairs(subject.vectors, rng)
         unknown = getattr(getattr(subject.mechanism, "space", None), "unknown", None)
         found += [*near[:2], far[0]]
         if unknown is not None:
@@ -33,9 +36,11 @@ def special_pairs(subject: Subject, rng: Generator, extra: Iterable[Pair] = ()) 
     return distinct([*found, *random_pairs(subject.count, 3, rng)])
 
 
-def many_pairs(subject: Subject, rng: Generator, count: int) -> NDArray[np.int64]:
+def many_pairs(
+    subject: Subject, special: list[Pair], count: int, rng: Generator
+) -> NDArray[np.int64]:
     """``(n, 2)``: special pairs, near pairs and random pairs."""
-    found = special_pairs(subject, rng)
+    found = list(special)
     if subject.vectors is not None:
         found += near_pairs(subject, rng)[: count // 3]
     found += random_pairs(subject.count, max(0, count - len(found)), rng)
@@ -82,20 +87,47 @@ def nearest_other(vectors: NDArray[np.floating[Any]], ids: list[int]) -> list[in
     return [int(i) for i in out]
 
 
-def far_pairs(vectors: NDArray[np.floating[Any]]) -> list[Pair]:
+def far_pairs(vectors: NDArray[np.floating[Any]], rng: Generator) -> list[Pair]:
     """Two pairs about as far apart as any, by the l2 and by the l1 norm."""
-    return [_far(vectors, order) for order in (2, 1)]
+    count = len(vectors)
+    rows = rng.permutation(count)[: max(_FAR_ROWS, 2 * _FAR_NUMBERS // count)]
+    return [_far_l2(vectors, rows), _far_l1(vectors, rng)]
 
 
-def _far(vectors: NDArray[np.floating[Any]], order: int) -> Pair:
-    # From the outermost point to the farthest from it, and back, a few times.
-    centre = vectors.mean(axis=0, dtype=np.float64)
-    here = int(np.linalg.norm(vectors - centre, ord=order, axis=1).argmax())
-    pair = (here, here)
-    for _ in range(_FAR_SWEEPS):
-        there = int(np.linalg.norm(vectors - vectors[here], ord=order, axis=1).argmax())
-        pair, here = (here, there), there
-    return pair
+def _far_l2(vectors: NDArray[np.floating[Any]], rows: Ids) -> Pair:
+    """The farthest pair of some rows with all (all rows, unless there are very many)."""
+    single = (vectors - vectors.mean(axis=0)).astype(np.float32)
+    squares = np.einsum("ij,ij->i", single, single)
+    step = max(1, _BLOCK_NUMBERS // len(vectors))
+
+    def search(start: int) -> tuple[float, int, int]:
+        part = rows[start : start + step]
+        table = single[part] @ (-2 * single.T)
+        table += squares
+        there = table.argmax(axis=1)
+        lengths = table[np.arange(len(part)), there] + squares[part]
+        top = int(lengths.argmax())
+        return float(lengths[top]), int(part[top]), int(there[top])
+
+    _, first, second = max(in_threads(search, range(0, len(rows), step)))
+    return first, second
+
+
+def _far_l1(vectors: NDArray[np.floating[Any]], rng: Generator) -> Pair:
+    """From some starts to the farthest point from each, and back, a few times."""
+    outermost = np.argsort(np.abs(vectors - vectors.mean(axis=0)).sum(axis=1))[-_FAR_STARTS:]
+    starts = [*outermost.tolist(), *rng.integers(0, len(vectors), _FAR_STARTS).tolist()]
+
+    def climb(start: int) -> tuple[float, int, int]:
+        best, here = (0.0, start, start), start
+        for _ in range(_FAR_SWEEPS):
+            lengths = np.abs(vectors - vectors[here]).sum(axis=1)
+            there = int(lengths.argmax())
+            best, here = max(best, (float(lengths[there]), here, there)), there
+        return best
+
+    _, first, second = max(in_threads(climb, starts))
+    return first, second
 
 
 def distinct(pairs: Iterable[Pair]) -> list[Pair]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import check
 from discreet.audit import exchange, sampler
@@ -39,6 +40,7 @@ def audit(
     mechanism: Any,
     *,
     name: str | None = None,
+    inputs: int | NDArray[np.floating[Any]] | None = None,
     seed: int | None = None,
     samples: int = SAMPLES,
     false_alarms: float = FALSE_ALARMS,
@@ -50,6 +52,8 @@ def audit(
         mechanism: anything with ``statement`` and ``release(ids, rng)``; with its law
             (``log_probabilities``, ``log_density``) far more can be checked.
         name: for the report.
+        inputs: what to feed it, if it does not say so itself (``space`` or ``inputs``): how many
+            ids there are, or a matrix of vectors.
         seed: repeats an audit; forked workers always use secure randomness.
         samples: draws of each input looked at; more of them find smaller faults.
         false_alarms: probability that a sound mechanism fails, at most.
@@ -63,7 +67,7 @@ def audit(
     """
     samples = check.whole(samples, "samples", at_least=100)
     false_alarms = check.probability(false_alarms, "false_alarms")
-    subject = subject_of(mechanism, name)
+    subject = subject_of(mechanism, name, inputs)
     rng = generator(seed)
     findings: list[Finding] = []
     for done, some in enumerate(_checks(subject, samples, false_alarms, rng, findings)):
@@ -88,16 +92,17 @@ def _checks(
 ) -> Iterator[list[Finding]]:
     level = false_alarms / STATISTICAL_CHECKS
     worst: list[Pair] = []
+    special = special_pairs(subject, rng)
     if subject.has_law:
-        findings, worst = check_finite_law(subject, rng)
+        findings, worst = check_finite_law(subject, special, rng)
         yield findings
     elif subject.stage is not None:
-        findings, worst = check_density_law(subject, samples, level, rng)
+        findings, worst = check_density_law(subject, special, samples, level, rng)
         yield findings
     else:
         missing = "the object gives no law, so nothing can be proven about it; only samples are"
         yield [Finding("law.inequality", Verdict.NOT_CHECKED, f"{missing} looked at")]
-    pairs = special_pairs(subject, rng, worst)
+    pairs = distinct([*worst, *special])
     yield [_sampler(subject, pairs, samples, level, rng, so_far)]
     if subject.nearest_points is not None:
         yield [_nearest(subject, pairs, samples, level, rng)]

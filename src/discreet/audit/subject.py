@@ -4,7 +4,8 @@ Three kinds of mechanism are understood, told apart by what they offer:
 
 - ids to ids, with ``log_probabilities(ids)`` if the law is known;
 - ids to ids through a noisy vector: ``points``, ``noise.add_noise`` and ``noise.log_density``;
-- vectors to vectors, with ``log_density(values, outputs)`` if the density is known.
+- vectors to vectors, with ``log_density(values, outputs)`` if the density is known, or with
+  ``noise`` as above if a release is what post-processing makes of a noisy vector.
 
 What may go in is said by ``space`` (its words) or by ``inputs`` (a number of ids, or a matrix of
 vectors to try). A metric other than the Euclidean one is given by ``distance(first, second)``.
@@ -100,12 +101,17 @@ class Subject:
         return statement.epsilon * self.distance(first, second) + statement.slack
 
 
-def subject_of(mechanism: Any, name: str | None = None) -> Subject:
+def subject_of(
+    mechanism: Any,
+    name: str | None = None,
+    inputs: int | NDArray[np.floating[Any]] | None = None,
+) -> Subject:
     """Look at a mechanism and say how to audit it; what cannot be audited is an error.
 
     Args:
         mechanism: anything with ``statement`` and ``release``.
         name: for the report; the mechanism's own unless given.
+        inputs: how many ids there are, or vectors to try; what the mechanism says unless given.
     """
     name = name or getattr(mechanism, "name", None) or type(mechanism).__name__
     statement = _guarded(f"statement of {name}", getattr, mechanism, "statement", None)
@@ -119,9 +125,10 @@ def subject_of(mechanism: Any, name: str | None = None) -> Subject:
     if not callable(getattr(mechanism, "release", None)):
         raise InvalidValue(f"{name} needs a method release(ids, rng)")
     space = getattr(mechanism, "space", None)
-    stage, points = _stage_of(mechanism, name, space)
+    inputs = getattr(mechanism, "inputs", None) if inputs is None else inputs
+    stage, points = _stage_of(mechanism, name, space, inputs)
     discrete = stage is None or points is not None
-    count, vectors = _inputs_of(mechanism, name, space, stage)
+    count, vectors = _inputs_of(name, space, inputs, stage)
     if discrete and isinstance(vectors, np.ndarray) and stage is None and space is None:
         discrete = False  # a matrix of inputs: vectors go in, and vectors come out
     subject = Subject(
@@ -147,33 +154,34 @@ def subject_of(mechanism: Any, name: str | None = None) -> Subject:
 
 
 def _stage_of(
-    mechanism: Any, name: str, space: object
+    mechanism: Any, name: str, space: object, inputs: object
 ) -> tuple[VectorStage | None, NDArray[np.floating[Any]] | None]:
     noise, points = getattr(mechanism, "noise", None), getattr(mechanism, "points", None)
-    if noise is not None and points is not None and callable(getattr(noise, "log_density", None)):
+    has_noise = noise is not None and callable(getattr(noise, "log_density", None))
+    if noise is not None and has_noise and points is not None:
         return VectorStage(points, noise.add_noise, noise.log_density), points
-    if callable(getattr(mechanism, "log_density", None)):
-        tried = getattr(mechanism, "inputs", None)
-        if tried is None and isinstance(space, EmbeddingSpace):
-            tried = space.vectors
-        tried = np.asarray(tried)
+    if has_noise or callable(getattr(mechanism, "log_density", None)):
+        if inputs is None and isinstance(space, EmbeddingSpace):
+            inputs = space.vectors
+        tried = np.asarray(inputs)
         if tried.ndim != 2 or tried.dtype.kind != "f" or len(tried) < 2:
             raise InvalidValue(
                 f"{name} has a log_density, so it needs an attribute inputs: a matrix of two or "
                 "more vectors to try (or a space)"
             )
+        if noise is not None and has_noise:
+            return VectorStage(tried, noise.add_noise, noise.log_density), None
         return VectorStage(tried, mechanism.release, mechanism.log_density), None
     return None, None
 
 
 def _inputs_of(
-    mechanism: Any, name: str, space: object, stage: VectorStage | None
+    name: str, space: object, inputs: object, stage: VectorStage | None
 ) -> tuple[int, NDArray[np.floating[Any]] | None]:
     if stage is not None:
         return len(stage.points), stage.points
     if isinstance(space, EmbeddingSpace):
         return len(space), space.vectors
-    inputs = getattr(mechanism, "inputs", None)
     if isinstance(inputs, int | np.integer) and not isinstance(inputs, bool) and inputs >= 2:
         return int(inputs), None
     matrix = None if inputs is None else np.asarray(inputs)
@@ -215,6 +223,8 @@ def _distance_of(
             return Distances(space).exact
         if not discrete and vectors is not None:
             return lambda first, second: _euclidean(vectors[first], vectors[second])
+    if "angle" in statement.metric.name.lower() and not discrete and vectors is not None:
+        return lambda first, second: _angles(vectors[first], vectors[second])
     raise InvalidValue(
         f"the statement of {name} is in a metric that the audit cannot measure by itself; give "
         "the object a method distance(first, second)"
@@ -222,8 +232,19 @@ def _distance_of(
 
 
 def _euclidean(first: NDArray[Any], second: NDArray[Any]) -> Floats:
-    gap = first.astype(np.float64) - second
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", gap, gap)))
+    return _lengths(first.astype(np.float64) - second)
+
+
+def _angles(first: NDArray[Any], second: NDArray[Any]) -> Floats:
+    # From the half-angle formula: the arc cosine is useless for small angles.
+    x, y = (
+        rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None] for rows in (first, second)
+    )
+    return np.asarray(2 * np.arctan2(_lengths(x - y), _lengths(x + y)))
+
+
+def _lengths(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 def _sensitive_of(

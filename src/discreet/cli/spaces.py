@@ -151,7 +151,7 @@ def certify(
     for 30,000 words on two cores). With --sensitive-share or --sensitive-file the table is the one
     of santext-plus for that list.
     """
-    from discreet.mechanisms.word._certificate import certificate_table, compute_table
+    from discreet.mechanisms.word._certificate import certificate_table
     from discreet.mechanisms.word.santext_plus import sensitive_targets
 
     space = _load(name, max_words)
@@ -164,8 +164,7 @@ def certify(
         else None
     )
     with progress_bar("checking every pair of words") as show:
-        make = compute_table if again else certificate_table
-        table = make(space, targets, show)
+        table = certificate_table(space, targets, show, again=again)
     if as_json:
         typer.echo(table.to_json())
         return

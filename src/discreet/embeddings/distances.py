@@ -175,7 +175,9 @@ def euclidean_metric(space: EmbeddingSpace) -> Metric:
         farthest = max(farthest, float(table.max()))
         table[np.arange(len(table)), ids[part]] = np.inf
         nearest.append(table.min(axis=1))
-        medians.append(np.median(table, axis=1))
+        # The word itself was put last, so these ranks are the middle of the others.
+        middle = [(count - 2) // 2, (count - 1) // 2]
+        medians.append(np.partition(table, middle, axis=1)[:, middle].mean(axis=1))
     if not everything:
         radii = np.sqrt(np.sort(distances._squared_norms)[-2:])
         farthest = float(radii.sum())

@@ -4,6 +4,7 @@ It depends on the space alone: not on epsilon and not on any text. It is built f
 vocabulary or not at all, because an index of just the words that occurred would give them away.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,11 +75,11 @@ def cached_index(space: EmbeddingSpace) -> NeighborIndex | None:
     """The index of this space if it was built before, mapped into memory."""
     try:
         neighbors, lower = (np.load(path, mmap_mode="r") for path in _paths(space))
+        intact = _seal_path(space).read_text() == _seal(space)
     except (OSError, ValueError):
         return None
-    if neighbors.shape != lower.shape or len(neighbors) != len(space):
-        return None
-    return NeighborIndex(neighbors, lower)
+    # A damaged index would change the law, so what cannot be verified is not used.
+    return NeighborIndex(neighbors, lower) if intact else None
 
 
 def store_index(space: EmbeddingSpace, index: NeighborIndex) -> None:
@@ -86,3 +87,16 @@ def store_index(space: EmbeddingSpace, index: NeighborIndex) -> None:
     for path, array in zip(_paths(space), (index.neighbors, index.lower), strict=True):
         with written_whole(path) as temporary, temporary.open("wb") as file:
             np.save(file, array)
+    with written_whole(_seal_path(space)) as temporary:
+        temporary.write_text(_seal(space))
+
+
+def _seal_path(space: EmbeddingSpace) -> Path:
+    return _paths(space)[0].with_suffix("").with_suffix(".sha256")
+
+
+def _seal(space: EmbeddingSpace) -> str:
+    digest = hashlib.sha256()
+    for path in _paths(space):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

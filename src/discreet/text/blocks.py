@@ -29,6 +29,8 @@ def display_name(source: str | Path) -> str:
 def open_bytes(source: str | Path) -> tuple[IO[bytes], int | None]:
     """The bytes of a source and, for an ordinary file, how many there are."""
     if str(source) == STANDARD_STREAM:
+        if sys.stdin is None:
+            raise InputError("standard input is closed; give a file, or open it")
         return sys.stdin.buffer, None
     try:
         file = open(source, "rb")  # noqa: SIM115 - the reader closes it

@@ -112,6 +112,8 @@ class DocumentWriter:
                 self._file.flush()
                 if self.path is None:
                     self._file.seek(0)
+                    if sys.stdout is None:
+                        raise OutputError("standard output is closed; give a file, or open it")
                     shutil.copyfileobj(self._file, sys.stdout.buffer, 2**20)
                     sys.stdout.buffer.flush()
                 else:

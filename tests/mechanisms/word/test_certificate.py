@@ -89,6 +89,14 @@ def test_json_round_trip_never_lowers_a_rate():
     assert again.kappas == table.kappas
     assert all(a >= b for a, b in zip(again.rates, table.rates, strict=True))
     assert again.rates == pytest.approx(table.rates, abs=1e-8)
+    assert CertificateTable.from_json(again.to_json()).rates == again.rates
+
+
+def test_an_altered_table_is_refused():
+    text = compute_table(random_space()).to_json()
+    rate = text.split('"rates": [')[1].split(",")[0]
+    with pytest.raises(ValueError, match="as it was written"):
+        CertificateTable.from_json(text.replace(rate, "0.001", 1))
 
 
 def test_certificate_is_void_for_another_space():

@@ -151,6 +151,13 @@ def test_bad_epsilon(epsilon):
         SanText(random_space(), epsilon=epsilon)
 
 
+def test_an_epsilon_that_float_arithmetic_cannot_hold_is_refused():
+    with pytest.raises(InvalidValue, match="too large"):
+        SanText(random_space(), epsilon=1e300)
+    huge = SanText(random_space(), epsilon=1e19)
+    assert (huge.release(np.arange(120), np.random.default_rng(0)) == np.arange(120)).all()
+
+
 def test_bad_calibration():
     with pytest.raises(InvalidValue, match="certified, published"):
         SanText(random_space(), epsilon=1, calibration="best")

@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
@@ -96,14 +97,16 @@ class CertificateTable:
     def to_json(self) -> str:
         """One JSON object, columns rounded to the digits that matter (rates upwards)."""
         values = asdict(self)
-        values["rates"] = [math.ceil(rate * 1e9) / 1e9 for rate in self.rates]
+        values["rates"] = [_rounded_up(rate) for rate in self.rates]
         values["keeps"] = [round(keep, 6) for keep in self.keeps]
-        return json.dumps(values)
+        return json.dumps(values | {"sha256": _seal(values)})
 
     @classmethod
     def from_json(cls, text: str) -> "CertificateTable":
-        """The inverse of :meth:`to_json`."""
+        """The inverse of :meth:`to_json`; a table that was altered is refused."""
         values: dict[str, Any] = json.loads(text)
+        if values.pop("sha256", None) != _seal(values):
+            raise ValueError("this is not a certificate table as it was written")
         values["metric"] = Metric(**values["metric"])
         values["worst_pairs"] = tuple((int(x), int(y)) for x, y in values["worst_pairs"])
         for name in ("kappas", "rates", "keeps"):
@@ -122,17 +125,38 @@ def by_theorem(fingerprint: str, epsilon: float) -> Certificate:
 
 
 def certificate_table(
-    space: EmbeddingSpace, targets: Ids | None = None, progress: Progress | None = None
+    space: EmbeddingSpace,
+    targets: Ids | None = None,
+    progress: Progress | None = None,
+    *,
+    again: bool = False,
 ) -> CertificateTable:
-    """The table of a space: shipped, computed before, or computed now (and kept)."""
-    known = known_table(space, targets)
+    """The table of a space: shipped, computed before, or computed now (and kept).
+
+    Args:
+        space: the vocabulary.
+        targets: ids of the words that may come out (all unless given).
+        progress: called with (done, total).
+        again: compute it even if one is at hand.
+    """
+    known = None if again else known_table(space, targets)
     if known is not None:
         return known
     table = compute_table(space, targets, progress)
     if len(space) >= _WORTH_CACHING:
-        with written_whole(_path(space, targets)) as temporary:
+        # A cache that cannot be written costs time, not correctness.
+        with suppress(OSError), written_whole(_path(space, targets)) as temporary:
             temporary.write_text(table.to_json())
     return table
+
+
+def _seal(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _rounded_up(rate: float) -> float:
+    near = round(rate, 9)
+    return near if near >= rate else round(near + 1e-9, 9)
 
 
 def known_table(space: EmbeddingSpace, targets: Ids | None = None) -> CertificateTable | None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.embeddings.distances import WIDTH_UNIT, Distances, Ids
 from discreet.embeddings.index import NeighborIndex
 from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
 from discreet.randomness import bernoulli_exp
 
@@ -34,6 +35,7 @@ _HEAD_SHARE = 2.0**-26
 # that was shifted adds the rounding of the shifted distances.
 _ROUNDING = 1e-5
 _SHIFT_ROUNDING = 2.0**-22
+_LARGEST_KAPPA = 1e20
 _CHUNK = WIDTH_UNIT
 _ROW_BLOCK_NUMBERS = 2**23
 _INDEX_BLOCK_NUMBERS = 2**20
@@ -60,6 +62,8 @@ class DistanceLaw:
         targets: Ids | None = None,
         index: NeighborIndex | None = None,
     ) -> None:
+        if kappa > _LARGEST_KAPPA:
+            raise InvalidValue(f"epsilon is too large for float arithmetic; use at most {_LARGEST_KAPPA:g}")
         self.kappa = kappa
         self.distances = Distances(space, targets)
         self._some_targets = targets is not None
