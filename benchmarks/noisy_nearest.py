@@ -10,7 +10,7 @@ no exact search that looks at every word can be faster than its product.
     python benchmarks/noisy_nearest.py --output noisy_nearest.json
     python benchmarks/noisy_nearest.py --peer-environment DIRECTORY   # kept for the next run
 
-The rounds take turns, so that a busy machine slows everything down alike; the best round counts.
+All take turns in short rounds and the best one counts, so that a busy machine hurts them alike.
 """
 
 import argparse
@@ -111,9 +111,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Speed of noise-then-nearest mechanisms.")
     parser.add_argument("--output", type=Path, help="write the figures here as JSON")
     parser.add_argument("--peer-environment", type=Path, help="a virtual environment to keep")
-    parser.add_argument("--tokens", type=int, default=16_384, help="for us and for the floor")
-    parser.add_argument("--peer-tokens", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=4_096, help="for us and for the floor")
+    parser.add_argument("--peer-tokens", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--epsilon", type=float, default=10.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -154,7 +154,7 @@ def measure(peer: Peer, options: argparse.Namespace) -> dict[str, float]:
             speeds[f"{name}, ours"] = len(ids) / seconds
             for index in (True, False):
                 label = f"{name}, peer" + ("" if index else " without its index")
-                few = words if name == "cmp" else words[: max(5, len(words) // 10)]
+                few = words if name == "cmp" else words[: max(5, len(words) // 4)]
                 speeds[label] = len(few) / peer.seconds(name, index, few, options.epsilon)
         for label, speed in speeds.items():
             best[label] = max(best.get(label, 0.0), speed)

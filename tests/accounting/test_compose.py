@@ -152,9 +152,9 @@ def test_farther_pairs_are_worse():
         law = Purkayastha(dimension, kappa).law
         deltas = []
         for theta in np.linspace(0.2, math.pi, 12):
-            grid = np.linspace(-theta, theta, 2_001)
+            grid = np.linspace(-theta, theta, 401)
             masses = np.diff(loss_cdf(law, theta, grid), prepend=0)
-            losses = kappa * (grid - theta / 2_000)
+            losses = kappa * (grid - theta / 400)
             deltas.append(
                 [(np.maximum(-np.expm1(e - losses), 0) * masses).sum() for e in (0.0, 0.5, 2.0)]
             )

@@ -63,6 +63,8 @@ def test_a_sound_mechanism_passes_and_every_check_is_named(vectors):
         assert f"PASS         {check}" in result.output
     assert "epsilon 2 claimed" in result.output
     assert "Verdict: no check failed." in result.output
+    proven = {line.split()[1] for line in result.output.splitlines() if "[proof]" in line}
+    assert proven == {"law.normalises", "law.inequality"}
 
 
 def test_options_reach_the_mechanism(vectors):
@@ -203,6 +205,22 @@ BAD = {
     "no vectors": (
         "class x:\n    statement = s\n    release = r\n    def log_density(self, a, b): return a\n",
         "needs an attribute inputs: a matrix",
+    ),
+    "density of the wrong shape": (
+        "class x:\n    statement = s\n    inputs = np.eye(3)\n    release = r\n"
+        "    def log_density(self, a, b): return a\n",
+        "log_density of .* must return a float for each row",
+    ),
+    "density of other vectors": (
+        "class x:\n    statement = s\n    inputs = np.eye(3)\n"
+        "    def release(self, a, rng): return a[:, :2]\n"
+        "    def log_density(self, a, b): return a[:, 0]\n",
+        "a row of floats as long as the input",
+    ),
+    "density that raises": (
+        "class x:\n    statement = s\n    inputs = np.eye(3)\n    release = r\n"
+        "    def log_density(self, a, b): raise KeyError('no')\n",
+        "log_density of .* raised KeyError",
     ),
     "unknown metric": (
         "class x:\n    statement = odd\n    inputs = 4\n    release = r\n",

@@ -1,12 +1,15 @@
 """``discreet spaces``: what is at hand, what it is like, what building and certifying do."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from command import MARKER, UNKNOWN, WORDS, Outcome, called, discreet, law, vectors, write_space
+from discreet.embeddings import load_space
+from discreet.embeddings.index import NeighborIndex, build_index, store_index
 from goodness import fits
 
 SEED = 20260301
@@ -114,7 +117,7 @@ def released(place: Path, cache: Path) -> np.ndarray:
     return np.array([number[word] for word in done.out.decode().split()])
 
 
-def test_the_next_run_uses_the_index_and_keeps_the_law(place, tmp_path):
+def test_the_next_run_uses_the_index_and_keeps_the_law(place, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     inspect = ("spaces", "inspect", place / "many.txt", "--json")
     assert json.loads(called(*inspect, cache=cache).out)["indexed"] is False
@@ -130,9 +133,17 @@ def test_the_next_run_uses_the_index_and_keeps_the_law(place, tmp_path):
     for wrong in (0.93, 1.07):
         assert not fits(draws, law(wrong * KAPPA, len(MANY), seed=1)[17])
 
-    # With an index that has the far words first the law is missed: so it is the index that is used.
+    # An index that was tampered with is not used, hence the law is kept.
     (neighbours,) = (cache / "indices").glob("*.neighbors.npy")
-    np.save(neighbours, np.load(neighbours)[:, ::-1])
+    reversed_ = np.load(neighbours)[:, ::-1]
+    np.save(neighbours, reversed_)
+    assert json.loads(called(*inspect, cache=cache).out)["indexed"] is False
+    assert fits(released(place, cache), probabilities)
+
+    # A properly kept one with the far words first misses the law: so it is the index that is used.
+    monkeypatch.setenv("DISCREET_CACHE", str(cache))
+    space = load_space(place / "many.txt")
+    store_index(space, NeighborIndex(reversed_, build_index(space).lower))
     assert not fits(released(place, cache), probabilities)
 
 
@@ -202,11 +213,16 @@ def test_again_computes_the_table_anew(tmp_path, monkeypatch):
     write_space(tmp_path / "space.txt")
     command = ("spaces", "certify", tmp_path / "space.txt", "--json")
     cache = tmp_path / "cache"
-    first = json.loads(called(*command, cache=cache).out)
+    first = called(*command, cache=cache).out
     (kept,) = (cache / "certificates").iterdir()
-    kept.write_text(json.dumps(first | {"keeps": [0.125] * len(first["keeps"])}))
+    table = _certificate.CertificateTable.from_json(first.decode())
+    other = replace(table, keeps=(0.125,) * len(table.keeps)).to_json()
+    kept.write_text(other)
     assert json.loads(called(*command, cache=cache).out)["keeps"][0] == 0.125
-    assert json.loads(called(*command, "--again", cache=cache).out) == first
+    assert called(*command, "--again", cache=cache).out == first
+    assert called(*command, cache=cache).out == first, "the new table is kept"
+    kept.write_text(other.replace("0.125", "0.126"))
+    assert called(*command, cache=cache).out == first, "an altered table is not believed"
 
 
 def test_the_installed_command_certifies(place):

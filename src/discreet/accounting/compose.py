@@ -6,8 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from dp_accounting.pld.pld_pmf import DensePLDPmf
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from discreet import check
 from discreet.accounting._angle_loss import loss_cdf
@@ -16,6 +14,8 @@ from discreet.mechanisms.sentence.purkayastha import Purkayastha
 from discreet.statement import Notion, PrivacyStatement, Unit
 
 _MOST_CELLS, _FEWEST_CELLS = 4000, 500
+# Vectors that are not opposite need an integral in every cell.
+_MOST_INTEGRALS = 1000
 _ALL_CELLS = 2**20
 # Covers the quadrature, the tails it leaves out and the transforms; smaller deltas are left to
 # basic composition.
@@ -86,7 +86,12 @@ class RepeatedRelease:
     @cached_property
     def _losses(self) -> Any:
         """The composed privacy-loss distribution; the same in both directions, by symmetry."""
-        cells = min(_MOST_CELLS, max(_FEWEST_CELLS, _ALL_CELLS // self.times))
+        # Takes a second to import, which a command that only shuffles need not wait for.
+        from dp_accounting.pld.pld_pmf import DensePLDPmf
+        from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+        most = _MOST_CELLS if self.angle == math.pi else _MOST_INTEGRALS
+        cells = min(most, max(_FEWEST_CELLS, _ALL_CELLS // self.times))
         grid = np.arange(-cells, cells + 1) / cells
         below = loss_cdf(self.mechanism.law, self.angle, grid * self.angle)
         # Each cell's mass sits at its upper end: the loss is never made smaller.

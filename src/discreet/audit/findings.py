@@ -110,6 +110,7 @@ class Report:
         width = max((len(finding.check) for finding in self.findings), default=0)
         out += [
             f"  {finding.verdict:<11}  {finding.check:<{width}}  {finding.summary}"
+            + (" [proof]" if finding.proof and not finding.failed else "")
             for finding in self.findings
         ]
         verdict = "no check failed" if self.passed else f"{len(self.failures)} check(s) FAILED"

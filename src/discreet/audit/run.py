@@ -27,7 +27,6 @@ STATISTICAL_CHECKS = 8
 """Normalisation and divergence of densities, sampler, nearest word, positions, batches, workers,
 black box: each may use an eighth of the false alarms."""
 
-_STEPS = 6
 _MANY_INPUTS = 512
 _MANY_DRAWS = 32
 _FEW_INPUTS = 6
@@ -73,7 +72,7 @@ def audit(
     for done, some in enumerate(_checks(subject, samples, false_alarms, rng, findings)):
         findings += some
         if progress:
-            progress(done + 1, _STEPS)
+            progress(done + 1, 4 + (subject.nearest_points is not None))
     return Report(
         mechanism=subject.name,
         statement=subject.statement,

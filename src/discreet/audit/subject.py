@@ -13,7 +13,8 @@ vectors to try). A metric other than the Euclidean one is given by ``distance(fi
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def subject_of(
     )
     if subject.has_law:
         width = subject.log_probabilities(np.arange(min(_TRIED, count))).shape[1]
-        subject = Subject(**{**subject.__dict__, "outputs": width})
+        subject = replace(subject, outputs=width)
         if subject.sensitive is not None and width != count:
             raise InvalidValue(f"{name} protects inputs by name, so its outputs must be its inputs")
     subject.release(np.arange(min(_TRIED, count)), np.random.default_rng(0))
@@ -159,7 +160,7 @@ def _stage_of(
     noise, points = getattr(mechanism, "noise", None), getattr(mechanism, "points", None)
     has_noise = noise is not None and callable(getattr(noise, "log_density", None))
     if noise is not None and has_noise and points is not None:
-        return VectorStage(points, noise.add_noise, noise.log_density), points
+        return _stage(name, points, noise.add_noise, noise.log_density), points
     if has_noise or callable(getattr(mechanism, "log_density", None)):
         if inputs is None and isinstance(space, EmbeddingSpace):
             inputs = space.vectors
@@ -170,9 +171,33 @@ def _stage_of(
                 "more vectors to try (or a space)"
             )
         if noise is not None and has_noise:
-            return VectorStage(tried, noise.add_noise, noise.log_density), None
-        return VectorStage(tried, mechanism.release, mechanism.log_density), None
+            return _stage(name, tried, noise.add_noise, noise.log_density), None
+        return _stage(name, tried, mechanism.release, mechanism.log_density), None
     return None, None
+
+
+def _stage(
+    name: str, points: NDArray[np.floating[Any]], add_noise: Any, log_density: Any
+) -> VectorStage:
+    stage = VectorStage(
+        points,
+        partial(_guarded, f"the noise of {name}", add_noise),
+        partial(_guarded, f"log_density of {name}", log_density),
+    )
+    vectors = stage.at(np.arange(_TRIED) % len(points))
+    noisy = np.asarray(stage.add_noise(vectors, np.random.default_rng(0)))
+    if noisy.shape != vectors.shape or noisy.dtype.kind != "f":
+        raise InvalidValue(
+            f"{name} has a density, so it must return a row of floats as long as the input for "
+            f"each vector; got shape {noisy.shape} of {noisy.dtype} for {vectors.shape}"
+        )
+    logs = np.asarray(stage.log_density(vectors, noisy))
+    if logs.shape != (len(vectors),) or logs.dtype.kind != "f":
+        raise InvalidValue(
+            f"log_density of {name} must return a float for each row; got shape {logs.shape} "
+            f"of {logs.dtype} for {len(vectors)} rows"
+        )
+    return stage
 
 
 def _inputs_of(
