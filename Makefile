@@ -26,7 +26,7 @@ unit: $(VENV)/dev
 	$(BIN)/python -m pytest
 
 bench: $(VENV)/dev
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(TEXT),--text $(TEXT)) --output $(OUT)/benchmarks
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

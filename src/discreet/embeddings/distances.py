@@ -97,6 +97,11 @@ class Distances:
         """How far above its lower bound each squared distance can be (``targets`` are word ids)."""
         return 2.0 * self.relative_error * (self._squared_norms[ids] + self._squared_norms[targets])
 
+    def upper(self, ids: Ids, lower: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Never below the distance of any pair of each word whose lower bound is as given."""
+        widest = 2.0 * self.relative_error * (self._squared_norms[ids] + self._squared_norms.max())
+        return np.asarray(np.sqrt(lower.astype(np.float64) ** 2 + widest) * (1 + 1e-6))
+
     def exact(self, ids: Ids, targets: Ids) -> NDArray[np.float64]:
         """Distance of each pair of word ids, from the difference of the vectors in float64."""
         return self._pairwise(ids, targets, np.dtype(np.float64))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.cache import cache_directory, written_whole
 from discreet.embeddings.distances import Distances, blocks
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.parallel import in_threads
+from discreet.parallel import ahead
 
 Progress = Callable[[int, int], None]
 
@@ -46,23 +46,18 @@ def build_index(
     neighbors = np.empty((count, size), dtype=np.int32)
     lower = np.empty((count, size), dtype=np.float32)
 
-    def keep_nearest(rows: slice, table: NDArray[np.float32]) -> None:
+    def keep_nearest(rows: slice) -> int:
+        table = distances.lower_squared(np.arange(rows.start, rows.stop))
         nearest = np.argpartition(table, size - 1, axis=1)[:, :size]
         found = np.take_along_axis(table, nearest, axis=1)
         order = np.argsort(found, axis=1)
         neighbors[rows] = np.take_along_axis(nearest, order, axis=1)
         lower[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))
+        return int(rows.stop)
 
-    for rows in blocks(count, count // 8):
-        table = distances.lower_squared(np.arange(rows.start, rows.stop))
-        in_threads(
-            lambda part, table=table, rows=rows: keep_nearest(  # type: ignore[misc]
-                slice(rows.start + part.start, rows.start + part.stop), table[part]
-            ),
-            list(blocks(len(table), count)),
-        )
+    for done in ahead(keep_nearest, blocks(count, count // 8)):
         if progress:
-            progress(rows.stop, count)
+            progress(done, count)
     return NeighborIndex(neighbors, lower)
 
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.distances import WIDTH_UNIT, Distances, Ids
+from discreet.embeddings.distances import WIDTH_UNIT, Distances, Ids, blocks
 from discreet.embeddings.index import NeighborIndex
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
-from discreet.parallel import in_threads
+from discreet.parallel import ahead
 from discreet.randomness import bernoulli_exp
 
 Floats = NDArray[np.float64]
@@ -37,10 +37,10 @@ _ROUNDING = 1e-5
 _SHIFT_ROUNDING = 2.0**-22
 _LARGEST_KAPPA = 1e20
 _CHUNK = WIDTH_UNIT
-_ROW_BLOCK_NUMBERS = 2**23
+_ROW_BLOCK_NUMBERS = 2**22
 _INDEX_BLOCK_NUMBERS = 2**20
 # One row product costs about as much as this many proposals from the rest.
-_PROPOSALS_PER_ROW = 500
+_PROPOSALS_PER_ROW = 1000
 _MOST_ROUNDS = 64
 
 
@@ -63,7 +63,9 @@ class DistanceLaw:
         index: NeighborIndex | None = None,
     ) -> None:
         if kappa > _LARGEST_KAPPA:
-            raise InvalidValue(f"epsilon is too large for float arithmetic; use at most {_LARGEST_KAPPA:g}")
+            raise InvalidValue(
+                f"epsilon is too large for float arithmetic; use at most {_LARGEST_KAPPA:g}"
+            )
         self.kappa = kappa
         self.distances = Distances(space, targets)
         self._some_targets = targets is not None
@@ -96,48 +98,46 @@ class DistanceLaw:
     # -- heads from whole rows -----------------------------------------------------------------
 
     def _sample_with_rows(self, ids: Ids, order: Ids, out: Ids, rng: np.random.Generator) -> None:
-        block = max(2, _ROW_BLOCK_NUMBERS // self.distances.padded)
-        table = np.empty((block, self.distances.padded), dtype=np.float32)
-        for words, members, rows in _row_blocks(ids, order, block):
-            head = self._whole_rows(words, table[: len(words)])
+        blocks_of_rows = _row_blocks(
+            ids, order, max(2, _ROW_BLOCK_NUMBERS // self.distances.padded)
+        )
+        heads = ahead(self._whole_rows, [words for words, _, _ in blocks_of_rows])
+        for head, (words, members, rows) in zip(heads, blocks_of_rows, strict=True):
             while members.size:
                 drawn, accepted = self._round(head, words, rows, rng)
                 out[members[accepted]] = drawn[accepted]
                 members, rows = members[~accepted], rows[~accepted]
 
-    def _whole_rows(self, words: Ids, table: NDArray[np.float32]) -> "_Head":
-        """Turn the table's rows into weights, in place."""
-        self.distances.lower_squared(words, out=table)
+    def _whole_rows(self, words: Ids) -> "_Head":
+        weights = self.distances.lower_squared(words)
         shift = np.zeros(len(words))
         bound = np.empty(len(words))
-        inside = np.empty(len(words), dtype=np.int64)
-        sums = np.empty((len(words), table.shape[1] // _CHUNK))
-
-        def weigh(part: slice) -> None:
-            weights = table[part]
-            np.sqrt(np.maximum(weights, 0.0, out=weights), out=weights)
+        outside = np.empty(len(words), dtype=np.bool_)
+        sums = np.empty((len(words), weights.shape[1] // _CHUNK))
+        for part in blocks(len(words), weights.shape[1]):
+            some = weights[part]
+            np.sqrt(np.maximum(some, 0.0, out=some), out=some)
             if self._some_targets:
                 # Without this a row whose word is no target could underflow everywhere.
-                least = weights.min(axis=1)
-                weights -= least[:, None]
+                least = some.min(axis=1)
+                some -= least[:, None]
                 shift[part] = self.kappa * least.astype(np.float64)
-            weights *= np.float32(-self.kappa)
-            np.exp(weights, out=weights)
-            limit = weights.sum(axis=1) * np.float32(_HEAD_SHARE)
-            weights *= weights >= limit[:, None]
+            some *= np.float32(-self.kappa)
+            np.exp(some, out=some)
+            limit = some.sum(axis=1) * np.float32(_HEAD_SHARE)
+            listed = some >= limit[:, None]
+            some *= listed
             bound[part] = limit
-            inside[part] = np.count_nonzero(weights, axis=1)
-            chunks = weights.astype(np.float64).reshape(-1, _CHUNK)
-            sums[part] = (chunks @ np.ones(_CHUNK)).reshape(len(weights), -1)
-
-        step = max(1, 2**18 // table.shape[1])
-        in_threads(weigh, [slice(i, i + step) for i in range(0, len(words), step)])
+            outside[part] = ~listed[:, : len(self.targets)].all(axis=1)
+            chunks = some.reshape(len(some), -1, _CHUNK)
+            np.einsum("rcw->rc", chunks, dtype=np.float64, casting="same_kind", out=sums[part])
         return _RowHead(
             cumulative=np.cumsum(sums, axis=1, out=sums),
             bound=bound,
-            outside=len(self.targets) - inside,
+            outside=outside,
             shift=shift,
-            weights=table,
+            reach=np.full(len(words), np.inf),
+            weights=weights,
         )
 
     # -- heads from the index ------------------------------------------------------------------
@@ -151,12 +151,17 @@ class DistanceLaw:
         for words, members, rows in _row_blocks(ids, order, block):
             head = self._index_rows(words, index)
             occurrences = np.bincount(rows, minlength=len(words))
+            # Frequent words with a heavy rest would need more proposals than a whole row costs.
+            share = self._rest(head) / (head.cumulative[:, -1] + self._rest(head))
+            costly = (occurrences * share > _PROPOSALS_PER_ROW)[rows]
+            left.append(members[costly])
+            members, rows = members[~costly], rows[~costly]
             for _ in range(_MOST_ROUNDS):
+                if not members.size:
+                    break
                 drawn, accepted = self._round(head, words, rows, rng)
                 out[members[accepted]] = drawn[accepted]
                 members, rows = members[~accepted], rows[~accepted]
-                if not members.size:
-                    break
                 # What is still open is drawn afresh by either way, so choosing the cheaper one by
                 # how many proposals failed does not touch the law.
                 waiting = np.bincount(rows, minlength=len(words))
@@ -177,11 +182,20 @@ class DistanceLaw:
         return _IndexHead(
             cumulative=np.cumsum(weights, axis=1),
             bound=bound,
-            outside=len(self.targets) - np.count_nonzero(weights, axis=1),
+            outside=np.count_nonzero(weights, axis=1) < len(self.targets),
             shift=np.zeros(len(words)),
+            reach=self.distances.upper(words, index.lower[words, -1]),
             weights=weights,
             neighbors=index.neighbors[words],
         )
+
+    def _rest(self, head: "_Head") -> Floats:
+        """Weight of all proposals from the rest of each row.
+
+        They are made uniformly over all targets, listed ones too (which are then refused), so each
+        target takes its share. With nothing outside the head there is no rest.
+        """
+        return len(self.targets) * head.bound * head.outside
 
     # -- one round of proposals ----------------------------------------------------------------
 
@@ -190,10 +204,7 @@ class DistanceLaw:
     ) -> tuple[Ids, NDArray[np.bool_]]:
         """Propose a word for each occurrence and say which proposals are accepted."""
         listed = head.cumulative[:, -1]
-        # The rest is proposed uniformly over all targets, listed ones too (they are refused below),
-        # so each of them takes its share of the proposals. With nothing outside there is no rest.
-        rest = len(self.targets) * head.bound * (head.outside > 0)
-        total = listed + rest
+        total = listed + self._rest(head)
         point = rng.random(len(rows)) * total[rows]
         in_head = point < listed[rows]
         drawn = np.empty(len(rows), dtype=np.int64)
@@ -214,9 +225,13 @@ class DistanceLaw:
             column = rng.integers(0, len(self.targets), chosen.size)
             drawn[chosen] = self.targets[column]
             level = (head.shift - np.log(head.bound) - rounding)[rows[chosen]]
-            passed = self._accept_rest(words[rows[chosen]], drawn[chosen], level, rng)
-            passed[passed] = ~head.lists(rows[chosen][passed], column[passed])
-            accepted[chosen] = passed
+            passed, distance = self._accept_rest(words[rows[chosen]], drawn[chosen], level, rng)
+            # Farther than any listed word means not listed; only the near ones are looked up.
+            near = passed[distance <= head.reach[rows[chosen[passed]]]]
+            listed_too = near[head.lists(rows[chosen[near]], column[near])]
+            accepted[chosen] = False
+            accepted[chosen[passed]] = True
+            accepted[chosen[listed_too]] = False
         return drawn, accepted
 
     def _accept(
@@ -237,15 +252,17 @@ class DistanceLaw:
 
     def _accept_rest(
         self, x: Ids, y: Ids, level: Floats, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """True with probability exp(-(kappa * d(x, y) - level)), however small."""
+    ) -> tuple[Ids, Floats]:
+        """Accept each with probability exp(-(kappa * d(x, y) - level)), however small.
+
+        Returns the places that were accepted, and the distances there.
+        """
         # exp(-(a + b)) = exp(-a) exp(-b): most proposals fail at a, from the quick lower bound.
         first = np.maximum(self.kappa * self.distances.lower(x, y) - level, 0.0)
-        accepted = bernoulli_exp(first, rng)
-        left = np.flatnonzero(accepted)
-        exact = self.kappa * self.distances.exact(x[left], y[left]) - level[left]
-        accepted[left] = bernoulli_exp(exact - first[left], rng)
-        return accepted
+        left = np.flatnonzero(bernoulli_exp(first, rng))
+        distance = self.distances.exact(x[left], y[left])
+        second = bernoulli_exp(self.kappa * distance - level[left] - first[left], rng)
+        return left[second], distance[second]
 
 
 @dataclass(frozen=True)
@@ -255,9 +272,11 @@ class _Head:
     cumulative: Floats
     bound: Floats
     """Upper bound of the weight of any word that the head does not list."""
-    outside: Ids
-    """How many words the head does not list."""
+    outside: NDArray[np.bool_]
+    """True where there are words that the head does not list."""
     shift: Floats
+    reach: Floats
+    """Upper bound of the distance of any word that the head lists."""
 
     def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
         """Column and weight of the word at a point of the row's cumulative weight."""
@@ -277,10 +296,12 @@ class _RowHead(_Head):
     def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
         chunk, before = _bisect(self.cumulative, rows, point)
         chunked = self.weights.reshape(len(self.weights), -1, _CHUNK)
-        inner = chunked[rows, chunk].astype(np.float64)
-        np.cumsum(inner, axis=1, out=inner)
-        place = np.minimum((inner <= (point - before)[:, None]).sum(axis=1), _CHUNK - 1)
-        column = chunk * _CHUNK + place
+        left = point - before
+        column = np.empty(len(rows), dtype=np.int64)
+        for part in blocks(len(rows), _CHUNK):
+            inner = np.cumsum(chunked[rows[part], chunk[part]], axis=1, dtype=np.float64)
+            place = np.count_nonzero(inner <= left[part, None], axis=1)
+            column[part] = chunk[part] * _CHUNK + np.minimum(place, _CHUNK - 1)
         return column, self.weights[rows, column].astype(np.float64)
 
     def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:

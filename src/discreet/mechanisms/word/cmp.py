@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from discreet import check
 from discreet.embeddings.space import EmbeddingSpace
@@ -57,8 +56,8 @@ class SphericalNoise:
     def log_density(self, vectors: Floats, outputs: Floats) -> Floats:
         """Log-density of each output row given the vector in the same row."""
         d = self.dimension
-        surface = math.log(2) + d / 2 * math.log(math.pi) - float(gammaln(d / 2))
-        constant = d * math.log(self.rate) - float(gammaln(d)) - surface
+        surface = math.log(2) + d / 2 * math.log(math.pi) - math.lgamma(d / 2)
+        constant = d * math.log(self.rate) - math.lgamma(d) - surface
         return np.asarray(constant - self.rate * np.linalg.norm(outputs - vectors, axis=1))
 
 

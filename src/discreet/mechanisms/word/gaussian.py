@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr
 
 from discreet import check
 from discreet.embeddings.space import EmbeddingSpace
@@ -77,6 +76,8 @@ def _log_delta(a: float, epsilon: float) -> float:
     ``phi(a) * (R(-a) - R(b))``. Taken as it stands it loses digits when a and b are close; there
     ``R(-a) - R(b) <= (a + b) * -R'(-a)`` with ``-R'(x) = 1 - x R(x)`` is all but exact.
     """
+    from scipy.special import erfcx, log_ndtr  # slow to import, and only needed here
+
     b = math.sqrt(a * a + 2.0 * epsilon)
     log_density = -0.5 * a * a - _LOG_SQRT_2PI
     log_mass = float(log_ndtr(a))
