@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from discreet.cli import _choice
 from discreet.embeddings import load_space
 from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, OutputError
 from discreet.evaluation.plots import Histogram, plot_histograms
@@ -172,10 +173,10 @@ def test_a_mechanism_without_a_formula_is_simulated_and_says_so(run, monkeypatch
             self.space, self.statement = mechanism.space, mechanism.statement
             self.release = mechanism.release
 
-    build = command.build_word_mechanism
+    build = _choice.build_word_mechanism
     arguments = ("--privacy", "-e", 3, "--calibration", "published", "--runs", 400)
     exact = figures(run(*arguments, "--json"))["privacy"]
-    monkeypatch.setattr(command, "build_word_mechanism", lambda *a: Hidden(build(*a)))
+    monkeypatch.setattr(_choice, "build_word_mechanism", lambda *a: Hidden(build(*a)))
     found = figures(run(*arguments, "--json"))["privacy"]
     assert found["exact"] == {"words": False, "outputs": False}
     assert found["runs"] == {"words": 400, "outputs": 400}

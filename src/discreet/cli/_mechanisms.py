@@ -89,6 +89,15 @@ def sensitive_ids(
     return known
 
 
+def plain_parameters(mechanism: Any) -> dict[str, Any]:
+    """The mechanism's own numbers and words, by attribute; kappa and counts included."""
+    wanted = [*inspect.signature(type(mechanism)).parameters, "kappa"]
+    found = {key: getattr(mechanism, key, None) for key in wanted}
+    plain = {key: value for key, value in found.items() if isinstance(value, int | float | str)}
+    sensitive = getattr(mechanism, "sensitive", None)
+    return plain | ({} if sensitive is None else {"sensitive_words": len(sensitive)})
+
+
 def _flag(parameter: str) -> str:
     if parameter == "sensitive":
         return "--sensitive-share or --sensitive-file"

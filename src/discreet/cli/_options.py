@@ -8,8 +8,12 @@ import typer
 from discreet.cli._mechanisms import word_mechanism_names
 
 Mechanism = Annotated[
-    str,
-    typer.Option("--mechanism", "-m", help="One of: " + ", ".join(word_mechanism_names()) + "."),
+    str | None,
+    typer.Option(
+        "--mechanism",
+        "-m",
+        help="One of: " + ", ".join(word_mechanism_names()) + "; santext unless given.",
+    ),
 ]
 Epsilon = Annotated[
     float | None,

@@ -8,7 +8,8 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
+from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._mechanisms import plain_parameters
 from discreet.cli._terminal import progress_bar, say
 from discreet.errors import InvalidValue
 
@@ -21,18 +22,15 @@ if TYPE_CHECKING:
 _VOCABULARY_SAMPLE = 1000
 
 
+@chooses_mechanism
 def evaluate(
+    choice: Choice,
     privacy: Annotated[
         bool,
         typer.Option(
             "--privacy", help="Measure how much is hidden: N_x, S_x, S*_y and the best guess."
         ),
     ] = False,
-    epsilon: options.Epsilon = None,
-    mechanism: options.Mechanism = "santext",
-    space: options.Space = "starter",
-    max_words: options.MaxWords = None,
-    calibration: options.Calibration = None,
     text: Annotated[
         str | None,
         typer.Option(
@@ -71,15 +69,6 @@ def evaluate(
             "has no formula.",
         ),
     ] = 1000,
-    sensitive_share: options.SensitiveShare = None,
-    sensitive_file: options.SensitiveFile = None,
-    p: options.P = None,
-    delta: options.Delta = None,
-    clip: options.Clip = None,
-    sensitivity: options.Sensitivity = None,
-    shrinkage: options.Shrinkage = None,
-    dimension: options.Dimension = None,
-    dummy_dimensions: options.DummyDimensions = None,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", help="Draw the distributions into this file: png, svg or pdf."),
@@ -112,36 +101,20 @@ def evaluate(
         from discreet.evaluation.plots import check_plot
 
         check_plot(plot, force=force)
-    from discreet.embeddings import load_space
     from discreet.evaluation.privacy_report import measure_privacy
     from discreet.randomness import generator
 
     rng = generator(seed)
-    with progress_bar("reading the space") as show:
-        vocabulary = load_space(space, max_words=max_words, progress=show)
-    given = {
-        "epsilon": epsilon,
-        "calibration": calibration,
-        "sensitive": sensitive_ids(mechanism, vocabulary, sensitive_share, sensitive_file),
-        "p": p,
-        "delta": delta,
-        "clip": clip,
-        "sensitivity": sensitivity,
-        "shrinkage": shrinkage,
-        "dimension": dimension,
-        "dummy_dimensions": dummy_dimensions,
-    }
+    vocabulary = choice.vocabulary()
     sample = _sampled(vocabulary, text, text_field, words, rng)
-    with progress_bar("certifying the space, once") as show:
-        built = build_word_mechanism(mechanism, vocabulary, given, show)
+    built = choice.build(vocabulary)
     with progress_bar("measuring") as show:
         report = measure_privacy(
             built, sample, mass=mass, use_prior=prior == "text", runs=runs, rng=rng, progress=show
         )
-    found = {key: getattr(built, key, None) for key in (*given, "kappa")}
-    plain = {key: value for key, value in found.items() if isinstance(value, int | float | str)}
+    plain = plain_parameters(built)
     title = (
-        f"{mechanism} ({', '.join(_named(key, value) for key, value in plain.items())}) "
+        f"{choice.name} ({', '.join(_named(key, value) for key, value in plain.items())}) "
         f"in the space {vocabulary.name} ({len(vocabulary):,} words)"
     )
     if plot is not None:
@@ -154,7 +127,7 @@ def evaluate(
 
     values = {
         "discreet": __version__,
-        "mechanism": {"name": mechanism, **plain},
+        "mechanism": {"name": choice.name, **plain},
         "space": {
             "name": vocabulary.name,
             "words": len(vocabulary),

@@ -3,25 +3,21 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
-from discreet.cli._terminal import progress_bar
+from discreet.cli._choice import Choice, chooses_mechanism
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from discreet.sanitizer import WordMechanism
+    pass
 
 
+@chooses_mechanism
 def explain(
-    epsilon: options.Epsilon = None,
-    mechanism: options.Mechanism = "santext",
-    space: options.Space = "starter",
-    max_words: options.MaxWords = None,
-    calibration: options.Calibration = None,
+    choice: Choice,
     find: Annotated[
         str | None,
         typer.Option(
@@ -44,15 +40,6 @@ def explain(
     word: Annotated[
         list[str] | None, typer.Option("--word", help="Example to show; may be repeated.")
     ] = None,
-    sensitive_share: options.SensitiveShare = None,
-    sensitive_file: options.SensitiveFile = None,
-    p: options.P = None,
-    delta: options.Delta = None,
-    clip: options.Clip = None,
-    sensitivity: options.Sensitivity = None,
-    shrinkage: options.Shrinkage = None,
-    dimension: options.Dimension = None,
-    dummy_dimensions: options.DummyDimensions = None,
     as_json: options.Json = False,
 ) -> None:
     """Say what a setting means in a space: odds, how often a word stays, what it may become.
@@ -62,7 +49,6 @@ def explain(
 
     Example: discreet explain --find keep=0.5
     """
-    from discreet.embeddings import load_space
     from discreet.evaluation.explanation import (
         example_words,
         find_epsilon,
@@ -72,19 +58,7 @@ def explain(
     from discreet.evaluation.explanation import explain as explain_mechanism
     from discreet.text.readers import open_documents
 
-    with progress_bar("reading the space") as show:
-        vocabulary = load_space(space, max_words=max_words, progress=show)
-    given: dict[str, Any] = {
-        "calibration": calibration,
-        "sensitive": sensitive_ids(mechanism, vocabulary, sensitive_share, sensitive_file),
-        "p": p,
-        "delta": delta,
-        "clip": clip,
-        "sensitivity": sensitivity,
-        "shrinkage": shrinkage,
-        "dimension": dimension,
-        "dummy_dimensions": dummy_dimensions,
-    }
+    vocabulary = choice.vocabulary()
     examples = word or example_words(vocabulary)
     for example in examples:
         vocabulary.id_of(example)  # a word that is not there is said before the long work
@@ -94,21 +68,17 @@ def explain(
         with open_documents(public_sample, text_field=text_field) as reader:
             ids = sample_words(vocabulary, [text for batch in reader for text in batch.texts])
 
-    with progress_bar("certifying the space, once") as show:
-
-        def make(value: float | None) -> "WordMechanism":
-            return build_word_mechanism(mechanism, vocabulary, given | {"epsilon": value}, show)
-
-        if find is not None:
-            if epsilon is not None:
-                raise InvalidValue("give --epsilon or --find, not both")
-            epsilon = find_epsilon(make, ids, **_wish(find))
-        built = make(epsilon)
+    epsilon = choice.epsilon
+    if find is not None:
+        if epsilon is not None:
+            raise InvalidValue("give --epsilon or --find, not both")
+        epsilon = find_epsilon(lambda at: choice.build(vocabulary, at), ids, **_wish(find))
+    built = choice.build(vocabulary, epsilon)
     explanation = explain_mechanism(built, ids, examples)
     certificate = getattr(built, "certificate", None)
     if as_json:
         values = explanation.to_dict() | {
-            "mechanism": mechanism,
+            "mechanism": choice.name,
             "space": vocabulary.name,
             "epsilon": epsilon,
             "kappa": getattr(built, "kappa", None),
@@ -116,7 +86,7 @@ def explain(
         }
         typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
         return
-    title = f"{mechanism} in the space {vocabulary.name} ({len(vocabulary):,} words)"
+    title = f"{choice.name} in the space {vocabulary.name} ({len(vocabulary):,} words)"
     typer.echo(title if epsilon is None else f"{title} at epsilon = {epsilon:.6g}")
     for line in explanation.lines():
         typer.echo(line)

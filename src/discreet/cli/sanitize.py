@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
+from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._mechanisms import plain_parameters
 from discreet.cli._terminal import counted, progress_bar, say
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ RECEIPT_SUFFIX = ".privacy.json"
 _MOST = 0.9
 
 
+@chooses_mechanism
 def sanitize(
+    choice: Choice,
     source: Annotated[
         str,
         typer.Argument(
@@ -33,11 +36,6 @@ def sanitize(
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
     ],
-    epsilon: options.Epsilon = None,
-    mechanism: options.Mechanism = "santext",
-    space: options.Space = "starter",
-    max_words: options.MaxWords = None,
-    calibration: options.Calibration = None,
     text_field: Annotated[
         str, typer.Option("--text-field", help="Column or field that holds the text.")
     ] = "text",
@@ -45,15 +43,6 @@ def sanitize(
         str | None,
         typer.Option("--format", help="Format of the input if its name does not tell it."),
     ] = None,
-    sensitive_share: options.SensitiveShare = None,
-    sensitive_file: options.SensitiveFile = None,
-    p: options.P = None,
-    delta: options.Delta = None,
-    clip: options.Clip = None,
-    sensitivity: options.Sensitivity = None,
-    shrinkage: options.Shrinkage = None,
-    dimension: options.Dimension = None,
-    dummy_dimensions: options.DummyDimensions = None,
     layout: options.Layout = "tokens",
     max_document_mb: Annotated[
         float, typer.Option("--max-document-mb", help="Refuse longer documents.")
@@ -83,35 +72,14 @@ def sanitize(
         ) as reader,
         open_output(output, reader, force=force, companions=companions) as writer,
     ):
-        from discreet.embeddings import load_space
         from discreet.evaluation.explanation import mean_keep
         from discreet.randomness import generator
         from discreet.sanitizer import LAYOUTS, Sanitizer
 
         check.one_of(layout, list(LAYOUTS), "--layout")
         rng = generator(seed)
-        with progress_bar("reading the space") as show:
-            vocabulary = load_space(space, max_words=max_words, progress=show)
-        with progress_bar("certifying the space, once") as show:
-            chosen = build_word_mechanism(
-                mechanism,
-                vocabulary,
-                {
-                    "epsilon": epsilon,
-                    "calibration": calibration,
-                    "sensitive": sensitive_ids(
-                        mechanism, vocabulary, sensitive_share, sensitive_file
-                    ),
-                    "p": p,
-                    "delta": delta,
-                    "clip": clip,
-                    "sensitivity": sensitivity,
-                    "shrinkage": shrinkage,
-                    "dimension": dimension,
-                    "dummy_dimensions": dummy_dimensions,
-                },
-                show,
-            )
+        vocabulary = choice.vocabulary()
+        chosen = choice.build(vocabulary)
         sanitizer = Sanitizer(chosen, layout=layout)
         with progress_bar("sanitising") as show:
             for batch in reader:
@@ -128,7 +96,7 @@ def sanitize(
         writer.finish(dict.fromkeys(companions, receipt))
     say(
         f"Sanitised {counted(tokens, 'word')} of {counted(documents, 'document')} "
-        f"with {mechanism} in the space {vocabulary.name}.",
+        f"with {choice.name} in the space {vocabulary.name}.",
         *statement.lines(),
     )
     if keep is not None:
@@ -167,7 +135,7 @@ def _receipt(
         "discreet": __version__,
         "statement": statement.to_dict(),
         "in_words": statement.lines(),
-        "mechanism": {"name": mechanism.name, **_parameters(mechanism)},
+        "mechanism": {"name": mechanism.name, **plain_parameters(mechanism)},
         "certificate": None if certificate is None else asdict(certificate),
         "space": {
             "name": mechanism.space.name,
@@ -182,14 +150,3 @@ def _receipt(
         "counts": {"documents": documents, "words": tokens},
     }
     return (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _parameters(mechanism: Any) -> dict[str, Any]:
-    """The mechanism's own numbers and words, by attribute."""
-    import inspect
-
-    wanted = [*inspect.signature(type(mechanism)).parameters, "kappa"]
-    found = {key: getattr(mechanism, key, None) for key in wanted}
-    plain = {key: value for key, value in found.items() if isinstance(value, int | float | str)}
-    sensitive = getattr(mechanism, "sensitive", None)
-    return plain | ({} if sensitive is None else {"sensitive_words": len(sensitive)})
