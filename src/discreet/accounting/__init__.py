@@ -8,13 +8,25 @@ from discreet.accounting.shuffle import (
     shuffle_epsilon,
     shuffled,
 )
+from discreet.accounting.user_entity import (
+    PublishedFigures,
+    UserEntityTraining,
+    moments_epsilon,
+    noise_for,
+    published_figures,
+)
 
 __all__ = [
+    "PublishedFigures",
     "RepeatedRelease",
+    "UserEntityTraining",
     "epsilon_per_release",
     "joint_statement",
     "largest_within",
     "local_epsilon",
+    "moments_epsilon",
+    "noise_for",
+    "published_figures",
     "shuffle_closed_form",
     "shuffle_delta",
     "shuffle_epsilon",

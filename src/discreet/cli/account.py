@@ -1,7 +1,7 @@
 """``discreet account``: what a guarantee becomes when releases are put together."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,3 +74,90 @@ def shuffle(
     )
     published = "does not reach here" if closed is None else f"gives {closed:.6g}"
     typer.echo(f"  the closed form of the paper {published}")
+
+
+@account.command("user-entity")
+def user_entity(
+    user_rate: Annotated[float, typer.Option("--user-rate", help="Chance of a user in a step.")],
+    entity_rate: Annotated[
+        float, typer.Option("--entity-rate", help="Chance of an entity in a step.")
+    ],
+    noise: Annotated[
+        float, typer.Option("--noise", help="Noise, in units of the user's clipping norm.")
+    ],
+    steps: Annotated[int, typer.Option("--steps", help="Number of steps.")],
+    delta: Annotated[float, typer.Option("--delta", help="Failure probability.")],
+    holders: Annotated[
+        int, typer.Option("--holders", help="An entity occurs with at most so many users.")
+    ] = 10,
+    cells: Annotated[
+        int, typer.Option("--cells", help="And in at most so many cells of each of them.")
+    ] = 1,
+    cell_ratio: Annotated[
+        float, typer.Option("--cell-ratio", help="Clipping norm of a cell over that of a user.")
+    ] = 0.1,
+    published: Annotated[
+        str | None,
+        typer.Option(
+            "--published", help="Show the paper's figure too: simple or optimized estimator."
+        ),
+    ] = None,
+    sensitive_share: Annotated[
+        float | None,
+        typer.Option("--sensitive-share", help="Share of sensitive sentences (optimized)."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say what training costs for a user, for an entity, and for both together.
+
+    Holds for training that draws users and entities independently in every step, uses a sensitive
+    sentence only if all its entities are drawn, clips cells and users, and enforces the bounds
+    given here. The figures that the paper prints do not hold; --published shows them beside.
+
+    Example: discreet account user-entity --user-rate .05 --entity-rate .5 --noise 2.5 --steps 500
+    --delta 1e-5 --holders 10 --cell-ratio .1
+    """
+    from discreet import check
+    from discreet.accounting.user_entity import UserEntityTraining, published_figures
+
+    run = UserEntityTraining(
+        user_rate=user_rate,
+        entity_rate=entity_rate,
+        noise=noise,
+        steps=steps,
+        holders=holders,
+        cells=cells,
+        cell_ratio=cell_ratio,
+    )
+    if (published == "optimized") != (sensitive_share is not None):
+        raise InvalidValue("--sensitive-share belongs to --published optimized, and only there")
+    paper = None
+    if published is not None:
+        check.one_of(published, ("simple", "optimized"), "--published")
+        share = 1.0 if sensitive_share is None else sensitive_share
+        paper = published_figures(run, delta, sensitive_share=share)
+    values: dict[str, Any] = {
+        "user": run.user_epsilon(delta),
+        "entity": run.entity_epsilon(delta),
+        "joint": run.joint_epsilon(delta),
+    }
+    if paper is not None:
+        values["published"] = {
+            "claimed": paper.claimed,
+            "at_true_rate": paper.at_true_rate,
+            "faults": list(paper.faults),
+        }
+    if as_json:
+        typer.echo(json.dumps(values, indent=2))
+        return
+    typer.echo(f"Epsilon after {steps:,} steps, except with probability {delta:.3g}:")
+    typer.echo(f"  one user more or less:            {values['user']:.4g}")
+    typer.echo(f"  one entity more or less:          {values['entity']:.4g}")
+    typer.echo(f"  one user and one entity together: {values['joint']:.4g}")
+    if paper is not None:
+        typer.echo(
+            f"The paper's accounting claims {paper.claimed:.4g}. Its sampling alone costs at least "
+            f"{paper.at_true_rate:.4g}, because:"
+        )
+        for fault in paper.faults:
+            typer.echo(f"  - {fault}")

@@ -1,0 +1,190 @@
+"""User and entity accounting: reference values, dp-accounting at no holders, Monte Carlo."""
+
+import json
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting import pld
+from typer.testing import CliRunner
+
+from discreet.accounting import UserEntityTraining, moments_epsilon, noise_for, published_figures
+from discreet.cli.account import account
+from discreet.errors import InvalidValue
+
+DELTA = 1e-5
+
+
+def run(**changes):
+    constants = {"user_rate": 0.05, "entity_rate": 0.5, "noise": 2.0, "steps": 50, "holders": 3}
+    return UserEntityTraining(**(constants | changes))
+
+
+def test_without_entities_it_is_the_subsampled_gaussian_of_dp_accounting():
+    accountant = pld.PLDAccountant(value_discretization_interval=1e-3)
+    event = dp_accounting.PoissonSampledDpEvent(0.05, dp_accounting.GaussianDpEvent(2.0))
+    accountant.compose(event, 500)
+    found = run(steps=500, holders=0)
+    assert found.user_epsilon(DELTA) == pytest.approx(accountant.get_epsilon(DELTA), rel=1e-4)
+    assert found.joint_epsilon(DELTA) == found.user_epsilon(DELTA)
+    assert found.entity_epsilon(DELTA) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "reference"),
+    [
+        # Computed with coarser rounding (no connected dots), so a little above ours.
+        ({"entity_rate": 0.5, "cell_ratio": 0.25}, 8.29),
+        ({"entity_rate": 1.0, "cell_ratio": 0.1}, 6.68),
+        ({"entity_rate": 0.5, "noise": 2.5, "cell_ratio": 0.1}, 3.37),
+    ],
+)
+def test_reference_values(changes, reference):
+    found = run(steps=500, holders=10, **changes).joint_epsilon(DELTA)
+    assert 0.95 * reference < found <= reference
+
+
+def _divergence(one: UserEntityTraining, epsilon: float, seed: int) -> tuple[float, float]:
+    """Delta of one step at epsilon by Monte Carlo in one dimension (the worst case); its error."""
+    draws = 1_000_000
+    rng = np.random.default_rng(seed)
+    n = rng.binomial(one.holders, one.user_rate, draws)
+    b = rng.random(draws) < one.user_rate
+    a = rng.random(draws) < one.entity_rate
+    shift = n * one.cells * one.cell_ratio
+    x = rng.normal(b + a * shift, one.noise)
+
+    def density(at):
+        return np.exp(-((x - at) ** 2) / (2 * one.noise**2))
+
+    p, q = one.user_rate, one.entity_rate
+    with_both = (
+        (1 - p) * (1 - q) * density(0.0)
+        + p * (1 - q) * density(1.0)
+        + (1 - p) * q * density(shift)
+        + p * q * density(1.0 + shift)
+    )
+    gain = np.maximum(0.0, 1 - math.exp(epsilon) * density(0.0) / with_both)
+    return float(gain.mean()), float(gain.std() / math.sqrt(draws))
+
+
+def test_one_step_against_monte_carlo_of_the_worst_case():
+    one = run(steps=1, holders=4, cell_ratio=0.9, noise=1.5)
+    for epsilon in (0.05, 0.3, 1.0):
+        estimate, error = _divergence(one, epsilon, seed=3)
+        found = one.joint_delta(epsilon)
+        assert found >= estimate - 6.5 * error, "the accountant is too optimistic"
+        assert found <= (estimate + 6.5 * error) * 1.02 + 1e-4, "it is needlessly pessimistic"
+    # The mutant: forgetting that the holders' cells add up stays far below what is seen.
+    estimate, error = _divergence(one, 0.3, seed=3)
+    assert run(steps=1, holders=0, noise=1.5).joint_delta(0.3) < 0.9 * (estimate - 6.5 * error)
+
+
+def test_more_of_anything_costs_more():
+    base = run()
+    middle = base.joint_epsilon(DELTA)
+    assert max(base.user_epsilon(DELTA), base.entity_epsilon(DELTA)) <= middle
+    for worse in (
+        {"user_rate": 0.1},
+        {"entity_rate": 0.9},
+        {"noise": 1.5},
+        {"steps": 100},
+        {"holders": 6},
+        {"cells": 3},
+        {"cell_ratio": 0.4},
+    ):
+        assert run(**worse).joint_epsilon(DELTA) > middle
+
+
+def test_the_rare_many_holders_are_counted_as_more_not_less():
+    law = run(holders=40)._drawn_holders(True)
+    assert sum(law.values()) == pytest.approx(1, abs=1e-12)
+    assert max(law) == 40
+    assert len(law) < 20
+
+
+def test_published_figures():
+    simple = published_figures(run(), DELTA)
+    assert simple.claimed == pytest.approx(0.587, abs=0.001)
+    assert simple.at_true_rate == pytest.approx(10.0, abs=0.02)
+    assert len(simple.faults) == 5
+    assert moments_epsilon(0.05, 2.0, 50, DELTA) == pytest.approx(1.113, abs=0.002)
+    longer = published_figures(run(steps=500), DELTA)
+    assert longer.at_true_rate == pytest.approx(43.6, abs=0.05)
+    assert longer.claimed > simple.claimed
+
+
+def test_noise_for_an_epsilon_is_enough_and_hardly_more():
+    def at(noise):
+        return run(noise=noise, holders=0, steps=5)
+
+    found = noise_for(at, 1.0, DELTA)
+    assert at(found).joint_epsilon(DELTA) <= 1.0
+    assert at(0.97 * found).joint_epsilon(DELTA) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"user_rate": 0}, "user rate"),
+        ({"user_rate": 1.1}, "user rate"),
+        ({"entity_rate": float("nan")}, "entity rate"),
+        ({"noise": 0}, "noise"),
+        ({"steps": 0}, "steps"),
+        ({"holders": -1}, "holders"),
+        ({"cells": 0}, "cells"),
+        ({"cell_ratio": 1.5}, "cell ratio"),
+    ],
+)
+def test_bad_constants(changes, message):
+    with pytest.raises(InvalidValue, match=message):
+        run(**changes)
+
+
+ARGUMENTS = [
+    "user-entity",
+    "--user-rate",
+    ".05",
+    "--entity-rate",
+    ".5",
+    "--noise",
+    "2.5",
+    "--steps",
+    "50",
+    "--delta",
+    "1e-5",
+    "--holders",
+    "3",
+    "--cells",
+    "1",
+    "--cell-ratio",
+    ".1",
+]
+
+
+def test_the_command():
+    plain = CliRunner().invoke(account, ARGUMENTS)
+    assert plain.exit_code == 0
+    assert "one user and one entity together" in plain.stdout
+    found = json.loads(CliRunner().invoke(account, [*ARGUMENTS, "--json"]).stdout)
+    assert set(found) == {"user", "entity", "joint"}
+    assert found["joint"] == run(noise=2.5).joint_epsilon(DELTA)
+    more = [*ARGUMENTS, "--json", "--published", "optimized", "--sensitive-share", "0.3"]
+    paper = json.loads(CliRunner().invoke(account, more).stdout)["published"]
+    assert paper["claimed"] < found["joint"] < paper["at_true_rate"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--published", "best"],
+        ["--published", "optimized"],
+        ["--published", "simple", "--sensitive-share", "0.3"],
+        ["--sensitive-share", "0.3"],
+        ["--cell-ratio", "2"],
+    ],
+)
+def test_bad_options(wrong):
+    outcome = CliRunner().invoke(account, [*ARGUMENTS, *wrong])
+    assert isinstance(outcome.exception, InvalidValue)
