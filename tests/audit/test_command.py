@@ -228,6 +228,12 @@ BAD = {
     ),
     "not made": ("class x:\n    def __init__(self, a): pass\n", "could not be made without"),
     "not importable": ("import nothing_of_that_name\n", "needs a module that is missing"),
+    "stops on import": ("raise SystemExit(0)\n", "importing mine raised SystemExit"),
+    "stops on release": (
+        "class x:\n    statement = s\n    inputs = 4\n"
+        "    def release(self, ids, rng): raise SystemExit(0)\n",
+        "release of .* raised SystemExit",
+    ),
     "not python": ("class x\n", "importing mine raised SyntaxError"),
 }
 

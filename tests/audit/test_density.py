@@ -179,3 +179,14 @@ def test_a_draw_outside_the_support_is_seen_at_once():
     stage = VectorStage(np.zeros((2, 4)), wide.add_noise, noise.log_density)
     found = misfits(stage, np.zeros(5000, dtype=int), np.random.default_rng(0))
     assert found[0].p_value == 0
+
+
+def test_a_delta_that_hangs_on_a_few_draws_is_said_to_be_inconclusive():
+    """The mass beyond the edge of a wide box in many dimensions hardly ever comes up."""
+    wide = stage_of(Truncated(rate=1.0, reach=12.0), dimension=60)
+    rng = np.random.default_rng(4)
+    rare = divergence(wide, 0, 1, 200.0, draws=4_000, level=1e-6, rng=rng)
+    assert not rare.conclusive
+    plain = stage_of(Normal(1.0), dimension=3)
+    common = divergence(plain, 0, 1, 0.5, draws=4_000, level=1e-6, rng=rng)
+    assert common.conclusive

@@ -94,6 +94,10 @@ def _largest_ratios(stage: VectorStage, first: Ids, second: Ids, rng: Generator)
     return np.column_stack([np.where(np.isnan(way), -np.inf, way).max(axis=1) for way in ways])
 
 
+_CARRIERS = 100
+"""Draws that must carry an estimate of delta, for its bounds to mean anything."""
+
+
 @dataclass(frozen=True)
 class Divergence:
     """The hockey-stick divergence of one input from another: delta at the stated epsilon."""
@@ -103,6 +107,8 @@ class Divergence:
     estimate: float
     low: float
     high: float
+    conclusive: bool
+    """False if so few draws carry the estimate that it cannot be trusted."""
 
 
 def divergence(
@@ -142,7 +148,16 @@ def divergence(
     values = np.where(log_x > -np.inf, weights * excess, 0.0)
     mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
     reach = float(stats.norm.isf(level)) * error
-    return Divergence(first, second, mean, max(0.0, mean - reach), min(1.0, mean + reach))
+    squares = float((values * values).sum())
+    carriers = float(values.sum()) ** 2 / squares if squares > 0 else 0.0
+    return Divergence(
+        first,
+        second,
+        mean,
+        max(0.0, mean - reach),
+        min(1.0, mean + reach),
+        conclusive=carriers >= _CARRIERS,
+    )
 
 
 def _log_density(stage: VectorStage, vector: Floats, outputs: Floats) -> Floats:

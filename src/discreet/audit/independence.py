@@ -194,7 +194,7 @@ def _received(pipe: Any) -> Array:
 def _work(pipe: Any, draw: Draw, batch: Ids, rng: Generator) -> None:
     try:
         pipe.send(draw(batch, rng))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         pipe.send(f"{type(error).__name__}: {error}")
     finally:
         pipe.close()

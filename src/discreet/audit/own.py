@@ -28,7 +28,7 @@ def load_object(name: str) -> Any:
             found = found()
         except DiscreetError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InvalidValue(
                 f"{name} could not be made without arguments: {type(error).__name__}: {error}"
             ) from error
@@ -49,5 +49,5 @@ def _imported(name: str) -> Any:
         raise InvalidValue(f"importing {name} needs a module that is missing: {error}") from error
     except DiscreetError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidValue(f"importing {name} raised {type(error).__name__}: {error}") from error

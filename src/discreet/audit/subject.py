@@ -317,7 +317,7 @@ def _guarded(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     except DiscreetError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidValue(f"{what} raised {type(error).__name__}: {error}") from error
 
 

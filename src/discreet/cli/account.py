@@ -6,18 +6,22 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import _options as options
+from discreet.cli._terminal import say
 from discreet.errors import InvalidValue
 
 account = typer.Typer(
     help="Say what releases guarantee together.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
 )
 
 
 @account.callback()
-def _account() -> None:
+def _account(context: typer.Context) -> None:
     """Say what releases guarantee together."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(2)
 
 
 @account.command()
