@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidValue
-from discreet.statement import Metric
+from discreet.mechanisms.word._noisy_nearest import VectorNoise
+from discreet.statement import Metric, PrivacyStatement
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating]
@@ -95,6 +96,40 @@ def on_sphere(noisy: Floats) -> Floats:
     scaled[largest == 0, 0] = 1.0  # has probability 0, and some direction must come out
     scaled /= np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
     return scaled
+
+
+class NoisyDirection:
+    """Noise on each unit vector, then back to the sphere and onto the grid: post-processing.
+
+    Args:
+        dimension: length of the vectors.
+        noise: the noise, with its density.
+        statement: what the noise guarantees for each sentence.
+    """
+
+    def __init__(self, dimension: int, noise: VectorNoise, statement: PrivacyStatement) -> None:
+        self.dimension = dimension
+        self.noise = noise
+        self._statement = statement
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released vector."""
+        return self._statement
+
+    def release(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Fresh noise for each unit row, back to the sphere, on the grid of 2^-20."""
+
+        def noisy(units: Floats) -> Floats:
+            return on_sphere(self.noise.add_noise(units, rng))
+
+        return in_blocks(vectors, self.dimension, type(self).__name__, noisy)
+
+    def log_density(self, vectors: ArrayLike, outputs: ArrayLike) -> Floats:
+        """Log-density of each noisy row, before it is scaled back to the sphere."""
+        owner = type(self).__name__
+        units = checked_units(vectors, self.dimension, owner)
+        return self.noise.log_density(units, checked_outputs(outputs, units, owner))
 
 
 def angles_between(first: Floats, second: Floats) -> Floats:

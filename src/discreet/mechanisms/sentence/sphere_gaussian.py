@@ -3,19 +3,12 @@
 import math
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from discreet import check
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence._sphere import (
     PUBLIC,
     SCOPE,
-    Floats,
-    checked_outputs,
-    checked_units,
-    in_blocks,
-    on_sphere,
+    NoisyDirection,
 )
 from discreet.mechanisms.word.gaussian import GaussianNoise, gaussian_multiplier
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
@@ -24,7 +17,7 @@ from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 _SENSITIVITY = 2.0 * (1.0 + 1e-9)
 
 
-class SphereGaussian:
+class SphereGaussian(NoisyDirection):
     """Release the direction of each unit vector plus independent Gaussian noise.
 
     Privacy: unit sentence, adjacency replace, approximate notion. For any two unit vectors x, x'
@@ -40,6 +33,7 @@ class SphereGaussian:
         epsilon: loss allowed between any two sentences, above 0.
         delta: probability with which the loss may be larger, between 0 and 1.
 
+    >>> import numpy as np
     >>> mechanism = SphereGaussian(dimension=16, epsilon=10.0, delta=1e-5)
     >>> round(mechanism.noise.standard_deviation, 3)
     1.0
@@ -48,7 +42,7 @@ class SphereGaussian:
     name: ClassVar[str] = "sphere-gaussian"
 
     def __init__(self, dimension: int, epsilon: float, delta: float) -> None:
-        self.dimension = check.whole(dimension, "dimension of SphereGaussian", at_least=2)
+        dimension = check.whole(dimension, "dimension of SphereGaussian", at_least=2)
         self.epsilon = check.positive(epsilon, "epsilon of SphereGaussian")
         self.delta = check.probability(delta, "delta of SphereGaussian")
         deviation = gaussian_multiplier(self.epsilon, self.delta) * _SENSITIVITY
@@ -57,31 +51,16 @@ class SphereGaussian:
                 "the noise of SphereGaussian is too large for a floating-point number; "
                 "raise epsilon or delta"
             )
-        self.noise = GaussianNoise(deviation)
-        self._statement = PrivacyStatement(
-            notion=Notion.APPROXIMATE,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            unit=Unit.SENTENCE,
-            adjacency=Adjacency.REPLACE,
-            scope=SCOPE,
-            public=PUBLIC,
+        super().__init__(
+            dimension,
+            GaussianNoise(deviation),
+            PrivacyStatement(
+                notion=Notion.APPROXIMATE,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                unit=Unit.SENTENCE,
+                adjacency=Adjacency.REPLACE,
+                scope=SCOPE,
+                public=PUBLIC,
+            ),
         )
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released vector."""
-        return self._statement
-
-    def release(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Fresh noise for each unit row, back to the sphere, on the grid of 2^-20."""
-
-        def noisy(units: Floats) -> Floats:
-            return on_sphere(self.noise.add_noise(units, rng))
-
-        return in_blocks(vectors, self.dimension, "SphereGaussian", noisy)
-
-    def log_density(self, vectors: ArrayLike, outputs: ArrayLike) -> Floats:
-        """Log-density of each noisy row, before it is scaled back to the sphere."""
-        units = checked_units(vectors, self.dimension, "SphereGaussian")
-        return self.noise.log_density(units, checked_outputs(outputs, units, "SphereGaussian"))
