@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet import randomness
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word import laplace
-from discreet.mechanisms.word.laplace import Laplace, LaplaceNoise, exponential
+from discreet.mechanisms.word.laplace import Laplace, LaplaceNoise
+from discreet.randomness import exponential
 from discreet.statement import Adjacency, Notion, Unit
 from goodness import LEVEL
 from spaces import both_spaces, clustered_space, random_space
@@ -69,7 +70,7 @@ def test_general_sensitivity_is_the_textbook_one():
 @pytest.mark.parametrize("longest", [1e-6, 0.7, 7.9, 8.3, 20.0, math.inf])
 def test_exponential_draws_follow_their_law(longest, stretch, monkeypatch):
     # A short stretch sends most draws through several rounds, which is otherwise rare.
-    monkeypatch.setattr(laplace, "_STRETCH", stretch)
+    monkeypatch.setattr(randomness, "_STRETCH", stretch)
     draws = exponential((300_000,), np.random.default_rng(1), longest)
     assert draws.min() >= 0
     assert draws.max() <= longest

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, loggamma
 
-from discreet.randomness import bernoulli_exp
+from discreet.randomness import bernoulli_exp, exponential
 
 Floats = NDArray[np.float64]
 
 # Where the body ends and the tails begin: the density has fallen by this much, on a log scale.
 _DROP = 12.0
-_STEP = 4.0
 
 
 def log_normaliser(dimension: int, kappa: float) -> float:
@@ -91,10 +90,7 @@ class AngleLaw:
         whole = self.kappa * math.pi
         if whole == 0.0:
             return math.pi * rng.random(count)
-        if whole <= _STEP:
-            return np.asarray(-np.log1p(rng.random(count) * math.expm1(-whole)) / self.kappa)
-        # An exponential variable has no memory: its remainder has the law of the cut one.
-        return np.fmod(_exponential(count, rng), whole) / self.kappa
+        return exponential((count,), rng, longest=whole) / self.kappa
 
     # -- three and more ------------------------------------------------------------------------
 
@@ -176,19 +172,8 @@ class AngleLaw:
         right = bernoulli_exp(np.full(count, -self._log_right), rng)
         start = np.where(right, self._high, self._low)
         slope = np.where(right, self._slopes[1], self._slopes[0])
-        fallen = _exponential(count, rng)
+        fallen = exponential((count,), rng)
         angles = start - fallen / slope
         inside = (angles > 0.0) & (angles < math.pi)
         bound = self._shape(start) - fallen
         return angles, inside, bound - self._shape(np.where(inside, angles, self._mode))
-
-
-def _exponential(count: int, rng: np.random.Generator) -> Floats:
-    """Standard exponential draws without a largest value: whole steps of 4, and a remainder."""
-    steps = np.zeros(count)
-    going = np.arange(count)
-    while going.size:
-        going = going[rng.random(going.size) < math.exp(-_STEP)]
-        steps[going] += 1
-    remainder = -np.log1p(rng.random(count) * math.expm1(-_STEP))
-    return np.asarray(_STEP * steps + remainder)

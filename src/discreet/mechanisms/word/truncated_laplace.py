@@ -24,7 +24,8 @@ from discreet.mechanisms.word._sensitivity import (
     sensitivity_of,
 )
 from discreet.mechanisms.word._words import CALIBRATIONS
-from discreet.mechanisms.word.laplace import exponential, symmetric
+from discreet.mechanisms.word.laplace import symmetric
+from discreet.randomness import exponential
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
