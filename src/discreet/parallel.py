@@ -55,7 +55,6 @@ def _one_thread_per_product() -> Any:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    import numpy as np  # its matrix library must be loaded before it can be found
+    import numpy  # noqa: F401 - its matrix library must be loaded before it can be found
 
-    assert np
     return ThreadpoolController()

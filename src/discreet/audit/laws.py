@@ -10,7 +10,7 @@ from discreet.audit.distance_law import MOST_WORDS, all_pairs
 from discreet.audit.findings import Finding, Quantity, Verdict
 from discreet.audit.mass import total_mass
 from discreet.audit.pairs import Pair, many_pairs
-from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.audit.subject import Floats, Generator, Ids, Subject, VectorStage
 from discreet.audit.verify import OFF_ONE, RELATIVE, Worst, distance_table, row_sums, worst_pair
 from discreet.embeddings.distances import Distances
 from discreet.embeddings.space import EmbeddingSpace
@@ -208,22 +208,28 @@ def _closed_form(
 
 
 def check_density_law(
-    subject: Subject, special: list[Pair], samples: int, level: float, rng: Generator
+    subject: Subject,
+    stage: VectorStage,
+    special: list[Pair],
+    samples: int,
+    level: float,
+    rng: Generator,
 ) -> tuple[list[Finding], list[Pair]]:
     """Check mass and ratios (or divergences) of a density; also return its worst pair."""
-    findings = [_mass(subject, samples, level, rng)]
+    findings = [_mass(subject, stage, samples, level, rng)]
     if subject.statement.notion is Notion.APPROXIMATE:
-        finding, pair = _divergences(subject, special, samples, level, rng)
+        finding, pair = _divergences(subject, stage, special, samples, level, rng)
     else:
-        finding, pair = _ratios(subject, special, rng)
+        finding, pair = _ratios(subject, stage, special, rng)
     return [*findings, finding], [pair]
 
 
-def _mass(subject: Subject, samples: int, level: float, rng: Generator) -> Finding:
-    assert subject.stage is not None
+def _mass(
+    subject: Subject, stage: VectorStage, samples: int, level: float, rng: Generator
+) -> Finding:
     name = "law.normalises"
     inputs = rng.permutation(subject.count)[:_MASS_INPUTS]
-    masses = [total_mass(subject.stage, int(x), samples, rng) for x in inputs]
+    masses = [total_mass(stage, int(x), samples, rng) for x in inputs]
     if not all(mass.conclusive for mass in masses):
         told = "the mass of this density cannot be estimated from samples"
         return Finding(name, Verdict.NOT_CHECKED, told)
@@ -242,29 +248,34 @@ def _mass(subject: Subject, samples: int, level: float, rng: Generator) -> Findi
     )
 
 
-def _ratios(subject: Subject, special: list[Pair], rng: Generator) -> tuple[Finding, Pair]:
-    assert subject.stage is not None
+def _ratios(
+    subject: Subject, stage: VectorStage, special: list[Pair], rng: Generator
+) -> tuple[Finding, Pair]:
     pairs = many_pairs(subject, special, _DENSITY_PAIRS, rng)
     distances = None if subject.distance is None else subject.distance(*pairs.T)
-    worst = worst_ratio(subject.statement, subject.stage, pairs, distances, rng)
+    worst = worst_ratio(subject.statement, stage, pairs, distances, rng)
     pair = (worst.first, worst.second)
     scope = f"density ratios of {len(pairs):,} pairs, at draws and on the line through each pair"
     return _inequality(subject, worst, pair, scope, proof=False), pair
 
 
 def _divergences(
-    subject: Subject, pairs: list[Pair], samples: int, level: float, rng: Generator
+    subject: Subject,
+    stage: VectorStage,
+    pairs: list[Pair],
+    samples: int,
+    level: float,
+    rng: Generator,
 ) -> tuple[Finding, Pair]:
-    assert subject.stage is not None
     statement = subject.statement
-    gaps = [float(np.linalg.norm(np.subtract(*subject.stage.at(np.array(p))))) for p in pairs]
+    gaps = [float(np.linalg.norm(np.subtract(*stage.at(np.array(p))))) for p in pairs]
     # The farther apart, the easier to tell: the farthest come first, by the l1 norm too.
-    widths = [float(np.abs(np.subtract(*subject.stage.at(np.array(p)))).sum()) for p in pairs]
+    widths = [float(np.abs(np.subtract(*stage.at(np.array(p)))).sum()) for p in pairs]
     by_gap = [pairs[i] for i in np.argsort(gaps)[::-1][:_DIVERGENCE_PAIRS]]
     chosen = list(dict.fromkeys([*by_gap, pairs[int(np.argmax(widths))]]))
     found = [
         divergence(
-            subject.stage,
+            stage,
             first,
             second,
             statement.epsilon,

@@ -96,7 +96,7 @@ def _checks(
         findings, worst = check_finite_law(subject, special, rng)
         yield findings
     elif subject.stage is not None:
-        findings, worst = check_density_law(subject, special, samples, level, rng)
+        findings, worst = check_density_law(subject, subject.stage, special, samples, level, rng)
         yield findings
     else:
         missing = "the object gives no law, so nothing can be proven about it; only samples are"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.subject import Floats, Ids, rate_of
+from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
 from discreet.statement import Notion, PrivacyStatement
 
@@ -75,8 +76,8 @@ def worst_pair(
     columns = np.ones(logs.shape[1], dtype=np.bool_)
     reached = logs > -np.inf
     if statement.notion is Notion.UTILITY_OPTIMISED:
-        assert own is not None
-        assert protected is not None
+        if own is None or protected is None:
+            raise InvalidValue("a utility-optimised law is checked with own and protected given")
         columns = protected
         stray = reached & ~protected
         stray[np.arange(len(logs)), own] = False

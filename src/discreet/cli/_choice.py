@@ -70,9 +70,7 @@ def chooses_mechanism(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command with a parameter ``choice`` the options of :class:`Choice`."""
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "choice"]
     shared = [
-        inspect.Parameter(
-            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
-        )
+        inspect.Parameter(f.name, _KEYWORD, default=f.default, annotation=f.type)
         for f in fields(Choice)
     ]
 

@@ -52,10 +52,12 @@ def shuffle(
     from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
     from discreet.statement import odds
 
-    if (epsilon0 is None) == (target is None):
+    if epsilon0 is not None and target is None:
+        local = epsilon0
+    elif target is not None and epsilon0 is None:
+        local = local_epsilon(target, n, delta)
+    else:
         raise InvalidValue("give --epsilon0 or --target, one of the two")
-    local = local_epsilon(target, n, delta) if target is not None else epsilon0
-    assert local is not None
     epsilon = shuffle_epsilon(local, n, delta)
     closed = shuffle_closed_form(local, n, delta)
     if as_json:

@@ -83,15 +83,13 @@ class Distances:
         out[:, d + 1] = norms if swap else 1.0
         return out
 
-    def lower_squared(
-        self, ids: Ids, out: NDArray[np.float32] | None = None
-    ) -> NDArray[np.float32]:
+    def lower_squared(self, ids: Ids) -> NDArray[np.float32]:
         """``(n, padded)``: never above the true squared distance; may be slightly below 0.
 
         Columns past the last target hold a huge number.
         """
         rows = self._augmented(ids, scale=-2.0, swap=False)
-        return np.matmul(rows, self._columns.T, out=out)
+        return np.asarray(rows @ self._columns.T)
 
     def band(self, ids: Ids, targets: Ids) -> NDArray[np.float64]:
         """How far above its lower bound each squared distance can be (``targets`` are word ids)."""
@@ -153,7 +151,7 @@ class Distances:
 
 
 def blocks(count: int, width: int) -> Iterator[slice]:
-    """Slices that cover ``count`` rows of ``width`` numbers, about a million numbers each."""
+    """Slices that cover ``count`` rows of ``width`` numbers, about half a million numbers each."""
     step = max(1, _BLOCK_NUMBERS // max(1, width))
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))

@@ -8,6 +8,7 @@ one look-up per chunk.
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -161,7 +162,7 @@ def checked_ids(ids: ArrayLike, offsets: ArrayLike, words: int) -> tuple[Ints, O
     return numbers.astype(np.int32, copy=False), bounds
 
 
-class _Vocabulary:
+class _Vocabulary(ABC):
     """What the two tokenisers share: everything but the rule for a chunk."""
 
     subwords = False
@@ -186,8 +187,9 @@ class _Vocabulary:
         flat = (number for row in rows for number in row)
         return np.fromiter(flat, np.int32, int(lengths.sum())), lengths
 
+    @abstractmethod
     def _row(self, chunk: str) -> Sequence[int]:
-        raise NotImplementedError
+        """The ids of one chunk."""
 
     def encode(self, texts: Sequence[str]) -> TokenBatch:
         """The tokens of each text."""

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from discreet.audit import audit
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.errors import VerificationFailed
+from discreet.mechanisms.word import SanText
 from discreet.mechanisms.word import _certificate as certificates
 from discreet.mechanisms.word._certificate import (
     CertificateTable,
     certificate_table,
     compute_table,
     known_table,
-    require_valid,
 )
 from spaces import all_distances, both_spaces, clustered_space, random_space
 
@@ -99,18 +99,26 @@ def test_an_altered_table_is_refused():
         CertificateTable.from_json(text.replace(rate, "0.001", 1))
 
 
-def test_certificate_is_void_for_another_space():
+def test_certificate_is_void_for_another_space(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
     space = random_space()
-    certificate = compute_table(space).certify(2.0)
-    require_valid(certificate, space)
+    table = compute_table(space)
     changed = space.vectors.copy()
     changed[3, 3] += 1e-6
     for other in (
         EmbeddingSpace.from_arrays(space.words, changed),
         EmbeddingSpace.from_arrays(space.words[:-1], space.vectors[:-1]),
     ):
-        with pytest.raises(VerificationFailed):
-            require_valid(certificate, other)
+        # A table put in the other's place is not believed.
+        place = certificates._path(other, None)
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(table.to_json())
+        assert known_table(other) is None
+        # A mechanism that carries it fails its audit.
+        mechanism = SanText(other, epsilon=2.0)
+        assert not audit(mechanism, seed=1, samples=200).finding("law.certificate").failed
+        mechanism.certificate = table.certify(2.0)
+        assert audit(mechanism, seed=1, samples=200).finding("law.certificate").failed
 
 
 def test_tables_are_kept_by_space_and_targets_and_checked_when_read(tmp_path, monkeypatch):

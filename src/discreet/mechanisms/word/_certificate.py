@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from discreet.cache import cache_directory, written_whole
 from discreet.embeddings.distances import Distances, Ids, euclidean_metric
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.errors import VerificationFailed
 from discreet.statement import Metric
 
 Floats = NDArray[np.float64]
@@ -177,15 +176,6 @@ def metric_of(space: EmbeddingSpace) -> Metric:
     """The metric of a space, from its table if that is known."""
     table = known_table(space)
     return euclidean_metric(space) if table is None else table.metric
-
-
-def require_valid(certificate: Certificate, space: EmbeddingSpace) -> None:
-    """Refuse a certificate made for other words or vectors."""
-    if certificate.space != space.fingerprint:
-        raise VerificationFailed(
-            f"this certificate was made for other words or vectors than those of {space.name}; "
-            "certify the space again"
-        )
 
 
 def _targets_mark(targets: Ids | None) -> str:

@@ -14,6 +14,7 @@ The head comes either from the whole row (one matrix product, worth it for frequ
 the public neighbour index of the space (no product at all, good for most words).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -266,7 +267,7 @@ class DistanceLaw:
 
 
 @dataclass(frozen=True)
-class _Head:
+class _Head(ABC):
     """Upper bounds of the weights of some rows, all scaled by exp(shift)."""
 
     cumulative: Floats
@@ -278,13 +279,13 @@ class _Head:
     reach: Floats
     """Upper bound of the distance of any word that the head lists."""
 
+    @abstractmethod
     def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
         """Column and weight of the word at a point of the row's cumulative weight."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
         """True where the head lists that column."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def _textbook(epsilon: float, delta: float) -> float:
     if epsilon > 1:
         raise InvalidValue(
             "epsilon of Gaussian must be at most 1 with calibration published, because the proof "
-            "of its rule ends there and the rule gives too little noise at larger epsilon; "
+            "of its rule ends there and at larger epsilon the rule can give too little noise; "
             f"got {epsilon!r}; use calibration certified, which holds for every epsilon"
         )
     multiplier = math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
