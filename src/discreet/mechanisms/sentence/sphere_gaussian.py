@@ -33,7 +33,6 @@ class SphereGaussian(NoisyDirection):
         epsilon: loss allowed between any two sentences, above 0.
         delta: probability with which the loss may be larger, between 0 and 1.
 
-    >>> import numpy as np
     >>> mechanism = SphereGaussian(dimension=16, epsilon=10.0, delta=1e-5)
     >>> round(mechanism.noise.standard_deviation, 3)
     1.0
