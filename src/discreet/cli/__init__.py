@@ -10,11 +10,14 @@ import typer
 
 from discreet.cli._terminal import say
 from discreet.cli.account import account
+from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.evaluate import evaluate
 from discreet.cli.explain import explain
+from discreet.cli.reproduce import reproduce
 from discreet.cli.sanitize import sanitize
 from discreet.cli.spaces import spaces
+from discreet.cli.train import train
 from discreet.errors import DiscreetError
 
 app = typer.Typer(
@@ -51,6 +54,9 @@ app.command(short_help="Check a mechanism's guarantee: its law, its sampler, a b
 app.command(short_help="Measure how often words stay and how many they may become.")(evaluate)
 app.add_typer(spaces, name="spaces")
 app.add_typer(account, name="account")
+app.add_typer(train, name="train")
+app.add_typer(attack, name="attack")
+app.add_typer(reproduce, name="reproduce")
 
 # What typer raises for an unknown or a missing option, wherever its version keeps the class.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])

@@ -1,0 +1,1 @@
+"""Attacks that measure what a release still tells; each against chance and without protection."""

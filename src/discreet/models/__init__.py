@@ -1,0 +1,1 @@
+"""Models that are trained: small networks, and the file they are kept in."""

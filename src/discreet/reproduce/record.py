@@ -1,0 +1,222 @@
+"""The record of a recipe: parts that are done stay done, tables and plots as files of their own.
+
+A folder holds ``parts/`` (one JSON file for each finished computation, so that a run that was
+stopped goes on where it was), ``tables/*.csv``, ``plots/*.png`` and ``record.json``, from which a
+report is made.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.cache import written_whole
+from discreet.errors import InputError, MissingExtra
+
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of figures with what they mean."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot: points, and a standard deviation around them where there is one."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    spread: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Curves over one axis, with words that say what there is to see."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    curves: tuple[Curve, ...]
+    alternative: str
+    """What the picture shows, for those who do not see it."""
+    log_x: bool = False
+    level: tuple[str, float] | None = None
+    """A named horizontal line, such as chance or the unprotected figure."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim of the paper beside what we measured."""
+
+    claim: str
+    published: str
+    measured: str
+    verdict: str
+    """One of: holds, holds in part, does not hold, not tested."""
+    why: str = ""
+
+
+@dataclass
+class Record:
+    """What one recipe found; see the module.
+
+    Args:
+        folder: Where it is kept.
+        recipe: The recipe's name.
+        settings: Everything the figures depend on; parts of a run with other settings are not
+            taken over.
+        say: Called with a line for people at each part.
+    """
+
+    folder: Path
+    recipe: str
+    settings: dict[str, Any]
+    say: Callable[[str], None] = field(default=lambda _line: None, repr=False)
+    title: str = ""
+    introduction: list[str] = field(default_factory=list)
+    """Paragraphs: what the paper ran, what we ran, where we differ."""
+    findings: list[Finding] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
+
+    def part(self, key: str, compute: Callable[[], Any]) -> Any:
+        """The result of a computation, ready for JSON; computed once per folder and settings."""
+        path = self.folder / "parts" / f"{key}-{self._digest()}.json"
+        if path.is_file():
+            try:
+                return json.loads(path.read_text("utf-8"))
+            except ValueError as error:
+                raise InputError(f"{path} is damaged; delete it and run again") from error
+        self.say(f"{self.recipe}: {key}")
+        result = compute()
+        with written_whole(path) as temporary:
+            temporary.write_text(json.dumps(result), "utf-8")
+        # As it will be read the next time: tuples are lists, whole keys are strings.
+        return json.loads(path.read_text("utf-8"))
+
+    def add_table(
+        self,
+        name: str,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Cell]],
+        note: str = "",
+    ) -> None:
+        """Keep a table and write it as CSV."""
+        table = Table(name, title, tuple(columns), tuple(tuple(row) for row in rows), note)
+        self.tables.append(table)
+        with (
+            written_whole(self.folder / "tables" / f"{name}.csv") as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            csv.writer(file).writerows([table.columns, *table.rows])
+
+    def add_plot(self, plot: Plot) -> None:
+        """Keep a plot and draw it as PNG."""
+        self.plots.append(plot)
+        draw(plot, self.folder / "plots" / f"{plot.name}.png")
+
+    def finish(self) -> Path:
+        """Write ``record.json`` and a readable ``README.md``; returns the latter."""
+        values = {
+            "discreet": __version__,
+            "recipe": self.recipe,
+            "title": self.title,
+            "settings": self.settings,
+            "introduction": self.introduction,
+            "findings": [asdict(finding) for finding in self.findings],
+            "tables": [asdict(table) for table in self.tables],
+            "plots": [asdict(plot) for plot in self.plots],
+        }
+        with written_whole(self.folder / "record.json") as temporary:
+            temporary.write_text(json.dumps(values, indent=1, ensure_ascii=False), "utf-8")
+        page = self.folder / "README.md"
+        with written_whole(page) as temporary:
+            temporary.write_text("\n".join(self._lines()) + "\n", "utf-8")
+        return page
+
+    def _lines(self) -> list[str]:
+        out = [f"# {self.title or self.recipe}", ""]
+        for paragraph in self.introduction:
+            out += [paragraph, ""]
+        if self.findings:
+            columns = ("claim", "published", "measured", "verdict", "why")
+            rows = [(f.claim, f.published, f.measured, f.verdict, f.why) for f in self.findings]
+            out += [*_markdown(columns, rows), ""]
+        for table in self.tables:
+            out += [f"## {table.title}", "", *_markdown(table.columns, table.rows), ""]
+            out += [table.note, ""] if table.note else []
+        for plot in self.plots:
+            out += [f"## {plot.title}", "", f"![{plot.alternative}](plots/{plot.name}.png)", ""]
+        return out
+
+    def _digest(self) -> str:
+        encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()
+        return hashlib.sha256(encoded).hexdigest()[:12]
+
+
+def draw(plot: Plot, path: Path) -> None:
+    """Draw a plot into a PNG file: marks and dashes as well as colours tell the curves apart."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("a plot", "report") from error
+    figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    marks, dashes = "os^Dv*xP+<", ("-", "--", "-.", ":")
+    for number, curve in enumerate(plot.curves):
+        line = axes.plot(
+            curve.x,
+            curve.y,
+            marker=marks[number % len(marks)],
+            linestyle=dashes[number % len(dashes)],
+            label=curve.label,
+        )[0]
+        if curve.spread is not None:
+            low = [y - s for y, s in zip(curve.y, curve.spread, strict=True)]
+            high = [y + s for y, s in zip(curve.y, curve.spread, strict=True)]
+            axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    if plot.level is not None:
+        name, height = plot.level
+        axes.axhline(height, color="0.3", linewidth=1, linestyle=(0, (1, 2)), label=name)
+    if plot.log_x:
+        axes.set_xscale("log", base=2)
+    axes.set_xlabel(plot.x)
+    axes.set_ylabel(plot.y)
+    axes.set_title(plot.title, fontsize=11)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8)
+    with written_whole(path) as temporary:
+        figure.savefig(temporary, format="png")
+
+
+def shown(value: Cell) -> str:
+    """A cell for people: three or four digits are enough.
+
+    >>> shown(0.123456), shown(12), shown(None), shown("a")
+    ('0.123', '12', '', 'a')
+    """
+    if value is None:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    body = [line([shown(cell) for cell in row]) for row in rows]
+    return [line(columns), "|" + "---|" * len(columns), *body]
