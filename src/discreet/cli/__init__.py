@@ -14,6 +14,7 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.evaluate import evaluate
 from discreet.cli.explain import explain
+from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
 from discreet.cli.sanitize import sanitize
 from discreet.cli.spaces import spaces
@@ -52,6 +53,7 @@ app.command(short_help="Replace every word of a file's texts by a private draw."
 app.command(short_help="Say what a setting means, before anything is released.")(explain)
 app.command(short_help="Check a mechanism's guarantee: its law, its sampler, a black box.")(audit)
 app.command(short_help="Measure how often words stay and how many they may become.")(evaluate)
+app.command(short_help="Put receipts and results on one page for people.")(report)
 app.add_typer(spaces, name="spaces")
 app.add_typer(account, name="account")
 app.add_typer(train, name="train")

@@ -15,58 +15,10 @@ from typing import Any
 
 from discreet import __version__
 from discreet.cache import written_whole
-from discreet.errors import InputError, MissingExtra
+from discreet.errors import InputError
+from discreet.evaluation.exhibits import Cell, Curve, Finding, Plot, Table, draw, shown
 
-Cell = str | float | int | None
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of figures with what they mean."""
-
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of a plot: points, and a standard deviation around them where there is one."""
-
-    label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    spread: tuple[float, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Plot:
-    """Curves over one axis, with words that say what there is to see."""
-
-    name: str
-    title: str
-    x: str
-    y: str
-    curves: tuple[Curve, ...]
-    alternative: str
-    """What the picture shows, for those who do not see it."""
-    log_x: bool = False
-    level: tuple[str, float] | None = None
-    """A named horizontal line, such as chance or the unprotected figure."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One claim of the paper beside what we measured."""
-
-    claim: str
-    published: str
-    measured: str
-    verdict: str
-    """One of: holds, holds in part, does not hold, not tested."""
-    why: str = ""
+__all__ = ["Cell", "Curve", "Finding", "Plot", "Record", "Table"]
 
 
 @dataclass
@@ -166,52 +118,6 @@ class Record:
     def _digest(self) -> str:
         encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()
         return hashlib.sha256(encoded).hexdigest()[:12]
-
-
-def draw(plot: Plot, path: Path) -> None:
-    """Draw a plot into a PNG file: marks and dashes as well as colours tell the curves apart."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("a plot", "report") from error
-    figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
-    axes = figure.add_subplot()
-    marks, dashes = "os^Dv*xP+<", ("-", "--", "-.", ":")
-    for number, curve in enumerate(plot.curves):
-        line = axes.plot(
-            curve.x,
-            curve.y,
-            marker=marks[number % len(marks)],
-            linestyle=dashes[number % len(dashes)],
-            label=curve.label,
-        )[0]
-        if curve.spread is not None:
-            low = [y - s for y, s in zip(curve.y, curve.spread, strict=True)]
-            high = [y + s for y, s in zip(curve.y, curve.spread, strict=True)]
-            axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-    if plot.level is not None:
-        name, height = plot.level
-        axes.axhline(height, color="0.3", linewidth=1, linestyle=(0, (1, 2)), label=name)
-    if plot.log_x:
-        axes.set_xscale("log", base=2)
-    axes.set_xlabel(plot.x)
-    axes.set_ylabel(plot.y)
-    axes.set_title(plot.title, fontsize=11)
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=8)
-    with written_whole(path) as temporary:
-        figure.savefig(temporary, format="png")
-
-
-def shown(value: Cell) -> str:
-    """A cell for people: three or four digits are enough.
-
-    >>> shown(0.123456), shown(12), shown(None), shown("a")
-    ('0.123', '12', '', 'a')
-    """
-    if value is None:
-        return ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:

@@ -1,0 +1,48 @@
+"""``discreet report``: receipts and results as one page for people."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._terminal import counted, say
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Receipts (OUT.privacy.json, or OUT itself), results printed with --json, folders "
+            "of 'discreet reproduce'.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
+    title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "Privacy report",
+    force: options.Force = False,
+) -> None:
+    """Put what was released, measured and attacked on one page, for a privacy officer.
+
+    The page is one HTML file without scripts or network: it says each guarantee in plain words,
+    shows the checks, figures and attacks, and prints well. It holds nothing but what is in the
+    receipts and results, none of which holds protected text.
+
+    Example: discreet report out.csv audit.json attack.json -o report.html
+    """
+    from discreet.embeddings.tensors import refuse_existing
+    from discreet.evaluation.page import write_page
+    from discreet.evaluation.runs import overview, runs_in, section_of
+
+    refuse_existing(output, force=force)
+    found = runs_in(runs)
+    sections = [section_of(name, values) for name, values in found]
+    summary = overview(found)
+    if summary.tables or summary.plots:
+        sections.insert(0, summary)
+    introduction = [
+        "Each guarantee below is a bound on how much the odds of any outcome can change; the words "
+        "beside it say for which unit, and what is treated as public."
+    ]
+    write_page(output, title, introduction, sections)
+    say(f"Written: {output}, a page of {counted(len(found), 'run')}.")

@@ -1,0 +1,195 @@
+"""Receipts and results of one's own runs, read back as sections of a report.
+
+Everything that discreet prints with ``--json`` or writes beside an output is one JSON object; what
+it holds decides how it is shown. None of these files holds protected text.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, NotFound
+from discreet.evaluation.exhibits import Cell, Curve, Finding, Plot, Table, shown
+from discreet.evaluation.page import Section
+from discreet.statement import Notion, PrivacyStatement
+
+RECEIPT = ".privacy.json"
+_RECORD = "record.json"
+_SHOWN_ELSEWHERE = {"discreet", "statement", "in_words", "findings"}
+
+
+def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and content of every receipt, result and record in these files and folders."""
+    out = []
+    for path in _files(paths):
+        try:
+            values = json.loads(path.read_text("utf-8"))
+        except (ValueError, OSError) as error:
+            raise InputError(f"{path} is not a receipt or a result: it is no JSON text") from error
+        if not isinstance(values, dict) or not values:
+            raise InputError(f"{path} is not a receipt or a result of discreet")
+        out.append((_name(path), values))
+    return out
+
+
+def section_of(name: str, values: Mapping[str, Any]) -> Section:
+    """One run as a part of the page."""
+    if "recipe" in values:
+        return recipe_section(values)
+    statement = _statement(values)
+    tables = [_checks(values["findings"])] if _is_audit(values) else []
+    rest = {key: value for key, value in values.items() if key not in _SHOWN_ELSEWHERE}
+    grouped = {key: value for key, value in rest.items() if isinstance(value, Mapping)}
+    loose = {key: value for key, value in rest.items() if key not in grouped}
+    for title, group in [("figures", loose), *grouped.items()]:
+        rows = tuple(_flat(group))
+        if rows:
+            tables.append(Table(title, title.capitalize(), ("what", "value"), rows))
+    paragraphs = () if statement is not None else ("This file carries no privacy statement.",)
+    return Section(
+        title=name,
+        paragraphs=paragraphs,
+        guarantee=() if statement is None else tuple(statement.lines()),
+        tables=tuple(tables),
+    )
+
+
+def recipe_section(values: Mapping[str, Any]) -> Section:
+    """The record of a recipe as a part of the page."""
+    try:
+        return Section(
+            title=values["title"] or values["recipe"],
+            paragraphs=tuple(values["introduction"]),
+            findings=tuple(Finding(**finding) for finding in values["findings"]),
+            tables=tuple(_table(table) for table in values["tables"]),
+            plots=tuple(_plot(plot) for plot in values["plots"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("a record of a recipe is damaged; run the recipe again") from error
+
+
+def overview(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """All runs side by side, and their figures against epsilon where several share one."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, values in runs:
+        if "recipe" in values:
+            continue
+        statement = _statement(values)
+        rows.append((name, *_guarantee(statement), _outcome(values)))
+    columns = ("run", "protects", "guarantee", "epsilon", "caveats", "outcome")
+    table = Table("overview", "All runs", columns, tuple(rows))
+    return Section("Overview", tables=(table,) if rows else (), plots=tuple(_trends(runs)))
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            record = path / _RECORD
+            found = [record] if record.is_file() else sorted(path.glob("*.json"))
+            if not found:
+                raise NotFound(f"{path} holds no receipt and no record; give the files themselves")
+            yield from found
+        elif path.is_file():
+            receipt = path.with_name(path.name + RECEIPT)
+            yield receipt if path.suffix != ".json" and receipt.is_file() else path
+        else:
+            raise NotFound(f"there is no file {path}; check the path")
+
+
+def _name(path: Path) -> str:
+    return path.name.removesuffix(RECEIPT).removesuffix(".json")
+
+
+def _statement(values: Mapping[str, Any]) -> PrivacyStatement | None:
+    found = values.get("statement")
+    return PrivacyStatement.from_dict(found) if isinstance(found, dict) else None
+
+
+def _guarantee(statement: PrivacyStatement | None) -> tuple[Cell, ...]:
+    if statement is None:
+        return ("", "none stated", None, "")
+    epsilon = None if statement.notion is Notion.NONE else statement.epsilon
+    parts = [str(statement.notion)]
+    if statement.delta:
+        parts.append(f"delta {statement.delta:.3g}")
+    if statement.slack:
+        parts.append(f"slack {statement.slack:.3g}")
+    return (str(statement.unit), ", ".join(parts), epsilon, "; ".join(statement.caveats))
+
+
+def _is_audit(values: Mapping[str, Any]) -> bool:
+    return isinstance(values.get("findings"), list) and "passed" in values
+
+
+def _outcome(values: Mapping[str, Any]) -> str:
+    if _is_audit(values):
+        return "audit passed" if values["passed"] else "AUDIT FAILED"
+    counts = values.get("counts")
+    if isinstance(counts, dict):
+        return ", ".join(f"{number:,} {what}" for what, number in counts.items() if number)
+    return ""
+
+
+def _checks(findings: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple((f.get("check"), f.get("verdict"), f.get("summary")) for f in findings)
+    return Table("checks", "Checks of the guarantee", ("check", "verdict", "found"), rows)
+
+
+def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Cell]]:
+    """Nested settings as lines; long lists (a matrix, many labels) only by their size."""
+    if isinstance(values, Mapping) and {"lowest", "median", "highest"} <= set(values):
+        low, middle, high = (shown(values[key]) for key in ("lowest", "median", "highest"))
+        yield prefix, f"{middle} in the median, from {low} to {high}"
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from _flat(value, f"{prefix}, {key}" if prefix else str(key))
+    elif isinstance(values, list):
+        plain = all(isinstance(value, str | int | float) for value in values)
+        few = plain and len(values) <= 8
+        yield prefix, ", ".join(str(v) for v in values) if few else f"{len(values)} entries"
+    elif values is not None:
+        yield prefix, str(values) if isinstance(values, bool) else values
+
+
+def _trends(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Plot]:
+    """A plot for each figure that three or more runs with different epsilons have in common."""
+    points: dict[str, dict[float, float]] = {}
+    for _, values in runs:
+        statement = _statement(values) if "recipe" not in values else None
+        if statement is None or statement.notion is Notion.NONE:
+            continue
+        for what, value in _flat(values.get("metrics", {})):
+            if isinstance(value, float):
+                points.setdefault(what, {})[statement.epsilon] = value
+    for what, by_epsilon in points.items():
+        if len(by_epsilon) >= 3:
+            x = tuple(sorted(by_epsilon))
+            y = tuple(by_epsilon[at] for at in x)
+            words = f"{what} against epsilon: {y[0]:.3g} at {x[0]:g}, {y[-1]:.3g} at {x[-1]:g}."
+            name = "trend-" + "".join(c if c.isalnum() else "-" for c in what)
+            yield Plot(name, what, "epsilon", what, (Curve(what, x, y),), words)
+
+
+def _table(values: Mapping[str, Any]) -> Table:
+    rows = tuple(tuple(row) for row in values["rows"])
+    return Table(
+        values["name"], values["title"], tuple(values["columns"]), rows, values.get("note", "")
+    )
+
+
+def _plot(values: Mapping[str, Any]) -> Plot:
+    known = {field.name for field in fields(Plot)}
+    plain = {key: value for key, value in values.items() if key in known}
+    plain["curves"] = tuple(
+        Curve(
+            curve["label"],
+            tuple(curve["x"]),
+            tuple(curve["y"]),
+            None if curve["spread"] is None else tuple(curve["spread"]),
+        )
+        for curve in values["curves"]
+    )
+    plain["level"] = None if values["level"] is None else (values["level"][0], values["level"][1])
+    return Plot(**plain)

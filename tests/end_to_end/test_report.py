@@ -1,0 +1,78 @@
+"""``discreet report`` as a person uses it, and its page in a real browser."""
+
+import json
+import shutil
+
+import pytest
+
+from command import discreet
+from discreet.reproduce.record import Curve, Finding, Plot, Record
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "in.txt").write_text("the film was good\n")
+    cache = folder / "cache"
+    done = discreet("sanitize", folder / "in.txt", "-o", folder / "out.txt", "-e", 8, cache=cache)
+    assert done.code == 0, done.err
+    record = Record(folder / "recipe", "small", {}, title="A small recipe")
+    record.findings.append(Finding("a long claim " * 8, "1", "2", "holds in part", "why " * 30))
+    record.add_table("wide", "A wide table", [f"column {i}" for i in range(12)], [range(12)])
+    for name in ("one", "two"):
+        curves = (Curve("ours", (1.0, 2.0), (0.1, 0.4)), Curve("theirs", (1.0, 2.0), (0.2, 0.1)))
+        record.add_plot(Plot(name, name, "epsilon", "accuracy", curves, f"Plot {name} rises."))
+    record.finish()
+    out = folder / "report.html"
+    done = discreet("report", folder / "out.txt", folder / "recipe", "-o", out, cache=cache)
+    assert done.code == 0, done.err
+    return out
+
+
+def test_the_page_says_the_guarantee_and_the_findings(page):
+    text = page.read_text()
+    receipt = json.loads((page.parent / "out.txt.privacy.json").read_text())
+    assert receipt["in_words"][0] in text
+    assert "holds in part" in text
+    assert "film" not in text
+
+
+def test_an_existing_page_is_kept(page):
+    before = page.read_bytes()
+    done = discreet("report", page.parent / "out.txt", "-o", page, cache=page.parent / "cache")
+    assert done.code == 2
+    assert "--force" in done.err
+    assert page.read_bytes() == before
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_a_browser_shows_every_plot_without_an_error(page, width, height):
+    from playwright.sync_api import sync_playwright
+
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=BROWSER, args=quiet)
+        tab = browser.new_page(viewport={"width": width, "height": height})
+        problems: list[str] = []
+        tab.on("console", lambda message: problems.append(message.text))
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.on("requestfailed", lambda request: problems.append(request.url[:80]))
+        tab.goto(page.as_uri())
+        images = tab.locator("img")
+        assert images.count() == 2
+        for number in range(2):
+            image = images.nth(number)
+            assert image.is_visible()
+            assert image.evaluate("i => i.complete && i.naturalWidth > 0")
+            box = image.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert (image.get_attribute("alt") or "").startswith("Plot")
+        # Wide tables scroll in their own frame; the page itself never does sideways.
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        browser.close()
+    assert problems == []

@@ -1,0 +1,128 @@
+"""Receipts and results as sections of a page."""
+
+import json
+
+import pytest
+
+from discreet.errors import InputError, NotFound
+from discreet.evaluation.exhibits import Curve, Finding, Plot, Table
+from discreet.evaluation.page import Section, figures_of, write_page
+from discreet.evaluation.runs import overview, runs_in, section_of
+from discreet.reproduce.record import Record
+from discreet.statement import Notion, PrivacyStatement, Unit
+
+STATEMENT = PrivacyStatement(notion=Notion.PURE, epsilon=2.0, unit=Unit.LABEL, caveats=("seeded",))
+
+
+def _receipt(epsilon=2.0, **more):
+    statement = PrivacyStatement(notion=Notion.PURE, epsilon=epsilon, unit=Unit.LABEL)
+    return {"statement": statement.to_dict(), "counts": {"documents": 1200}, **more}
+
+
+def test_a_receipt_is_found_by_the_name_of_its_output(tmp_path):
+    (tmp_path / "out.csv").write_text("text\n")
+    (tmp_path / "out.csv.privacy.json").write_text(json.dumps(_receipt()))
+    ((name, values),) = runs_in([tmp_path / "out.csv"])
+    section = section_of(name, values)
+    assert section.title == "out.csv"
+    assert section.guarantee == tuple(PrivacyStatement.from_dict(values["statement"]).lines())
+
+
+def test_settings_are_grouped_and_long_lists_only_counted():
+    section = section_of(
+        "run",
+        {
+            "keep": 0.5,
+            "space": {"name": "small", "sizes": {"words": 20000, "lists": list(range(99))}},
+            "guess": {"lowest": 0.1, "median": 0.25, "highest": 0.5, "mean": 0.3},
+        },
+    )
+    tables = {table.name: dict(table.rows) for table in section.tables}
+    assert tables["figures"] == {"keep": 0.5}
+    assert tables["space"]["sizes, lists"] == "99 entries"
+    assert tables["guess"] == {"": "0.25 in the median, from 0.1 to 0.5"}
+    assert "no privacy statement" in section.paragraphs[0]
+
+
+def test_a_failed_audit_cannot_be_overlooked():
+    audit = {
+        **_receipt(),
+        "passed": False,
+        "findings": [{"check": "law", "verdict": "FAIL", "summary": "epsilon 2 claimed, 3 found"}],
+    }
+    section = section_of("audit", audit)
+    assert ("law", "FAIL", "epsilon 2 claimed, 3 found") in section.tables[0].rows
+    ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
+    assert outcome == "AUDIT FAILED"
+
+
+def test_figures_of_several_runs_become_a_plot_against_epsilon():
+    runs = [
+        (f"run {epsilon}", _receipt(epsilon, metrics={"accuracy": 0.5 + epsilon / 10}))
+        for epsilon in (3.0, 1.0, 2.0)
+    ]
+    (plot,) = overview(runs).plots
+    assert plot.curves[0].x == (1.0, 2.0, 3.0)
+    assert plot.curves[0].y == pytest.approx((0.6, 0.7, 0.8))
+    assert not overview(runs[:2]).plots
+
+
+def test_a_record_comes_back_as_it_was(tmp_path):
+    plot = Plot("p", "P", "x", "y", (Curve("c", (1.0,), (2.0,), (0.1,)),), "A dot.", True, ("l", 3))
+    record = Record(tmp_path, "small", {}, title="Small")
+    record.findings.append(Finding("a", "b", "c", "holds"))
+    record.add_plot(plot)
+    record.add_table("t", "T", ("a",), [(1.5,)], "note")
+    record.finish()
+    ((_, values),) = runs_in([tmp_path])
+    section = section_of("x", values)
+    assert section.plots == (plot,)
+    assert section.tables == (Table("t", "T", ("a",), ((1.5,),), "note"),)
+    assert section.findings == (Finding("a", "b", "c", "holds"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("not json", InputError),
+        ("[1]", InputError),
+        ("{}", InputError),
+        ('{"recipe": "x"}', InputError),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, error):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(error):
+        [section_of(*run) for run in runs_in([path])]
+
+
+def test_missing_files_and_empty_folders_are_refused(tmp_path):
+    with pytest.raises(NotFound, match="check the path"):
+        runs_in([tmp_path / "absent.json"])
+    with pytest.raises(NotFound, match="no receipt"):
+        runs_in([tmp_path])
+
+
+def test_the_page_escapes_what_it_shows_and_needs_no_network(tmp_path):
+    path = tmp_path / "page.html"
+    plot = Plot("p", "P", "x", "y", (Curve("c", (1.0,), (2.0,)),), 'A "dot" <b>.')
+    write_page(path, "<script>", ["a & b"], [Section("s", guarantee=("x < y",), plots=(plot,))])
+    text = path.read_text()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert "x &lt; y" in text
+    assert "http" not in text
+    assert text.count('src="data:image/png;base64,') == 1
+
+
+def test_the_figures_of_a_plot_are_a_table():
+    plot = Plot(
+        "p",
+        "P",
+        "x",
+        "y",
+        (Curve("a", (1.0, 2.0), (5.0, 6.0)), Curve("b", (2.0,), (7.0,), (1.0,))),
+        "",
+    )
+    assert figures_of(plot).rows == ((1.0, 5.0, None), (2.0, 6.0, "7 ± 1"))
