@@ -59,6 +59,16 @@ class Finding:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class Headline:
+    """One figure for the summary of a report."""
+
+    subject: str
+    """One of: utility, attack, speed."""
+    what: str
+    figure: str
+
+
 def draw(plot: Plot, path: Path) -> None:
     """Draw a plot into a PNG file, whole or not at all."""
     with written_whole(path) as temporary:

@@ -16,9 +16,9 @@ from typing import Any
 from discreet import __version__
 from discreet.cache import written_whole
 from discreet.errors import InputError
-from discreet.evaluation.exhibits import Cell, Curve, Finding, Plot, Table, draw, shown
+from discreet.evaluation.exhibits import Cell, Curve, Finding, Headline, Plot, Table, draw, shown
 
-__all__ = ["Cell", "Curve", "Finding", "Plot", "Record", "Table"]
+__all__ = ["Cell", "Curve", "Finding", "Headline", "Plot", "Record", "Table"]
 
 
 @dataclass
@@ -41,6 +41,7 @@ class Record:
     introduction: list[str] = field(default_factory=list)
     """Paragraphs: what the paper ran, what we ran, where we differ."""
     findings: list[Finding] = field(default_factory=list)
+    headlines: list[Headline] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
 
@@ -90,6 +91,7 @@ class Record:
             "settings": self.settings,
             "introduction": self.introduction,
             "findings": [asdict(finding) for finding in self.findings],
+            "headlines": [asdict(headline) for headline in self.headlines],
             "tables": [asdict(table) for table in self.tables],
             "plots": [asdict(plot) for plot in self.plots],
         }
