@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("out/benchmarks"))
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    commands = {"purkayastha": [], "noisy_nearest": []}
+    commands = {"purkayastha": [], "deep_candidate": [], "noisy_nearest": [], "user_entity": []}
     if arguments.text:
         commands["santext"] = [str(arguments.text)]
     for name, extra in commands.items():

@@ -22,7 +22,7 @@ FLOORS = [
     ["embeddings"],
     ["mechanisms"],
     ["accounting"],
-    ["sanitizer", "models"],
+    ["sanitizer", "embedder", "models"],
     ["training"],
     ["audit", "attacks", "evaluation"],
     ["reproduce"],

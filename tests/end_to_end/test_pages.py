@@ -24,9 +24,12 @@ def test_the_examples_about_statements_run():
     [
         ("sanitize", [["sanitize"]]),
         ("explain", [["explain"]]),
+        ("embed", [["embed"]]),
+        ("attack", [["attack", name] for name in ("membership", "inversion", "attributes")]),
+        ("entities", [["entities"]]),
         ("spaces", [["spaces", name] for name in ("list", "inspect", "build", "certify")]),
     ],
-    ids=["sanitize", "explain", "spaces"],
+    ids=["sanitize", "explain", "embed", "attack", "entities", "spaces"],
 )
 def test_every_option_is_on_the_page_and_no_other(tmp_path, page, commands):
     helps = [called(*command, "--help", cache=tmp_path).out.decode() for command in commands]

@@ -9,8 +9,9 @@ loss of a mixture of Gaussians; dp-accounting knows the latter.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet import check
@@ -94,19 +95,42 @@ class UserEntityTraining:
         loss = self._loss(user=True, entity=self.holders > 0)
         return float(loss.get_delta_for_epsilon(epsilon))
 
+    def curve(self, steps: Sequence[int], delta: float) -> "list[TrainingLoss]":
+        """What has been spent after each of these numbers of steps."""
+        runs = [replace(self, steps=n) for n in steps]
+        return [
+            TrainingLoss(
+                run.user_epsilon(delta), run.entity_epsilon(delta), run.joint_epsilon(delta)
+            )
+            for run in runs
+        ]
+
+    def steps_within(self, epsilon: float, delta: float) -> int:
+        """How many of the steps can be made before the joint loss exceeds ``epsilon``.
+
+        >>> run = UserEntityTraining(user_rate=0.05, entity_rate=0.5, noise=2.0, steps=50)
+        >>> run.steps_within(100.0, 1e-5), run.steps_within(0.01, 1e-5)
+        (50, 0)
+        """
+        epsilon = check.positive(epsilon, "epsilon")
+        allowed, too_many = 0, self.steps + 1
+        while too_many - allowed > 1:
+            # The whole run first: most runs fit.
+            middle = self.steps if too_many > self.steps else (allowed + too_many) // 2
+            if replace(self, steps=middle).joint_epsilon(delta) <= epsilon:
+                allowed = middle
+            else:
+                too_many = middle
+        return allowed
+
     def _epsilon(self, delta: float, *, user: bool, entity: bool) -> float:
         delta = check.probability(delta, "delta")
         return float(self._loss(user=user, entity=entity).get_epsilon_for_delta(delta))
 
     def _loss(self, *, user: bool, entity: bool) -> "PrivacyLossDistribution":
         """The loss of the whole run."""
-        step = _mixed(
-            [
-                (self._one_step(n, user=user, entity=entity), chance)
-                for n, chance in self._drawn_holders(entity).items()
-            ]
-        )
-        return step.self_compose(self.steps)
+        # The step is the same whatever their number.
+        return _step_loss(replace(self, steps=1), user, entity).self_compose(self.steps)
 
     def _drawn_holders(self, entity: bool) -> dict[int, float]:
         """Binomial law of how many holders of the entity are drawn; its tail joins the last."""
@@ -147,6 +171,25 @@ class UserEntityTraining:
             value_discretization_interval=grid,
             log_mass_truncation_bound=_LOG_TRUNCATION,
         )
+
+
+@dataclass(frozen=True)
+class TrainingLoss:
+    """Epsilon for one user, one entity, and both together, more or less."""
+
+    user: float
+    entity: float
+    joint: float
+
+
+@lru_cache(maxsize=8)
+def _step_loss(step: UserEntityTraining, user: bool, entity: bool) -> "PrivacyLossDistribution":
+    return _mixed(
+        [
+            (step._one_step(n, user=user, entity=entity), chance)
+            for n, chance in step._drawn_holders(entity).items()
+        ]
+    )
 
 
 def _drawn(rate: float, present: bool) -> list[tuple[int, float]]:

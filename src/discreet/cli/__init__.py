@@ -11,11 +11,15 @@ import typer
 from discreet.cli._terminal import say
 from discreet.cli.account import account
 from discreet.cli.attack import attack
-from discreet.cli.audit import audit
+from discreet.cli.audit import audits
+from discreet.cli.embed import embed
+from discreet.cli.entities import entities
 from discreet.cli.evaluate import evaluate
 from discreet.cli.explain import explain
+from discreet.cli.predict import predict
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
+from discreet.cli.rewrite import rewrite
 from discreet.cli.sanitize import sanitize
 from discreet.cli.spaces import spaces
 from discreet.cli.train import train
@@ -50,10 +54,18 @@ def _root(
 
 
 app.command(short_help="Replace every word of a file's texts by a private draw.")(sanitize)
+app.command(short_help="Release a private vector for each text, and its label beside it.")(embed)
+app.command(short_help="Sanitise, then rewrite the release into likelier text.")(rewrite)
+app.command(short_help="Say what a trained model makes of each row.")(predict)
 app.command(short_help="Say what a setting means, before anything is released.")(explain)
-app.command(short_help="Check a mechanism's guarantee: its law, its sampler, a black box.")(audit)
+app.add_typer(
+    audits,
+    name="audit",
+    short_help="Check a mechanism's guarantee: its law, its sampler, a black box.",
+)
 app.command(short_help="Measure how often words stay and how many they may become.")(evaluate)
 app.command(short_help="Put receipts and results on one page for people.")(report)
+app.command(short_help="Find the sensitive entities of every row, for training.")(entities)
 app.add_typer(spaces, name="spaces")
 app.add_typer(account, name="account")
 app.add_typer(train, name="train")

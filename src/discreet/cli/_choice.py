@@ -66,23 +66,30 @@ class Choice:
             return build_word_mechanism(self.name, vocabulary, given, show)
 
 
-def chooses_mechanism(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with a parameter ``choice`` the options of :class:`Choice`."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.name != "choice"]
-    shared = [
-        inspect.Parameter(f.name, _KEYWORD, default=f.default, annotation=f.type)
-        for f in fields(Choice)
-    ]
+def chooses(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command with a parameter ``choice`` the options of a dataclass such as Choice."""
 
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        choice = Choice(**{f.name: given.pop(f.name) for f in fields(Choice)})
-        command(choice=choice, **given)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "choice"]
+        shared = [
+            inspect.Parameter(f.name, _KEYWORD, default=f.default, annotation=f.type)
+            for f in fields(kind)
+        ]
 
-    keyword = [p.replace(kind=_KEYWORD) for p in own]
-    everything = [*keyword, *shared]
-    # The command line is read off the signature, so it gets the shared options written into it.
-    with_options.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {p.name: p.annotation for p in everything}
-    del with_options.__wrapped__
-    return with_options
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            choice = kind(**{f.name: given.pop(f.name) for f in fields(kind)})
+            command(choice=choice, **given)
+
+        keyword = [p.replace(kind=_KEYWORD) for p in own]
+        everything = [*keyword, *shared]
+        # The command line is read off the signature, so it gets the shared options written into it.
+        with_options.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {p.name: p.annotation for p in everything}
+        del with_options.__wrapped__
+        return with_options
+
+    return decorate
+
+
+chooses_mechanism = chooses(Choice)

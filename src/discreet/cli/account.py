@@ -1,13 +1,20 @@
 """``discreet account``: what a guarantee becomes when releases are put together."""
 
 import json
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._terminal import say
 from discreet.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from discreet.accounting.user_entity import UserEntityTraining
+
+_POINTS = 16
 
 account = typer.Typer(
     help="Say what releases guarantee together.",
@@ -112,6 +119,10 @@ def user_entity(
         float | None,
         typer.Option("--sensitive-share", help="Share of sensitive sentences (optimized)."),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw epsilon over steps into this PNG file.")
+    ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Say what training costs for a user, for an entity, and for both together.
@@ -123,7 +134,6 @@ def user_entity(
     Example: discreet account user-entity --user-rate .05 --entity-rate .5 --noise 2.5 --steps 500
     --delta 1e-5 --holders 10 --cell-ratio .1
     """
-    from discreet import check
     from discreet.accounting.user_entity import UserEntityTraining, published_figures
 
     run = UserEntityTraining(
@@ -135,6 +145,11 @@ def user_entity(
         cells=cells,
         cell_ratio=cell_ratio,
     )
+    if plot is not None:
+        from discreet.evaluation.plots import check_plot
+
+        check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
+        check_plot(plot, force=force)
     if (published == "optimized") != (sensitive_share is not None):
         raise InvalidValue("--sensitive-share belongs to --published optimized, and only there")
     paper = None
@@ -153,6 +168,9 @@ def user_entity(
             "at_true_rate": paper.at_true_rate,
             "faults": list(paper.faults),
         }
+    if plot is not None:
+        _draw_training(plot, run, delta)
+        say(f"Written: {plot}")
     if as_json:
         typer.echo(json.dumps(values, indent=2))
         return
@@ -167,3 +185,18 @@ def user_entity(
         )
         for fault in paper.faults:
             typer.echo(f"  - {fault}")
+
+
+def _draw_training(path: Path, run: "UserEntityTraining", delta: float) -> None:
+    """Epsilon over steps, for a user, an entity and both."""
+    from discreet.evaluation.exhibits import Curve, Plot, draw
+
+    steps = sorted({max(1, round(run.steps * i / _POINTS)) for i in range(_POINTS + 1)})
+    losses = run.curve(steps, delta)
+    curves = tuple(
+        Curve(label, tuple(map(float, steps)), tuple(getattr(loss, name) for loss in losses))
+        for label, name in (("user", "user"), ("entity", "entity"), ("both together", "joint"))
+    )
+    title = f"What training costs, delta = {delta:.3g}"
+    said = f"Epsilon rises with the number of steps, to {losses[-1].joint:.3g} for both together."
+    draw(Plot("epsilon", title, "steps", "epsilon", curves, alternative=said), path)

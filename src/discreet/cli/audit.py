@@ -8,12 +8,14 @@ import typer
 from discreet.cli import _options as options
 from discreet.cli._choice import Choice, chooses_mechanism
 from discreet.cli._terminal import progress_bar
+from discreet.cli.audit_training import audit_training
 from discreet.errors import InvalidValue
 
 
 @chooses_mechanism
 def audit(
     choice: Choice,
+    context: typer.Context,
     python: Annotated[
         str | None,
         typer.Option(
@@ -40,6 +42,13 @@ def audit(
 
     Example: discreet audit --mechanism santext --epsilon 8
     """
+    if context.invoked_subcommand is not None:
+        if not choice.is_empty or python is not None:
+            raise InvalidValue(
+                f"options before '{context.invoked_subcommand}' are for the audit of a mechanism; "
+                "give its own options after it"
+            )
+        return
     from discreet.audit import audit as audit_mechanism
 
     if python is None:
@@ -62,3 +71,9 @@ def audit(
         for line in report.lines():
             typer.echo(line)
     report.require()
+
+
+# Without a command it audits a mechanism, by its own options.
+audits = typer.Typer(rich_markup_mode=None)
+audits.callback(invoke_without_command=True)(audit)
+audits.command("training", short_help="Canaries in user and entity training.")(audit_training)

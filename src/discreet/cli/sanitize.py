@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from discreet.cli._mechanisms import plain_parameters
 from discreet.cli._terminal import counted, progress_bar, say
 
 if TYPE_CHECKING:
-    from discreet.sanitizer import Sanitizer
+    from discreet.sanitizer import WordMechanism
     from discreet.statement import PrivacyStatement
     from discreet.text.readers import DocumentReader
     from discreet.text.writers import DocumentWriter
@@ -89,10 +89,10 @@ def sanitize(
                 tokens += release.units
                 show(reader.bytes_read, reader.total_bytes or 0)
         statement = release.statement
-        if _carries_more(reader, writer):
+        if carries_more(reader, writer):
             statement = statement.with_public("every other column or field, written as it is")
         keep = mean_keep(chosen)
-        receipt = _receipt(sanitizer, statement, keep, layout, reader, documents, tokens)
+        receipt = receipt_of(chosen, statement, keep, layout, reader, documents, tokens)
         writer.finish(dict.fromkeys(companions, receipt))
     say(
         f"Sanitised {counted(tokens, 'word')} of {counted(documents, 'document')} "
@@ -107,7 +107,7 @@ def sanitize(
         say(f"Written: {output} and its receipt {companions[0]}")
 
 
-def _carries_more(reader: "DocumentReader", writer: "DocumentWriter") -> bool:
+def carries_more(reader: "DocumentReader", writer: "DocumentWriter") -> bool:
     """True if anything but the text goes from the input to the output."""
     if writer.format == "txt":
         return False
@@ -115,21 +115,21 @@ def _carries_more(reader: "DocumentReader", writer: "DocumentWriter") -> bool:
     return names is None or len(names) > 1
 
 
-def _receipt(
-    sanitizer: "Sanitizer",
+def receipt_of(
+    mechanism: "WordMechanism",
     statement: "PrivacyStatement",
     keep: float | None,
     layout: str,
     reader: "DocumentReader",
     documents: int,
     tokens: int,
+    **more: Any,
 ) -> bytes:
     """What was done, for a program or a privacy officer; nothing of the text."""
     from dataclasses import asdict
 
     from discreet import __version__
 
-    mechanism = sanitizer.mechanism
     certificate = getattr(mechanism, "certificate", None)
     values = {
         "discreet": __version__,
@@ -148,5 +148,6 @@ def _receipt(
         "input": {"format": reader.format, "text_field": reader.text_field},
         "layout": layout,
         "counts": {"documents": documents, "words": tokens},
+        **more,
     }
     return (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode()

@@ -6,11 +6,11 @@ caller names a folder for them (:func:`encoded_once`, meant for public text).
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
 DEFAULT = "all-MiniLM-L6-v2"
 POOLINGS = ("mean", "cls")
 
-_CHUNK = 2048
+_CHUNK = 512
 Progress = Callable[[int, int], None]
 
 
@@ -98,7 +98,7 @@ def load_encoder(
         check.one_of(pooling, POOLINGS, "pooling of an encoder")
     if max_tokens is not None:
         max_tokens = check.whole(max_tokens, "max_tokens of an encoder", at_least=1)
-    directory, provenance = _located(model)
+    directory, provenance = locate_model(model)
     with _quiet_library():
         try:
             built = _built(directory, pooling)
@@ -146,7 +146,8 @@ def encoded_once(
     return vectors
 
 
-def _located(model: str) -> tuple[Path, str]:
+def locate_model(model: str) -> tuple[Path, str]:
+    """The directory of a model, by path or hub name, and where that is in words."""
     directory = Path(model)
     if directory.is_dir():
         return directory, f"model in {directory.resolve().name}"
@@ -251,13 +252,19 @@ def _fingerprint(directory: Path, settings: dict[str, object]) -> str:
 
 @contextmanager
 def _quiet_library() -> Iterator[None]:
-    """Loading shows a bar of its own on standard error; ours are enough."""
-    before = os.environ.get("TQDM_DISABLE")
-    os.environ["TQDM_DISABLE"] = "1"
+    """Loading shows a bar and a report of its own on standard error; ours are enough."""
+    try:
+        from transformers.utils import logging as library
+    except ImportError:  # said where the library is needed
+        yield
+        return
+    logging: Any = library
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["TQDM_DISABLE"]
-        else:
-            os.environ["TQDM_DISABLE"] = before
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,11 @@ class Part:
         """Number of sentences of each document."""
         return np.diff(self.offsets)
 
+    @property
+    def texts(self) -> list[str]:
+        """The sentences of each document in one text."""
+        return [" ".join(self.sentences[a:b]) for a, b in pairwise(self.offsets.tolist())]
+
     def means(self, vectors: NDArray[np.floating]) -> NDArray[np.floating]:
         """Mean of each document's rows."""
         return np.add.reduceat(vectors, self.offsets[:-1], axis=0) / self.counts[:, None]
@@ -111,9 +117,7 @@ def load_corpus(
 Pool = list[tuple[str, int]]
 
 
-def _part(
-    pool: Pool, size: int, encoder: Encoder, cache: Path, progress: Progress | None
-) -> Part:
+def _part(pool: Pool, size: int, encoder: Encoder, cache: Path, progress: Progress | None) -> Part:
     sentences, offsets = split_sentences([text for text, _ in pool], max_sentences=MAX_SENTENCES)
     keep = long_enough(offsets, AT_LEAST)
     keep[np.flatnonzero(keep)[size:]] = False

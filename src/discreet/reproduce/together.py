@@ -1,7 +1,7 @@
 """All recipes in one go, and one page that shows what they found.
 
-Every finished computation of a recipe is kept in its folder, so a run that was stopped goes on where
-it was. A recipe that fails is named on the page and does not take the others with it.
+Every finished computation of a recipe is kept in its folder, so a run that was stopped goes on
+where it was. A recipe that fails is named on the page and does not take the others with it.
 """
 
 import json
@@ -39,6 +39,19 @@ class Recipe:
     name: str
     run: Run
     quick_minutes: float
+
+
+def recipes() -> tuple[Recipe, ...]:
+    """The five recipes, in the order of the page."""
+    from discreet.reproduce import santext, sentdp, sentence_ldp, trlaplace, uedp
+
+    return (
+        Recipe("santext", santext.run, 8),
+        Recipe("sentence-ldp", sentence_ldp.run, 8),
+        Recipe("sentdp", sentdp.run, 8),
+        Recipe("uedp", uedp.run, 6),
+        Recipe("trlaplace", trlaplace.run, 8),
+    )
 
 
 def reproduce_all(

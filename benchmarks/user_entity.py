@@ -1,0 +1,174 @@
+"""Seconds per step of certified training, against a plain loop over sentences, in one run.
+
+An AWD-LSTM of the paper's size (three layers of 1,150 units, vectors of 100, 8,882 words, tied) and
+about 47 drawn users with 15 sentences each, as long as those of CoNLL-2003, half of the entities
+drawn. The baseline sends each sentence alone through PyTorch's own LSTM, adds its gradient to its
+cell's, clips cells, adds them up, clips users: what one writes first. It is measured on a few users
+and scaled by the number of sentences; for those users the two results are compared.
+
+    python benchmarks/user_entity.py [--hidden 1150] [--threads 2] [--output user_entity.json]
+"""
+
+import argparse
+import json
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
+from discreet.training.user_entity import (
+    ActiveText,
+    Plan,
+    Rates,
+    Rules,
+    Sentence,
+    Server,
+    StepDraws,
+    UserText,
+    added_up,
+    contributions,
+    gather,
+    within_bounds,
+)
+
+WORDS = 8882
+
+
+def people(users: int) -> tuple[UserText, ...]:
+    """Users whose sentences are as long, and hold as many entities, as those of CoNLL-2003."""
+    rng = np.random.default_rng(0)
+    sentences = [
+        Sentence(
+            f"user {user}",
+            rng.integers(1, WORDS, int(np.clip(rng.gamma(1.3, 11.0), 1, 60))).tolist(),
+            frozenset(f"{user} {rng.integers(0, 25)}" for _ in range(rng.integers(0, 3))),
+        )
+        for user in range(users)
+        for _ in range(15)
+    ]
+    return within_bounds(gather(sentences), holders=10, cells=1)[0]
+
+
+class Plain:
+    """PyTorch's own layers with the same weights, and a loop over sentences."""
+
+    def __init__(self, model: AwdLstm) -> None:
+        shape, weights = model.shape, model.trainable()
+        self.embedding = torch.nn.Parameter(weights["embedding"].clone())
+        self.bias = torch.nn.Parameter(weights["output.bias"].clone())
+        self.layers = []
+        for layer in range(shape.layers):
+            lstm = torch.nn.LSTM(*shape.widths(layer), batch_first=True)
+            with torch.no_grad():
+                lstm.weight_ih_l0.copy_(_theirs(weights[f"lstm.{layer}.input"]))
+                lstm.weight_hh_l0.copy_(_theirs(weights[f"lstm.{layer}.recurrent"]))
+                lstm.bias_ih_l0.zero_()
+                lstm.bias_hh_l0.zero_()
+            lstm.bias_hh_l0.requires_grad_(False)
+            self.layers.append(lstm)
+        self.parameters = [self.embedding, self.bias]
+        for lstm in self.layers:
+            self.parameters += [lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0]
+
+    def gradient(self, words: torch.Tensor) -> list[torch.Tensor]:
+        """Of one sentence."""
+        boundary = torch.zeros(1, dtype=torch.int64)
+        x = self.embedding[torch.cat([boundary, words])][None]
+        for lstm in self.layers:
+            x = lstm(x)[0]
+        logits = x[0] @ self.embedding.T + self.bias
+        targets = torch.cat([words, boundary])
+        loss = functional.cross_entropy(logits, targets, reduction="sum")
+        return list(torch.autograd.grad(loss, self.parameters))
+
+    def contribution(self, text: ActiveText, clip: float, cell_clip: float) -> list[torch.Tensor]:
+        """Of one user."""
+        cells: dict[int, list[torch.Tensor]] = {}
+        for sentence in text.sentences:
+            own = text.user.places(np.array([sentence]))
+            gradient = self.gradient(torch.from_numpy(text.user.tokens[own]))
+            cell = int(text.user.cell[sentence])
+            if cell in cells:
+                for total, part in zip(cells[cell], gradient, strict=True):
+                    total += part
+            else:
+                cells[cell] = gradient
+        whole = [torch.zeros_like(p) for p in self.parameters]
+        for cell, gradient in cells.items():
+            factor = 1.0 if cell < 0 else min(1.0, cell_clip / _norm(gradient))
+            for total, part in zip(whole, gradient, strict=True):
+                total.add_(part.detach(), alpha=factor)
+        factor = min(1.0, clip / _norm(whole))
+        return [total * factor for total in whole]
+
+
+def _theirs(value: torch.Tensor) -> torch.Tensor:
+    keep, write, show, new = value.chunk(4)
+    return torch.cat([write, keep, new, show])
+
+
+def _norm(tensors: list[torch.Tensor]) -> float:
+    return float(sum(float(tensor.norm()) ** 2 for tensor in tensors) ** 0.5)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hidden", type=int, default=1150)
+    parser.add_argument("--layers", type=int, default=3)
+    parser.add_argument("--users", type=int, default=47)
+    parser.add_argument("--baseline-users", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    shape = AwdLstmShape(words=WORDS, boundary=0, hidden=arguments.hidden, layers=arguments.layers)
+    model, users = AwdLstm(shape), people(arguments.users)
+    plan = Plan.of(Rules(clip=1.0, cell_clip=0.1), users)
+    draws = StepDraws.seeded(Rates(users=1.0, entities=0.5), 0, 0)
+    texts = [text for text in (plan.active(user, draws) for user in users) if text is not None]
+    sentences = sum(len(text.sentences) for text in texts)
+    few = texts[: arguments.baseline_users]
+
+    plain = Plain(model)
+    start = time.perf_counter()
+    slow = [plain.contribution(text, 1.0, 0.1) for text in few]
+    slow_each = (time.perf_counter() - start) / sum(len(text.sentences) for text in few)
+    checked = list(contributions(model, few, draws, clip=1.0, cell_clip=0.1))
+    apart = max(
+        float((ours["embedding"] - theirs[0]).norm())
+        for ours, theirs in zip(checked, slow, strict=True)
+    )
+    total = Server(plan, model.trainable()).empty_sum()
+    start = time.perf_counter()
+    added_up(contributions(model, texts, draws, clip=1.0, cell_clip=0.1), total)
+    seconds = time.perf_counter() - start
+    row = {
+        "parameters": sum(p.numel() for p in model.trainable().values()),
+        "users": len(texts),
+        "sentences": sentences,
+        "words": sum(text.words for text in texts),
+        "threads": arguments.threads,
+        "seconds_per_step": seconds,
+        "baseline_seconds_per_step": slow_each * sentences,
+        "ratio": slow_each * sentences / seconds,
+        "largest_difference": apart,
+        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }
+    print(
+        f"{row['parameters'] / 1e6:.1f} million parameters, {len(texts)} users, {sentences} "
+        f"sentences: {seconds:.1f} s a step; one by one {row['baseline_seconds_per_step']:.1f} s; "
+        f"ratio {row['ratio']:.1f}; {row['gigabytes']:.2f} GB"
+    )
+    if apart > 1e-2:
+        raise SystemExit(f"the two contributions differ by {apart:.2g}")
+    if arguments.output:
+        arguments.output.write_text(json.dumps([row], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The attacker who knows the mechanism: the likeliest original of every released word.
+
+A mechanism is public, so an attacker can compute ``P(y|x)`` as well as we can. With a public prior
+over words, no guess at the word behind ``y`` is right more often than the ``x`` that maximises
+``prior(x) P(y|x)``. That is the attacker by whom a word mechanism must be judged: its success is
+that of the best rule that looks at one released word at a time. With a language model the prior
+becomes what the words around suggest (:mod:`discreet.attacks.mask_inference`).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue
+from discreet.parallel import ahead
+from discreet.sanitizer import WordMechanism
+from discreet.text.tokens import TokenBatch
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+_NUMBERS = 2**22
+# Mandelbrot's shift: the frequency of the word of rank r is about 1 / (r + 2.7).
+_SHIFT = 2.7
+_SMOOTHING = 1.0
+
+
+def rank_prior(space: EmbeddingSpace) -> Floats:
+    """Public knowledge of the space alone: Zipf's law on the ranks of its frequencies.
+
+    Spaces list frequencies on any increasing scale, often ranks only; the order is all that is
+    used. Without frequencies every word is equally likely.
+
+    >>> space = EmbeddingSpace.from_arrays(["a", "b"], [[0.0], [1.0]], frequencies=[1, 5])
+    >>> rank_prior(space).round(3).tolist()
+    [0.44, 0.56]
+    """
+    if space.frequencies is None:
+        return np.full(len(space), 1 / len(space))
+    _, group, counts = np.unique(-space.frequencies, return_inverse=True, return_counts=True)
+    # Words of equal frequency share the middle of the ranks that they take up.
+    middle = np.cumsum(counts) - (counts + 1) / 2
+    weights = 1 / (middle[group] + 1 + _SHIFT)
+    return np.asarray(weights / weights.sum())
+
+
+def text_prior(space: EmbeddingSpace, batch: TokenBatch) -> Floats:
+    """How often words occur in a PUBLIC text; one more occurrence is shared by ranks.
+
+    Args:
+        space: the vocabulary.
+        batch: the public text, as ids of the space.
+    """
+    counts = np.bincount(batch.ids, minlength=len(space)).astype(np.float64)
+    counts += _SMOOTHING * rank_prior(space)
+    return np.asarray(counts / counts.sum())
+
+
+def best_guesses(
+    mechanism: WordMechanism,
+    released: ArrayLike,
+    prior: ArrayLike,
+    *,
+    progress: Progress | None = None,
+) -> Ids:
+    """For each released word the original that is likeliest under the prior.
+
+    One pass over the law of every word that is possible beforehand, in blocks; only the columns of
+    words that were released are looked at, and of these only the best is kept. A mechanism that
+    cannot say its law (noise, then the nearest word) is met by guessing the released word itself,
+    which is a lower bound on what an attacker reaches.
+
+    Args:
+        mechanism: a word mechanism.
+        released: word ids that it gave.
+        prior: a weight for every word, from public knowledge.
+        progress: called with (done, total).
+
+    >>> from discreet.mechanisms.word import SanText
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
+    >>> mechanism = SanText(space, epsilon=1.0, calibration="published")
+    >>> best_guesses(mechanism, [0, 1, 2], [0.8, 0.1, 0.1]).tolist()
+    [0, 0, 2]
+    """
+    seen, place = np.unique(np.asarray(released, dtype=np.int64), return_inverse=True)
+    weights = checked_prior(prior, len(mechanism.space))
+    if not says_its_law(mechanism):
+        return seen[place]
+    best = np.full(len(seen), -np.inf)
+    guess = seen.copy()
+    for words, logs in _columns(mechanism, seen, np.flatnonzero(weights), progress):
+        scores = logs + np.log(weights[words])[:, None]
+        top = scores.argmax(axis=0)
+        value = scores[top, np.arange(len(seen))]
+        better = value > best
+        best[better], guess[better] = value[better], words[top[better]]
+    return guess[place]
+
+
+def log_likelihoods(
+    mechanism: WordMechanism, released: ArrayLike, *, progress: Progress | None = None
+) -> tuple[Ids, NDArray[np.float32]]:
+    """``ln P(y|x)`` of every word x, for each different released word y.
+
+    Args:
+        mechanism: a word mechanism that can say its law.
+        released: word ids that it gave.
+        progress: called with (done, total).
+
+    Returns:
+        for each released word its row, and the rows: ``(different words, words)``.
+    """
+    if not says_its_law(mechanism):
+        raise InvalidValue(f"{mechanism.name} cannot say its law; there is nothing to invert")
+    seen, place = np.unique(np.asarray(released, dtype=np.int64), return_inverse=True)
+    every = np.arange(len(mechanism.space))
+    table = np.empty((len(seen), len(every)), dtype=np.float32)
+    for words, logs in _columns(mechanism, seen, every, progress):
+        table[:, words] = logs.T
+    return place.astype(np.int64), table
+
+
+def guesses_from(place: Ids, logs: NDArray[np.float32], prior: ArrayLike) -> Ids:
+    """As :func:`best_guesses`, from what :func:`log_likelihoods` gave."""
+    with np.errstate(divide="ignore"):  # a word that is impossible beforehand
+        weights = np.log(checked_prior(prior, logs.shape[1]))
+    return np.asarray((logs + weights).argmax(axis=1)[place], dtype=np.int64)
+
+
+def says_its_law(mechanism: WordMechanism) -> bool:
+    """True if the mechanism has log-probabilities."""
+    return hasattr(mechanism, "log_probabilities")
+
+
+def checked_prior(prior: ArrayLike, count: int) -> Floats:
+    """A prior as weights that sum to 1."""
+    weights = np.asarray(prior, dtype=np.float64)
+    good = weights.shape == (count,) and bool(np.isfinite(weights).all())
+    if not good or (weights < 0).any() or not weights.any():
+        raise InvalidValue(
+            f"a prior must be {count} finite numbers of at least 0, one per word, not all 0"
+        )
+    return np.asarray(weights / weights.sum())
+
+
+def _columns(
+    mechanism: Any, seen: Ids, possible: Ids, progress: Progress | None
+) -> Iterator[tuple[Ids, Floats]]:
+    """Blocks of inputs with the log-probabilities of the outputs that were seen."""
+    step = max(1, _NUMBERS // len(mechanism.space))
+    parts = [possible[start : start + step] for start in range(0, len(possible), step)]
+    laws = ahead(lambda words: mechanism.log_probabilities(words)[:, seen], parts)
+    for number, (words, logs) in enumerate(zip(parts, laws, strict=True), 1):
+        yield words, logs
+        if progress is not None:
+            progress(number, len(parts))

@@ -1,0 +1,284 @@
+"""Mask-token inference: hide a word of the sanitised text and let a masked language model guess it.
+
+The attack of the SanText paper (Yue et al. 2021, section 5.3): each word of the sanitised text in
+turn is masked, the model predicts from the words around, and the attacker wins if the prediction is
+the *original* word. It ignores the released word itself and the mechanism, both of which a real
+attacker has, so it is reported beside two that do not: :mod:`discreet.attacks.bayes` inverts the
+mechanism with a public prior, and the *informed* attacker does so with what the language model
+expects at that place as the prior.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import check
+from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
+from discreet.attacks.rates import Rate
+from discreet.errors import InvalidValue
+from discreet.models.bert import MaskedModel
+from discreet.sanitizer import WordMechanism
+from discreet.text.tokens import TokenBatch
+from discreet.training.alignment import IGNORED, PieceTable, padded, piece_table
+
+Ids = NDArray[np.int64]
+Progress = Callable[[int, int], None]
+
+_AT_ONCE = 64
+_MOST_LIKELIHOODS = 2**27
+"""Above so many numbers the law of every released word is too large for the informed attacker."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Text that was released, beside what it was: one released word for every original word.
+
+    Attributes:
+        original: The protected text as word ids of the space.
+        released: The same positions after the mechanism.
+        offsets: Where each document begins.
+    """
+
+    original: Ids = field(repr=False)
+    released: Ids = field(repr=False)
+    offsets: Ids = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.original) == len(self.released) == self.offsets[-1]:
+            raise InvalidValue(
+                f"{len(self.original)} original words and {len(self.released)} released words are "
+                "not aligned; there must be exactly one for each"
+            )
+
+    @classmethod
+    def of(cls, batch: TokenBatch, released: ArrayLike) -> "Target":
+        """From the tokens of the documents and what a mechanism made of them."""
+        return cls(
+            batch.ids.astype(np.int64),
+            np.asarray(released, dtype=np.int64),
+            np.asarray(batch.offsets, dtype=np.int64),
+        )
+
+
+def attacked_positions(
+    target: Target, unknown: int | None, most: int | None, rng: np.random.Generator
+) -> Ids:
+    """Positions to attack: all words that the space knows, or a random sample of them."""
+    known = np.flatnonzero(target.original != (-1 if unknown is None else unknown))
+    if not len(known):
+        raise InvalidValue("the text holds no word that the space knows; there is nothing to guess")
+    if most is None or most >= len(known):
+        return known
+    return np.sort(rng.choice(known, check.whole(most, "words to attack", at_least=1), False))
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What the masked language model guessed.
+
+    Attributes:
+        pieces: Its guess from the context alone, as the model's piece.
+        informed: The guess of the informed attacker, as a word of the space; None if the mechanism
+            cannot say its law, or if the space is not made of the model's pieces.
+    """
+
+    pieces: Ids
+    informed: Ids | None
+
+
+def infer_masked(
+    model: MaskedModel,
+    target: Target,
+    positions: Ids,
+    table: PieceTable,
+    *,
+    likelihoods: tuple[Ids, NDArray[np.float32]] | None = None,
+    window: int = 128,
+    progress: Progress | None = None,
+) -> Guesses:
+    """Mask each position in turn and predict it from the sanitised words around it.
+
+    A word is masked as ONE piece, because how many pieces the original had is what the attacker
+    does not know; a word that the model writes in several pieces is then never guessed.
+
+    Args:
+        model: A masked language model with a trained head.
+        target: The text.
+        positions: What to attack.
+        table: The words of the space as pieces of the model.
+        likelihoods: From :func:`discreet.attacks.bayes.log_likelihoods` for the released words at
+            the positions, for the informed attacker.
+        window: Words of context, on both sides together.
+        progress: Called with (done, total).
+    """
+    import torch
+
+    if not model.has_head:
+        raise InvalidValue(
+            "this model has no head that predicts words; train one with: discreet train pretrain"
+        )
+    guess = np.empty(len(positions), dtype=np.int64)
+    informed = None if likelihoods is None else np.empty(len(positions), dtype=np.int64)
+    done = 0
+    for chosen, rows in _masked_rows(model, target, positions, table, window):
+        with torch.inference_mode():
+            scores = model.scores(
+                torch.from_numpy(rows.inputs),
+                torch.from_numpy(rows.attention),
+                torch.from_numpy(rows.targets != IGNORED),
+            )
+            scores[:, model.marks.all] = -torch.inf
+            guess[chosen] = scores.argmax(dim=1).numpy()
+            if informed is not None and likelihoods is not None:
+                place, logs = likelihoods
+                beliefs = torch.log_softmax(scores, dim=1).numpy()
+                informed[chosen] = (beliefs + logs[place[chosen]]).argmax(axis=1)
+        done += len(chosen)
+        if progress is not None:
+            progress(done, len(positions))
+    return Guesses(guess, informed)
+
+
+def _masked_rows(
+    model: MaskedModel, target: Target, positions: Ids, table: PieceTable, window: int
+) -> Iterator[tuple[Ids, Any]]:
+    """Batches of positions (by their number), each as a text of its own with one mask in it."""
+    # However many pieces the words have, the row is never so long that the mask is cut off.
+    window = max(1, min(window, (model.longest - 2) // int(table.counts.max())))
+    document = np.searchsorted(target.offsets, positions, side="right") - 1
+    begin, end = target.offsets[document], target.offsets[document + 1]
+    # The window is moved, not cut, where the document begins or ends.
+    first = np.clip(positions - window // 2, begin, np.maximum(begin, end - window))
+    length = np.minimum(end - first, window)
+    order = np.argsort(length, kind="stable")
+    for start in range(0, len(order), _AT_ONCE):
+        chosen = order[start : start + _AT_ONCE]
+        row = np.repeat(np.arange(len(chosen)), length[chosen])
+        ends = np.cumsum(length[chosen])
+        place = np.arange(len(row)) - np.repeat(ends - length[chosen], length[chosen])
+        place += first[chosen][row]
+        pieces, owner = table.spread(target.released[place])
+        hidden = place[owner] == positions[chosen][row[owner]]
+        # One mask for the word: its other pieces go.
+        kept = ~hidden | np.r_[True, owner[1:] != owner[:-1]]
+        shown = np.where(hidden, model.marks.mask, pieces)[kept]
+        wanted = np.where(hidden, model.marks.mask, IGNORED)[kept]
+        yield (
+            chosen,
+            padded(shown, wanted, row[owner][kept], len(chosen), model.marks, model.longest),
+        )
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """How often each attacker named the original word.
+
+    Attributes:
+        words: Words attacked.
+        sensitive_words: How many of them are sensitive.
+        success: By attacker, the success rate over all words.
+        sensitive: The same over sensitive words; empty if there are none.
+        unguessable: Words that the masked language model cannot name, being several pieces.
+    """
+
+    words: int
+    sensitive_words: int
+    success: dict[str, Rate]
+    sensitive: dict[str, Rate]
+    unguessable: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: defence rates and their intervals."""
+        return {
+            "words": self.words,
+            "sensitive_words": self.sensitive_words,
+            "unguessable": self.unguessable,
+            "defence": {name: rate.other.to_dict() for name, rate in self.success.items()},
+            "sensitive_defence": {
+                name: rate.other.to_dict() for name, rate in self.sensitive.items()
+            },
+        }
+
+    def lines(self) -> list[str]:
+        """A table of defence rates."""
+        width = max(len(ATTACKERS[name]) for name in self.success)
+        head = f"{'defence rate (95 % interval)':<{width}}  all {self.words:,} words"
+        out = [f"{head:<{width + 28}}  {self.sensitive_words:,} sensitive words"]
+        for name, rate in self.success.items():
+            rare = str(self.sensitive[name].other) if self.sensitive else ""
+            out.append(f"{ATTACKERS[name]:<{width}}  {rate.other!s:<26}  {rare}".rstrip())
+        return out
+
+
+ATTACKERS = {
+    "mask": "masked language model, from the words around",
+    "bayes": "the mechanism inverted, with a public prior",
+    "informed": "both: inverted, with the model's belief as prior",
+    "unprotected": "masked language model, text not sanitised",
+    "chance": "always the commonest word",
+}
+
+
+def attack_words(
+    mechanism: WordMechanism,
+    target: Target,
+    *,
+    model: MaskedModel | None,
+    prior: ArrayLike,
+    sensitive: ArrayLike | None = None,
+    most: int | None = 2000,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> AttackReport:
+    """Run every attacker on the same words.
+
+    Args:
+        mechanism: What released the text.
+        target: The text, with its originals.
+        model: A masked language model with a head; None runs the others only.
+        prior: Public prior over the words of the space.
+        sensitive: Ids of sensitive words, for the second column.
+        most: Attack a random sample of so many words; None attacks all.
+        rng: Draws the sample.
+        progress: Called with (done, total).
+    """
+    positions = attacked_positions(target, mechanism.space.unknown, most, rng)
+    truth, seen = target.original[positions], target.released[positions]
+    hits: dict[str, NDArray[np.bool_]] = {}
+    unguessable = 0
+    likelihoods = None
+    if model is not None:
+        table = piece_table(mechanism.space, model)
+        word = table.single[truth]
+        unguessable = int((word < 0).sum())
+        different = len(np.unique(seen))
+        small = different * len(mechanism.space) <= _MOST_LIKELIHOODS
+        if model.shares_pieces(mechanism.space) and says_its_law(mechanism) and small:
+            likelihoods = log_likelihoods(mechanism, seen)
+        found = infer_masked(
+            model, target, positions, table, likelihoods=likelihoods, progress=progress
+        )
+        bare = Target(target.original, target.original, target.offsets)
+        plain = infer_masked(model, bare, positions, table, progress=progress)
+        hits["mask"] = found.pieces == word
+        if found.informed is not None:
+            hits["informed"] = found.informed == truth
+        hits["unprotected"] = plain.pieces == word
+    if likelihoods is None:
+        guesses = best_guesses(mechanism, seen, prior)
+    else:
+        guesses = guesses_from(*likelihoods, prior)
+    hits["bayes"] = guesses == truth
+    hits["chance"] = truth == int(np.argmax(np.asarray(prior)))
+    rare = np.isin(truth, [] if sensitive is None else np.asarray(sensitive))
+    ordered = {name: hits[name] for name in ATTACKERS if name in hits}
+    return AttackReport(
+        words=len(positions),
+        sensitive_words=int(rare.sum()),
+        success={name: Rate.of(hit) for name, hit in ordered.items()},
+        sensitive={n: Rate.of(hit[rare]) for n, hit in ordered.items()} if rare.any() else {},
+        unguessable=unguessable,
+    )

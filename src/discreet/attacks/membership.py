@@ -1,0 +1,147 @@
+"""Was this row in the training set? Threshold attacks on a model's probabilities.
+
+A model is surer of what it was trained on. Whoever may ask it takes a row whose score is above a
+threshold for a member. The threshold is set on one half of the rows and measured on the other.
+
+Papers: Yeom et al., "Privacy Risk in Machine Learning", CSF 2018 (confidence); Song and Mittal,
+"Systematic Evaluation of Privacy Risks of Machine Learning Models", USENIX Security 2021 (entropy
+that knows the label). Where we differ: one threshold for all classes, and balanced accuracy, so
+that members and others need not be equally many.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
+from discreet.errors import InvalidValue
+
+Floats = NDArray[np.float64]
+
+_FEWEST = 4
+_TINY = 1e-30
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of rows whose labels the attacker knows.
+
+    Attributes:
+        probabilities: ``(n, classes)``.
+        labels: The class index of each row.
+    """
+
+    probabilities: Floats = field(repr=False)
+    labels: NDArray[np.int64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        law = np.asarray(self.probabilities, dtype=np.float64)
+        labels = np.asarray(self.labels)
+        good = law.ndim == 2 and law.shape[1] >= 2 and bool((law >= 0).all())
+        if not good or np.abs(law.sum(axis=1) - 1).max(initial=0.0) > 1e-3:
+            raise InvalidValue(
+                "probabilities of a membership attack must be rows that sum to 1, over at least "
+                "2 classes"
+            )
+        if labels.shape != (len(law),) or labels.dtype.kind not in "iu":
+            raise InvalidValue("labels of a membership attack must be a class index for each row")
+        if ((labels < 0) | (labels >= law.shape[1])).any():
+            raise InvalidValue(
+                f"labels of a membership attack must be from 0 to {law.shape[1] - 1}"
+            )
+        object.__setattr__(self, "probabilities", law)
+        object.__setattr__(self, "labels", labels.astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def negative_entropy(rows: Predictions) -> Floats:
+    """How sure the model is, whatever of."""
+    law = np.maximum(rows.probabilities, _TINY)
+    return np.asarray((law * np.log(law)).sum(axis=1))
+
+
+def negative_modified_entropy(rows: Predictions) -> Floats:
+    """How sure the model is of the right label; being sure of a wrong one counts against it.
+
+    >>> sure = Predictions([[0.9, 0.1], [0.1, 0.9]], [0, 0])
+    >>> negative_modified_entropy(sure).round(3).tolist()
+    [-0.021, -4.145]
+    """
+    law = np.maximum(rows.probabilities, _TINY)
+    rest = np.maximum(1.0 - rows.probabilities, _TINY)
+    own = np.arange(len(rows)), rows.labels
+    others = law * np.log(rest)
+    others[own] = 0.0
+    return np.asarray(rest[own] * np.log(law[own]) + others.sum(axis=1))
+
+
+def confidence(rows: Predictions) -> Floats:
+    """The probability of the right label."""
+    return rows.probabilities[np.arange(len(rows)), rows.labels]
+
+
+SCORES: dict[str, Callable[[Predictions], Floats]] = {
+    "entropy": negative_entropy,
+    "label-aware entropy": negative_modified_entropy,
+    "confidence": confidence,
+}
+
+
+def membership_attack(
+    members: Predictions,
+    others: Predictions,
+    *,
+    unprotected: tuple[Predictions, Predictions] | None = None,
+    seed: int = 0,
+) -> list[Outcome]:
+    """An outcome for each score: balanced accuracy, 0.5 being chance.
+
+    Args:
+        members: Rows that the model was trained on.
+        others: Rows of the same kind that it was not trained on.
+        unprotected: The same two of a model that was trained without protection.
+        seed: Chooses the halves.
+    """
+    outcomes = []
+    for name, score in SCORES.items():
+        success, targets = _attacked(score(members), score(others), seed)
+        base = None
+        if unprotected is not None:
+            base, _ = _attacked(score(unprotected[0]), score(unprotected[1]), seed)
+        outcomes.append(
+            Outcome(f"membership by {name}", "balanced accuracy", success, 0.5, base, targets)
+        )
+    return outcomes
+
+
+def best_threshold(members: ArrayLike, others: ArrayLike) -> float:
+    """The score from which on calling a row a member is right most often, both kinds weighing
+    the same.
+
+    >>> best_threshold([3.0, 4.0, 5.0], [1.0, 2.0, 4.0])
+    3.0
+    """
+    inside, outside = np.sort(members), np.sort(others)
+    candidates = np.append(np.unique(np.concatenate([inside, outside])), np.inf)
+    caught = 1.0 - np.searchsorted(inside, candidates) / len(inside)
+    cleared = np.searchsorted(outside, candidates) / len(outside)
+    return float(candidates[(caught + cleared).argmax()])
+
+
+def _attacked(members: Floats, others: Floats, seed: int) -> tuple[Estimate, int]:
+    if min(len(members), len(others)) < _FEWEST:
+        raise InvalidValue(
+            f"a membership attack needs at least {_FEWEST} members and {_FEWEST} others; "
+            f"got {len(members)} and {len(others)}"
+        )
+    rng = np.random.default_rng(seed)
+    (known_in, hidden_in), (known_out, hidden_out) = (
+        np.array_split(rng.permutation(scores), 2) for scores in (members, others)
+    )
+    threshold = best_threshold(known_in, known_out)
+    success = mean_of_shares(hidden_in >= threshold, hidden_out < threshold)
+    return success, len(hidden_in) + len(hidden_out)

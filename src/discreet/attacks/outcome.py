@@ -1,0 +1,113 @@
+"""How an attack is reported: its success, what guessing gives, what no protection would give."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.attacks.rates import Rate
+
+LEVEL = 0.95
+"""Of every confidence interval here."""
+
+_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one attack achieved, by one measure.
+
+    Attributes:
+        attack: What was attacked and how.
+        measure: What the figures are.
+        success: On the protected release.
+        chance: Of whoever has not seen the release.
+        unprotected: On the same without noise; None if it was not measured.
+        targets: How many rows were attacked.
+    """
+
+    attack: str
+    measure: str
+    success: Estimate
+    chance: float
+    unprotected: Estimate | None
+    targets: int
+
+    def lines(self) -> list[str]:
+        """In plain words."""
+        without = "not measured" if self.unprotected is None else str(self.unprotected)
+        seen = "above" if self.success.low > self.chance else "not above"
+        return [
+            f"{self.attack}: {self.measure} over {self.targets:,} targets",
+            f"  protected    {self.success}",
+            f"  unprotected  {without}",
+            f"  chance       {self.chance:.3f}: the attack is {seen} it at a confidence of 95 %",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self) | {"level": LEVEL}
+
+
+def share(hits: NDArray[np.bool_], *, together: int = 1) -> Estimate:
+    """A share with its exact interval (Clopper and Pearson).
+
+    Args:
+        hits: Whether each trial succeeded.
+        together: Narrow enough errors for so many intervals to hold at 95 % together.
+
+    >>> print(share(np.arange(100) < 50))
+    0.500 (0.398 to 0.602)
+    """
+    found = Rate.of(hits, confidence=1 - (1 - LEVEL) / together)
+    return Estimate(found.value, found.low, found.high)
+
+
+def mean_of_shares(*hits: NDArray[np.bool_]) -> Estimate:
+    """The mean of shares that were counted apart, such as balanced accuracy.
+
+    All their exact intervals hold together at 95 %, so that of the mean does too, whatever the
+    shares are; it is a little too wide.
+    """
+    each = [share(part, together=len(hits)) for part in hits]
+    value, low, high = (
+        float(np.mean([getattr(one, name) for one in each])) for name in ("value", "low", "high")
+    )
+    return Estimate(value, low, high)
+
+
+def bootstrapped(
+    columns: Sequence[ArrayLike], figure: Callable[..., Any], rng: np.random.Generator
+) -> Estimate:
+    """A function of column sums, with the interval of its values when rows are drawn anew.
+
+    Args:
+        columns: A number for each row in each of them.
+        figure: Takes the sums (or arrays of sums) and gives the figure.
+        rng: The randomness.
+    """
+    table = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+    rows = len(table)
+    drawn = np.concatenate(
+        [
+            rng.multinomial(rows, np.full(rows, 1 / rows), size=100) @ table
+            for _ in range(_RESAMPLES // 100)
+        ]
+    )
+    outside = (1 - LEVEL) / 2
+    low, high = np.quantile(figure(*drawn.T), [outside, 1 - outside])
+    return Estimate(float(figure(*table.sum(axis=0))), float(low), float(high))

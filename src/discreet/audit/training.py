@@ -1,0 +1,319 @@
+"""Games of canaries against user and entity training, on data made to show the most.
+
+The model is the simplest there is: its loss is linear in its weights, so every sentence has a known
+gradient, and each canary has a coordinate of its own. Everything else (draws, activation, clipping,
+noise, the optimiser's step) is the training's own code. The data is constructed, as it may be: a
+guarantee is for all data.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from scipy import special, stats
+
+from discreet import check
+from discreet.audit.canaries import ALARM, Bools, CanaryAudit, Floats, audit_canaries
+from discreet.errors import InvalidValue
+from discreet.models.factors import Factor, Masks, Parameters, SentenceBatch
+from discreet.training.user_entity import (
+    Plan,
+    Rules,
+    Sentence,
+    UserEntityTrainer,
+    UserText,
+    gather,
+)
+
+PROTECTED = ("users", "entities", "both", "entities-with-partners")
+MakePlan = Callable[[Rules, Sequence[UserText]], Plan]
+
+# A word that says nothing: users who hold a canary entity are there with or without it.
+_SILENT = 0
+# Gradients are far longer than any clipping norm: what a sentence says is a direction.
+_LOUD = 1e3
+# Entities of the sentence that the published algorithm uses in nearly every step.
+_ALWAYS_DRAWN = 12
+# Sentences without an entity that each user of the optimised one has, and that say nothing.
+_PLAIN = 20
+_RARELY_MISSED = 0.1
+_MOST_PARTNERS = 60
+
+
+class KnownGradients:
+    """A model whose loss is a weighted sum of its weights: the gradient of a word never changes.
+
+    Args:
+        coordinates: How many weights there are.
+        place: The weight that each word of the vocabulary moves.
+        size: By how much.
+    """
+
+    description = "known gradients"
+
+    def __init__(self, coordinates: int, place: Sequence[int], size: Sequence[float]) -> None:
+        self._weights = torch.zeros(coordinates, 1)
+        self._place = torch.tensor(place)
+        self._size = torch.tensor(size)
+
+    def trainable(self) -> Parameters:
+        """The weights."""
+        return {"weights": self._weights}
+
+    def factors(self, batch: SentenceBatch, _masks: Masks | None) -> list[Factor]:
+        """A row for each word."""
+        sentence = torch.repeat_interleave(torch.arange(len(batch)), batch.lengths)
+        errors = self._size[batch.tokens][:, None]
+        return [Factor("weights", errors, sentence, self._place[batch.tokens])]
+
+    def losses(self, batch: SentenceBatch) -> torch.Tensor:
+        """The loss of each sentence."""
+        sentence = torch.repeat_interleave(torch.arange(len(batch)), batch.lengths)
+        words = self._size[batch.tokens] * self._weights[self._place[batch.tokens], 0]
+        return torch.zeros(len(batch)).index_add_(0, sentence, words)
+
+    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
+        """Nothing is predicted."""
+        return torch.zeros(len(batch))
+
+    def predictions(self, _batch: SentenceBatch) -> int:
+        """Nothing is predicted."""
+        return 0
+
+
+@dataclass(frozen=True)
+class TrainingGame:
+    """Training with canaries: users, entities, or pairs of one of each.
+
+    Args:
+        rules: Of the training. For the published algorithms ``population`` is how many users there
+            are.
+        protected: What a canary is, one of :data:`PROTECTED`. With partners, every sentence of a
+            canary entity holds so many other entities that one of them is nearly always drawn:
+            training that then uses the sentence is caught.
+        canaries: How many there are in a run.
+        steps: How many steps a run has.
+        plan: How rules become a plan; another one than the training's own plants a fault.
+    """
+
+    rules: Rules
+    protected: str
+    canaries: int
+    steps: int
+    plan: MakePlan | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check.one_of(self.protected, PROTECTED, "what is protected")
+        check.whole(self.canaries, "canaries", at_least=1)
+        check.whole(self.steps, "steps", at_least=1)
+        if self.protected not in protected_by(self.rules):
+            raise InvalidValue(
+                f"{self.rules.algorithm} training is not audited for {self.protected}"
+            )
+
+    def play(self, included: Bools, rng: np.random.Generator) -> Floats:
+        """Train once; for each canary a score of what was released.
+
+        For the published algorithms the final weights alone are looked at. Otherwise it is the
+        log-likelihood ratio of all weights that were released, step by step.
+        """
+        if _is_published(self.rules):
+            return np.asarray(self._released(_crowd(self.rules, included), rng).sum(axis=0))
+        released = self._released(_separate(self, included), rng)
+        return _evidence(released, shift_law(self), self.rules.noise)
+
+    def _released(self, users: Sequence[UserText], rng: np.random.Generator) -> Floats:
+        """What the steps release of their noisy sums, in units of the clipping norm."""
+        model = _model(self.canaries)
+        trainer = UserEntityTrainer(
+            self.rules, users, model, seed=int(rng.integers(2**62)), strict=True
+        )
+        if self.plan is not None:
+            trainer.plan = trainer.server.plan = self.plan(self.rules, trainer.users)
+        scale = trainer.plan.denominator / trainer.plan.step_size / self.rules.clip
+        weights = np.zeros((self.steps + 1, self.canaries))
+        for step in range(self.steps):
+            trainer.step(step)
+            weights[step + 1] = model.trainable()["weights"][:, 0].double().numpy()
+        return np.asarray(-np.diff(weights, axis=0) * scale)
+
+
+def protected_by(rules: Rules) -> tuple[str, ...]:
+    """What an algorithm claims to protect, as far as it can be audited here."""
+    if _is_published(rules):
+        return ("entities",)
+    return {"certified": PROTECTED, "user-level": ("users",)}.get(rules.algorithm, ())
+
+
+def audit_training(
+    rules: Rules,
+    *,
+    steps: int,
+    canaries: int,
+    runs: int = 1,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    plan: MakePlan | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, CanaryAudit]:
+    """Audit all that an algorithm claims to protect, each in runs of its own.
+
+    What is claimed: the certified figures; for the published algorithms the paper's figure, taken
+    where it is largest (every canary in).
+
+    Args:
+        rules: Of the training.
+        steps: Of a run.
+        canaries: In a run.
+        runs: For each thing that is protected.
+        confidence: Of each lower bound.
+        seed: To repeat an audit.
+        plan: How rules become a plan; another one than the training's own plants a fault.
+        progress: Called with runs done and in all.
+    """
+    names = protected_by(rules)
+    if not names:
+        raise InvalidValue(f"{rules.algorithm} training makes no claim for users or entities")
+    found = {}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the tensors are tiny: threads would only wait for each other
+    try:
+        for place, name in enumerate(names):
+
+            def shown(done: int, total: int, place: int = place) -> None:
+                if progress is not None:
+                    progress(place * total + done, len(names) * total)
+
+            found[name] = audit_canaries(
+                TrainingGame(rules, name, canaries, steps, plan),
+                claimed=claimed(rules, name, steps, canaries),
+                delta=rules.delta,
+                runs=runs,
+                confidence=confidence,
+                alarm=ALARM / len(names),
+                seed=None if seed is None else seed + place,
+                progress=shown,
+            )
+    finally:
+        torch.set_num_threads(threads)
+    return found
+
+
+def claimed(rules: Rules, protected: str, steps: int, canaries: int) -> float:
+    """Epsilon that is claimed for one canary more or less."""
+    if _is_published(rules):
+        return rules.published(steps, canaries / (canaries + 1 + _PLAIN)).claimed
+    run = rules.accounting(steps)
+    if protected == "users":
+        return run.user_epsilon(rules.delta)
+    if protected == "both":
+        return run.joint_epsilon(rules.delta)
+    return run.entity_epsilon(rules.delta)
+
+
+def _is_published(rules: Rules) -> bool:
+    return rules.algorithm.startswith("published")
+
+
+def shift_law(game: TrainingGame) -> dict[float, float]:
+    """By how much a canary that is in moves its coordinate of a step, and how probably.
+
+    With partners: how it would be if one drawn entity were enough, which is what is looked for.
+    """
+    rules = game.rules
+    entity_rate = rules.entity_rate
+    if game.protected == "entities-with-partners":
+        entity_rate = 1 - (1 - entity_rate) ** (1 + _partners(rules))
+    holders = 0 if game.protected == "users" else rules.holders
+    user_rate = 0.0 if game.protected.startswith("entities") else rules.user_rate
+    law: dict[float, float] = {}
+    drawn = stats.binom.pmf(np.arange(holders + 1), holders, rules.user_rate)
+    for b, p in ((0, 1 - user_rate), (1, user_rate)):
+        for a, q in ((0, 1 - entity_rate), (1, entity_rate)):
+            for n, r in enumerate(drawn):
+                shift = b + a * n * rules.cell_clip / rules.clip
+                law[shift] = law.get(shift, 0.0) + p * q * float(r)
+    return {shift: chance for shift, chance in law.items() if chance > 0}
+
+
+def _evidence(released: Floats, law: dict[float, float], noise: float) -> Floats:
+    """The log-likelihood ratio of every canary being in, given all that was released."""
+    total = np.zeros(released.shape[1])
+    shifts = np.array(list(law))
+    log_chances = np.log(list(law.values()))
+    for step in released:
+        gain = (2 * step[:, None] * shifts - shifts**2) / (2 * noise**2)
+        total += special.logsumexp(gain + log_chances, axis=1)
+    return total
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def _model(canaries: int) -> KnownGradients:
+    """Word 0 is silent; word 1 + i speaks for canary i, word 1 + canaries + i against it."""
+    places = [0, *range(canaries), *range(canaries)]
+    return KnownGradients(canaries, places, [0.0, *[_LOUD] * canaries, *[-_LOUD] * canaries])
+
+
+def _separate(game: TrainingGame, included: Bools) -> tuple[UserText, ...]:
+    """Holders of the canary entities, who are there in any case, and the canary users.
+
+    Each canary entity has as many holders as allowed, each with one cell of it; no two canaries
+    share a user, so nobody's contribution is clipped for the sake of another canary.
+    """
+    rules = game.rules
+    partners = _partners(rules) if game.protected == "entities-with-partners" else 0
+    sentences = []
+    for i in range(game.canaries):
+        if game.protected != "users":
+            entities = frozenset([f"canary {i}", *(f"partner {i} {j}" for j in range(partners))])
+            for holder in range(rules.holders):
+                name = f"holder {i} {holder}"
+                sentences.append(Sentence(name, [_SILENT]))
+                if included[i]:
+                    sentences.append(Sentence(name, [1 + i], entities))
+        if included[i] and not game.protected.startswith("entities"):
+            sentences.append(Sentence(f"user {i}", [1 + i]))
+    if not sentences:
+        sentences.append(Sentence("somebody", [_SILENT]))
+    return gather(sentences)
+
+
+def _crowd(rules: Rules, included: Bools) -> tuple[UserText, ...]:
+    """Everybody says much against every canary, and more for those that are in.
+
+    Each user has a sentence against all canaries that is used in nearly every step, so that the
+    user's clipped vector points one way. A canary entity has a sentence in every user's text that
+    turns its coordinate round. So it acts whenever it is drawn, whoever else is; and it moves each
+    clipped vector by up to twice the clipping norm.
+    """
+    m = len(included)
+    against = [1 + m + i for i in range(m)]
+    optimized = rules.algorithm == "published-optimized"
+    # The simple algorithm uses sentences with entities only. With so many, one is always drawn; on
+    # average half of them are, and the sentence counts once for each.
+    always = frozenset() if optimized else frozenset(f"other {j}" for j in range(_ALWAYS_DRAWN))
+    times = 2 if optimized else _ALWAYS_DRAWN
+    sentences = []
+    for user in range(rules.population):
+        name = f"user {user}"
+        sentences.append(Sentence(name, against, always))
+        sentences += [
+            Sentence(name, [1 + int(i)] * times, frozenset([f"canary {i}"]))
+            for i in np.flatnonzero(included)
+        ]
+        if optimized:
+            sentences += [Sentence(name, [_SILENT])] * _PLAIN
+    return gather(sentences)
+
+
+def _partners(rules: Rules) -> int:
+    """So many that one of them is drawn in most steps."""
+    if rules.entity_rate == 1:
+        return 1
+    return min(
+        _MOST_PARTNERS, math.ceil(math.log(_RARELY_MISSED) / math.log(1 - rules.entity_rate))
+    )

@@ -1,0 +1,106 @@
+"""``discreet train rewriter``: learn from public text to undo a mechanism's noise."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._terminal import counted, progress_bar, say
+
+
+@chooses_mechanism
+def rewriter(
+    choice: Choice,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="PUBLIC",
+            help="PUBLIC text like the text that will be rewritten: txt, csv, tsv, jsonl (each "
+            "also .gz) or parquet. Never protected text.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rewriter.")],
+    text_field: Annotated[
+        str, typer.Option("--text-field", help="Column or field that holds the text.")
+    ] = "text",
+    body: Annotated[
+        str,
+        typer.Option(
+            "--body",
+            help="bilstm: a bidirectional LSTM; masked: the layers of a BERT-style model.",
+        ),
+    ] = "bilstm",
+    model: Annotated[
+        str,
+        typer.Option("--model", help="For --body masked: a directory, or a name in the cache."),
+    ] = "all-MiniLM-L6-v2",
+    epochs: Annotated[
+        int, typer.Option("--epochs", help="Passes over the text, each with fresh noise.", min=1)
+    ] = 4,
+    max_documents: Annotated[
+        int | None, typer.Option("--max-documents", help="Use only the first N documents.", min=1)
+    ] = None,
+    write_words: Annotated[
+        int,
+        typer.Option("--write-words", help="How many different words it may write.", min=1),
+    ] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", help="Of the training.", min=0)] = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Train a rewriter: public text is sanitised, and it learns to give back the original.
+
+    The rewriter belongs to this mechanism, this epsilon and this space; its file says so, and
+    'discreet rewrite' takes them from there. What it restores an attacker could restore as well.
+
+    Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
+    """
+    from discreet.embeddings.tensors import refuse_existing
+    from discreet.text.readers import open_documents
+
+    refuse_existing(output, force=force)
+    texts: list[str] = []
+    with open_documents(source, text_field=text_field) as reader:
+        for batch in reader:
+            texts += batch.texts
+            if max_documents is not None and len(texts) >= max_documents:
+                break
+    texts = texts[:max_documents]
+    from discreet.training.rewriting import train_rewriter
+
+    mechanism = choice.build(choice.vocabulary())
+    with progress_bar("training") as show:
+        trained = train_rewriter(
+            mechanism,
+            texts,
+            body=body,
+            model=model,
+            epochs=epochs,
+            max_words=write_words,
+            seed=seed,
+            source=Path(source).name,
+            progress=show,
+        )
+    # What the command line asked for, so that a release can be made from the file alone.
+    given = {key: value for key, value in asdict(choice).items() if value is not None}
+    trained.about["options"] = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
+    trained.save(output, force=force)
+    counts, held = trained.about["counts"], trained.about.get("held out")
+    say(
+        f"Trained on {counted(counts['words'], 'word')} of "
+        f"{counted(counts['documents'], 'public document')}; it can write "
+        f"{counted(counts['written'], 'different word')}."
+    )
+    if held is not None:
+        say(
+            f"On public text that it had not seen: {held['kept']:.1%} of the words leave the "
+            f"mechanism as they were, {held['restored']:.1%} are right after rewriting."
+        )
+    say(f"Written: {output}")
+    if as_json:
+        about = {"mechanism": trained.mechanism, **trained.about}
+        typer.echo(json.dumps(about, indent=2, ensure_ascii=False))

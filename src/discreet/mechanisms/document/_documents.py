@@ -1,0 +1,112 @@
+"""What the document mechanisms share: documents as rows of sentence vectors, and their wording."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InvalidValue
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+
+Rows = NDArray[np.floating]
+Offsets = NDArray[np.int64]
+
+FEWEST_SENTENCES = 2
+_BLOCK_SENTENCES = 4096
+_BLOCK_DOCUMENTS = 256
+
+SCOPE = (
+    "one vector is released for each document; epsilon is for the whole release, and any one "
+    "sentence of the document may be replaced by any other"
+)
+PUBLIC = ("the number of sentences of each document", "the encoder and any recoding of its vectors")
+
+
+def sentence_statement(epsilon: float, *public: str) -> PrivacyStatement:
+    """The pure guarantee for each sentence of a document that is released once."""
+    return PrivacyStatement(
+        notion=Notion.PURE,
+        epsilon=epsilon,
+        unit=Unit.SENTENCE,
+        adjacency=Adjacency.REPLACE,
+        scope=SCOPE,
+        public=(*PUBLIC, *public),
+    )
+
+
+def public_rows(vectors: ArrayLike, name: str, dimension: int | None = None) -> Rows:
+    """Finite rows of numbers, at least one, kept read-only in 32 bits."""
+    array = np.array(_numbers(vectors, name, dimension), dtype=np.float32)
+    if not array.size:
+        raise InvalidValue(f"{name} must be at least one row of numbers; got none")
+    _refuse(_not_finite(array), name, "finite", "row")
+    array.flags.writeable = False
+    return array
+
+
+def checked_documents(
+    vectors: ArrayLike, offsets: ArrayLike | None, dimension: int, owner: str
+) -> tuple[Rows, Offsets]:
+    """Sentence vectors and where each document starts; anything unusable is an error.
+
+    Args:
+        vectors: ``(N, m)``, the sentences of all documents in order.
+        offsets: where each document starts, and N at the end; None if there is one document.
+        dimension: m.
+        owner: what messages call the mechanism.
+    """
+    name = f"sentence vectors of {owner}"
+    rows = _numbers(vectors, name, dimension)
+    ends = np.array([0, len(rows)]) if offsets is None else np.asarray(offsets)
+    if ends.ndim != 1 or not ends.size or ends.dtype.kind not in "iu":
+        raise InvalidValue(
+            f"offsets of {owner} must be a flat array of whole numbers, at least one"
+        )
+    starts: Offsets = ends.astype(np.int64)
+    lengths = np.diff(starts)
+    if starts[0] != 0 or starts[-1] != len(rows) or (lengths < 0).any():
+        raise InvalidValue(
+            f"offsets of {owner} must rise from 0 to the number of sentence vectors, {len(rows)}"
+        )
+    _refuse(lengths == 0, f"documents of {owner}", "of at least 1 sentence", "document")
+    _refuse(
+        lengths < FEWEST_SENTENCES,
+        f"documents of {owner}",
+        f"of at least {FEWEST_SENTENCES} sentences, which one of them could hide among",
+        "document",
+    )
+    for start in range(0, len(rows), _BLOCK_SENTENCES):
+        part = rows[start : start + _BLOCK_SENTENCES]
+        _refuse(_not_finite(part), name, "finite", "row", start)
+    return rows, starts
+
+
+def blocks(offsets: Offsets) -> Iterator[tuple[int, int]]:
+    """Ranges of documents whose sentences are a block; a longer document is a block of its own."""
+    first, documents = 0, len(offsets) - 1
+    while first < documents:
+        last = int(np.searchsorted(offsets, offsets[first] + _BLOCK_SENTENCES, side="right")) - 1
+        last = min(max(last, first + 1), first + _BLOCK_DOCUMENTS, documents)
+        yield first, last
+        first = last
+
+
+def _numbers(vectors: ArrayLike, name: str, dimension: int | None) -> Rows:
+    array = np.asarray(vectors)
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise InvalidValue(
+            f"{name} must be rows of numbers; got {array.ndim} dimensions of {array.dtype}"
+        )
+    if dimension is not None and array.shape[1] != dimension:
+        raise InvalidValue(f"{name} must have {dimension} columns; got {array.shape[1]}")
+    return array
+
+
+def _not_finite(rows: Rows) -> NDArray[np.bool_]:
+    return np.asarray(~np.isfinite(rows).all(axis=1))
+
+
+def _refuse(bad: NDArray[np.bool_], name: str, rule: str, what: str, first: int = 0) -> None:
+    if bad.any():
+        place = first + int(bad.argmax())
+        raise InvalidValue(f"{name} must be {rule}; {what} {place} (counted from 0) is not")

@@ -1,0 +1,132 @@
+"""Choosing one of many public candidates by score: exponential mechanism and permute-and-flip.
+
+Both take scores of sensitivity 1 (replacing one sentence moves no score by more than 1), both are
+epsilon private, and both are sampled with every candidate reachable, however small its probability.
+Permute-and-flip (McKenna and Sheldon 2020) never has a lower expected score.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, roots_legendre
+
+from discreet import check
+from discreet.randomness import exponential
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+RULES = ("permute-and-flip", "exponential")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A rule and the loss it may cause.
+
+    Args:
+        rule: ``permute-and-flip`` or ``exponential``.
+        epsilon: loss allowed when every score moves by at most 1; 0 chooses uniformly.
+    """
+
+    rule: str
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check.one_of(self.rule, RULES, "selection")
+        check.non_negative(self.epsilon, "epsilon of a selection")
+
+    @property
+    def rate(self) -> float:
+        """What a score is multiplied by: a step of 1 costs at most half of epsilon, twice."""
+        return self.epsilon / 2
+
+    def log_probabilities(self, scores: Floats) -> Floats:
+        """``(n, candidates)``: the law of the choice for each row of scores.
+
+        Every entry is right to 1e-10 of itself or better. The exponential mechanism's law is
+        ``q_i / sum q`` with ``q_i = exp(-rate * (best score - score i))``. That of permute-and-flip
+        is ``q_i`` times the integral over t from 0 to 1 of ``prod (1 - t * q_j)``, j other than i:
+        in a random order, in which each comes at a uniform time t, i is tried and taken, and all
+        who came before it were tried and refused. This is a polynomial of degree n - 1 in t, so
+        that Gauss-Legendre quadrature with n / 2 points has no error but rounding; all its terms
+        are positive.
+        """
+        weights = -self.rate * (scores.max(axis=1, keepdims=True) - scores)
+        if self.rule == "exponential":
+            return np.asarray(weights - logsumexp(weights, axis=1, keepdims=True))
+        return np.stack([_permute_and_flip(row) for row in weights])
+
+    def select(self, scores: Floats, rng: np.random.Generator) -> Indices:
+        """One candidate for each row of scores, by noise on each: the largest sum is taken."""
+        drawn = exponential(scores.shape, rng)
+        if self.rule == "exponential":
+            drawn = _gumbel(drawn)
+        drawn += self.rate * scores
+        return np.asarray(drawn.argmax(axis=1))
+
+    def select_level(
+        self, levels: NDArray[np.integer], step: float, rng: np.random.Generator
+    ) -> Indices:
+        """The same law for scores ``-step * level`` that take few values, at a draw for each value.
+
+        The largest noise among the candidates of one level has a law of its own; the winning level
+        then gives one of its candidates, each equally likely.
+
+        Args:
+            levels: ``(n, candidates)``, whole numbers of at least 0, all small.
+            step: what a level takes off the score.
+            rng: source of randomness.
+        """
+        rows, width = len(levels), int(levels.max(initial=0)) + 1
+        flat = levels.astype(np.int64) + width * np.arange(rows)[:, None]
+        counts = np.bincount(flat.ravel(), minlength=rows * width).reshape(rows, width)
+        sums = self._largest_noise(counts, rng) - self.rate * step * np.arange(width)
+        sums[counts == 0] = -np.inf
+        level = sums.argmax(axis=1)
+        member = rng.integers(0, counts[np.arange(rows), level])
+        return np.array(
+            [np.flatnonzero(levels[row] == level[row])[member[row]] for row in range(rows)],
+            dtype=np.int64,
+        )
+
+    def _largest_noise(self, counts: Indices, rng: np.random.Generator) -> Floats:
+        """The law of the largest of ``counts`` independent draws of the rule's noise."""
+        drawn = exponential(counts.shape, rng)
+        many = np.maximum(counts, 1)
+        if self.rule == "exponential":
+            return _gumbel(drawn) + np.log(many)
+        # exp(-drawn) is the chance of a larger maximum: 1 - (1 - exp(-x))^n, solved for x.
+        return np.asarray(-np.log(-np.expm1(_log_share_below(drawn) / many)))
+
+
+def _log_share_below(drawn: Floats) -> Floats:
+    """``ln(1 - exp(-x))`` without loss of the small term, whichever that is."""
+    with np.errstate(divide="ignore"):
+        near = np.log(-np.expm1(-drawn))
+    return np.where(drawn < 1, near, np.log1p(-np.exp(-drawn)))
+
+
+def _gumbel(drawn: Floats) -> Floats:
+    """Gumbel noise from exponential draws, with the full range of its upper tail."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(-np.log1p(-np.exp(-drawn))))
+
+
+def _permute_and_flip(weights: Floats) -> Floats:
+    """The law of one row; equal weights are computed once."""
+    values, inverse, counts = np.unique(weights, return_inverse=True, return_counts=True)
+    points, shares = _quadrature((len(weights) + 1) // 2)
+    refused = np.log1p(-np.outer(points, np.exp(values)))
+    everyone = refused @ counts
+    law = values + logsumexp(everyone[:, None] - refused, b=shares[:, None], axis=0)
+    # The points of thousands are themselves rounded, which shows in the sum; this takes it out.
+    law -= logsumexp(law, b=counts)
+    return np.asarray(law[inverse])
+
+
+@lru_cache(maxsize=8)
+def _quadrature(count: int) -> tuple[Floats, Floats]:
+    points, shares = roots_legendre(count)
+    return (points + 1) / 2, shares / 2

@@ -1,0 +1,118 @@
+"""What the voting mechanisms share: sentences vote by public linear scores, votes are counted."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import check
+from discreet.errors import InvalidValue
+from discreet.mechanisms.document._documents import (
+    blocks,
+    checked_documents,
+    public_rows,
+    sentence_statement,
+)
+from discreet.mechanisms.document._selection import Floats, Indices, Selection
+from discreet.statement import PrivacyStatement
+
+
+class LinearVotes:
+    """Sentence s votes for the choice c with the largest ``w_c . s + b_c``, of equal the first.
+
+    Args:
+        choices: ``(c, m)``, public vectors to release from.
+        weights: ``(c, d)``, public.
+        biases: ``(c,)``, public.
+        epsilon: loss allowed for the release of a document, checked already.
+        public: what the statement calls all this.
+    """
+
+    def __init__(
+        self,
+        choices: ArrayLike,
+        weights: ArrayLike,
+        biases: ArrayLike,
+        epsilon: float,
+        public: str,
+    ) -> None:
+        owner = type(self).__name__
+        self.choices = public_rows(choices, f"choices of {owner}")
+        self.weights = public_rows(weights, f"weights of {owner}")
+        column = np.asarray(biases)
+        number = len(self.choices)
+        if column.shape != (number,) or len(self.weights) != number:
+            raise InvalidValue(
+                f"weights and biases of {owner} must be one for each of the {number} choices; "
+                f"got {len(self.weights)} and an array of shape {column.shape}"
+            )
+        if column.dtype.kind not in "fiu" or not np.isfinite(column).all():
+            raise InvalidValue(f"biases of {owner} must be finite numbers")
+        self.biases: Floats = column.astype(np.float64)
+        self.dimension = self.weights.shape[1]
+        self.epsilon = epsilon
+        self._statement = sentence_statement(epsilon, public)
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each sentence of a released document."""
+        return self._statement
+
+    def votes(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Indices:
+        """``(documents, choices)``: the votes of all sentences, added up. Not private."""
+        rows, starts = checked_documents(vectors, offsets, self.dimension, type(self).__name__)
+        out = np.empty((len(starts) - 1, len(self.choices)), dtype=np.int64)
+        weights = self.weights.astype(np.float64)
+        for first, last in blocks(starts):
+            block = rows[starts[first] : starts[last]].astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                votes = self._vote(block @ weights.T + self.biases)
+            out[first:last] = np.add.reduceat(votes, starts[first:last] - starts[first], axis=0)
+        return out
+
+    def _vote(self, scores: Floats) -> Indices:
+        """The votes of each sentence, whole numbers so that their sum is exact."""
+        votes = np.zeros(scores.shape, dtype=np.int64)
+        votes[np.arange(len(scores)), scores.argmax(axis=1)] = 1
+        return votes
+
+
+class OneByVotes(LinearVotes):
+    """Release one choice, by permute-and-flip or the exponential mechanism on the votes."""
+
+    unit = 1
+    """What a sentence has to give at most."""
+
+    def __init__(
+        self,
+        choices: ArrayLike,
+        weights: ArrayLike,
+        biases: ArrayLike,
+        epsilon: float,
+        selection: str,
+        public: str,
+    ) -> None:
+        epsilon = check.non_negative(epsilon, f"epsilon of {type(self).__name__}")
+        super().__init__(choices, weights, biases, epsilon, public)
+        self._rule = Selection(selection, epsilon)
+        self.selection = self._rule.rule
+
+    def release(
+        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
+        """``(documents, m)``: an independently chosen public vector for each document."""
+        return np.asarray(self.choices[self.select(vectors, rng, offsets)])
+
+    def select(
+        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
+    ) -> Indices:
+        """The index of the choice made for each document.
+
+        Args:
+            vectors: ``(N, d)``, the sentence vectors of all documents in order.
+            rng: source of randomness.
+            offsets: where each document starts, and N at the end; None for a single document.
+        """
+        return self._rule.select(self.votes(vectors, offsets) / self.unit, rng)
+
+    def log_probabilities(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
+        """``(documents, choices)``: the law that :meth:`select` samples from."""
+        return self._rule.log_probabilities(self.votes(vectors, offsets) / self.unit)

@@ -1,0 +1,338 @@
+"""AWD-LSTM (Merity, Keskar, Socher 2018) whose gradients come in factors.
+
+Weight drop on the recurrent matrices, locked dropout on the inputs and outputs of layers (one mask
+for a whole sentence), dropout of whole rows of the embedding, tied weights if asked for. Weight
+drop and embedding dropout are drawn once per step for everybody: they belong to the model that is
+sent out. Locked masks belong to a sentence.
+
+The recurrence is written out, so that the gradient with respect to the gates of every token can be
+read off: neither cuDNN's nor PyTorch's fused LSTM shows it. Sentences are sorted by length and a
+sentence leaves the batch where it ends, so that padding costs nothing.
+
+Where we differ from the paper: no averaged SGD (the optimiser is the trainer's), no truncated
+backpropagation (a sentence is short), and a state that starts at zero with every sentence, so that
+no sentence acts through another.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from discreet import check
+from discreet.errors import InvalidValue
+from discreet.models.factors import Factor, Masks, Parameters, SentenceBatch
+
+# Seeds of the masks: the two that a step shares, then one for each layer's locked mask.
+_WEIGHTS, _ROWS, _LOCKED = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwdLstmShape:
+    """Everything about the network but its weights.
+
+    Args:
+        words: size of the vocabulary; id ``boundary`` stands before and after every sentence.
+        boundary: that id.
+        embedding: length of a word's vector.
+        hidden: units of each layer.
+        layers: how many.
+        tied: the output uses the embedding's matrix; the last layer then has ``embedding`` units.
+        classes: number of classes if sentences are classified; None to predict the next word.
+        embedding_drop: share of words whose vector is left out in a step.
+        input_drop: locked dropout on word vectors.
+        hidden_drop: locked dropout between layers.
+        output_drop: locked dropout on what the last layer gives.
+        weight_drop: share of recurrent weights left out in a step.
+    """
+
+    words: int
+    boundary: int
+    embedding: int = 100
+    hidden: int = 128
+    layers: int = 1
+    tied: bool = True
+    classes: int | None = None
+    embedding_drop: float = 0.0
+    input_drop: float = 0.0
+    hidden_drop: float = 0.0
+    output_drop: float = 0.0
+    weight_drop: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("words", "embedding", "hidden", "layers"):
+            check.whole(getattr(self, name), f"{name} of an AWD-LSTM", at_least=1)
+        if check.whole(self.boundary, "boundary of an AWD-LSTM") >= self.words:
+            raise InvalidValue("boundary of an AWD-LSTM must be one of its words")
+        if self.classes is not None:
+            check.whole(self.classes, "classes of an AWD-LSTM", at_least=2)
+        for name in ("embedding_drop", "input_drop", "hidden_drop", "output_drop", "weight_drop"):
+            if not 0 <= check.non_negative(getattr(self, name), f"{name} of an AWD-LSTM") < 1:
+                raise check.fail(f"{name} of an AWD-LSTM", "below 1", getattr(self, name))
+
+    @property
+    def shares_matrix(self) -> bool:
+        """True if the output layer uses the embedding's matrix."""
+        return self.tied and self.classes is None
+
+    def widths(self, layer: int) -> tuple[int, int]:
+        """Inputs and units of a layer."""
+        inputs = self.embedding if layer == 0 else self.hidden
+        last = layer == self.layers - 1
+        return inputs, self.embedding if last and self.shares_matrix else self.hidden
+
+
+class AwdLstm:
+    """The network: parameters by name, and what training and evaluation need of them.
+
+    Args:
+        shape: the network.
+        seed: of the first weights; public, because it is chosen before any text is read.
+        vectors: public vectors to begin with instead, for the last so many words.
+
+    >>> shape = AwdLstmShape(words=10, boundary=0, embedding=4, hidden=5)
+    >>> sum(p.numel() for p in AwdLstm(shape, seed=1).trainable().values())
+    194
+    """
+
+    def __init__(
+        self, shape: AwdLstmShape, *, seed: int = 0, vectors: NDArray[Any] | None = None
+    ) -> None:
+        self.shape = shape
+        self._seed = seed
+        random = torch.Generator().manual_seed(seed)
+
+        def uniform(bound: float, *size: int) -> torch.Tensor:
+            return (torch.rand(size, generator=random) * 2 - 1) * bound
+
+        bound = 1 / math.sqrt(shape.hidden)
+        self._parameters: Parameters = {"embedding": uniform(0.1, shape.words, shape.embedding)}
+        self._vectors = None if vectors is None else _digest(vectors)
+        if vectors is not None:
+            if len(vectors) > shape.words or vectors.shape[1] != shape.embedding:
+                raise InvalidValue("vectors of an AWD-LSTM must fit its words and embedding")
+            known = torch.from_numpy(np.array(vectors, dtype=np.float32))
+            # The size that random vectors have on average, whatever the space's own.
+            known *= 0.1 / math.sqrt(3) / float(known.pow(2).mean().sqrt())
+            self._parameters["embedding"][shape.words - len(known) :] = known
+        for layer in range(shape.layers):
+            inputs, units = shape.widths(layer)
+            self._parameters[f"lstm.{layer}.input"] = uniform(bound, 4 * units, inputs)
+            self._parameters[f"lstm.{layer}.recurrent"] = uniform(bound, 4 * units, units)
+            self._parameters[f"lstm.{layer}.bias"] = torch.zeros(4 * units)
+        outputs = shape.words if shape.classes is None else shape.classes
+        if not shape.shares_matrix:
+            last = shape.widths(shape.layers - 1)[1]
+            self._parameters["output.weight"] = uniform(bound, outputs, last)
+        self._parameters["output.bias"] = torch.zeros(outputs)
+
+    @property
+    def description(self) -> str:
+        """The shape and where the first weights come from."""
+        about = {"shape": asdict(self.shape), "seed": self._seed, "vectors": self._vectors}
+        return json.dumps({"awd-lstm": about}, sort_keys=True)
+
+    def trainable(self) -> Parameters:
+        """All parameters, by name."""
+        return self._parameters
+
+    def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
+        """The gradient of each sentence's loss, in factors."""
+        packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
+        run = _Run(self, packed, masks)
+        last, weight = run.outputs.detach(), self._output_weight()
+        out_rows = packed.sentence
+        if self.shape.classes is None:
+            targets = packed.targets
+        else:
+            last, out_rows, targets = last[packed.final], packed.by_length, packed.labels
+        logits = torch.addmm(self._parameters["output.bias"], last, weight.T)
+        errors = torch.softmax(logits, dim=1)
+        errors[torch.arange(len(targets)), targets] -= 1.0
+        back = errors @ weight
+        if self.shape.classes is not None:
+            back = torch.zeros_like(run.outputs).index_copy_(0, packed.final, back)
+        gates = [state.gates for state in run.states]
+        words, *gate_errors = torch.autograd.grad(run.outputs, [run.words, *gates], back)
+        if run.row_mask is not None:
+            words = words * run.row_mask[packed.inputs]
+        out_name = "embedding" if self.shape.shares_matrix else "output.weight"
+        found = [
+            Factor("embedding", words, packed.sentence, packed.inputs),
+            Factor(out_name, errors, out_rows, last),
+            Factor("output.bias", errors, out_rows),
+        ]
+        for layer, (state, error) in enumerate(zip(run.states, gate_errors, strict=True)):
+            name, rows = f"lstm.{layer}", packed.sentence
+            found.append(Factor(f"{name}.input", error, rows, state.inputs.detach()))
+            before = packed.shifted(state.outputs.detach())
+            found.append(
+                Factor(f"{name}.recurrent", error, rows, before, state.mask, run.largest_mask)
+            )
+            found.append(Factor(f"{name}.bias", error, rows))
+        return found
+
+    def losses(self, batch: SentenceBatch) -> torch.Tensor:
+        """Nats of each sentence, without dropout."""
+        packed, logits, targets, rows = self._logits(batch)
+        losses = functional.cross_entropy(logits, targets, reduction="none")
+        return torch.zeros(len(packed.by_length)).index_add_(0, rows, losses)
+
+    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
+        """How many predictions of each sentence are wrong."""
+        packed, logits, targets, rows = self._logits(batch)
+        wrong = (logits.argmax(dim=1) != targets).float()
+        return torch.zeros(len(packed.by_length)).index_add_(0, rows, wrong)
+
+    def predictions(self, batch: SentenceBatch) -> int:
+        """Words and the end of each sentence; or one class each."""
+        if self.shape.classes is not None:
+            return len(batch)
+        return len(batch.tokens) + len(batch)
+
+    @torch.no_grad()
+    def _logits(
+        self, batch: SentenceBatch
+    ) -> "tuple[_Packed, torch.Tensor, torch.Tensor, torch.Tensor]":
+        packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
+        outputs = _Run(self, packed, None).outputs
+        rows, targets = packed.sentence, packed.targets
+        if self.shape.classes is not None:
+            outputs, rows, targets = outputs[packed.final], packed.by_length, packed.labels
+        return (
+            packed,
+            torch.addmm(self._parameters["output.bias"], outputs, self._output_weight().T),
+            targets,
+            rows,
+        )
+
+    def _output_weight(self) -> torch.Tensor:
+        return self._parameters["embedding" if self.shape.shares_matrix else "output.weight"]
+
+
+class _Packed:
+    """A batch laid out by time: all first tokens, then all second ones, longest sentence first."""
+
+    def __init__(self, batch: SentenceBatch, boundary: int, next_word: bool) -> None:
+        # The boundary is read before the first word and predicted after the last.
+        lengths = batch.lengths + 1 if next_word else batch.lengths
+        self.by_length = torch.argsort(lengths, descending=True, stable=True)
+        sizes = lengths[self.by_length]
+        time = torch.arange(int(sizes[0]))
+        there = time[:, None] < sizes[None, :]
+        self.sizes: list[int] = there.sum(dim=1).tolist()
+        self.sentence = self.by_length[None, :].expand_as(there)[there]
+        at = time[:, None].expand_as(there)[there]
+        starts = torch.cumsum(batch.lengths, 0) - batch.lengths
+        place = starts[self.sentence] + at
+        if next_word:
+            ends = at == batch.lengths[self.sentence]
+            self.targets = torch.where(
+                ends, boundary, batch.tokens[place.clamp(max=len(batch.tokens) - 1)]
+            )
+            self.inputs = torch.where(at == 0, boundary, batch.tokens[(place - 1).clamp(min=0)])
+        else:
+            self.inputs = self.targets = batch.tokens[place]
+        offsets = torch.tensor(self.sizes).cumsum(0) - torch.tensor(self.sizes)
+        self.final = offsets[sizes - 1] + torch.arange(len(sizes))
+        if batch.labels is not None:
+            self.labels = batch.labels[self.by_length]
+
+    def shifted(self, outputs: torch.Tensor) -> torch.Tensor:
+        """What the layer gave one token before; zero at the first."""
+        steps = torch.split(outputs, self.sizes)
+        before = [torch.zeros_like(steps[0])]
+        before += [h[:size] for h, size in zip(steps[:-1], self.sizes[1:], strict=True)]
+        return torch.cat(before)
+
+
+@dataclass(frozen=True)
+class _LayerState:
+    inputs: torch.Tensor
+    gates: torch.Tensor
+    """What the inputs add to the gates: its gradient is that of the gates."""
+    outputs: torch.Tensor
+    mask: torch.Tensor | None
+
+
+class _Run:
+    """A forward pass that keeps what the factors are made of."""
+
+    def __init__(self, model: AwdLstm, packed: _Packed, masks: Masks | None) -> None:
+        shape, weights = model.shape, model.trainable()
+        self._packed, self._masks = packed, masks
+        learn = torch.is_grad_enabled()
+        self.largest_mask = 1.0
+        embedding, self.row_mask = weights["embedding"], None
+        self.words = embedding[packed.inputs]
+        if masks is not None and shape.embedding_drop:
+            seed = _mixed(masks.shared, _ROWS)
+            self.row_mask = _mask((shape.words, 1), shape.embedding_drop, seed)
+            self.words = self.words * self.row_mask[packed.inputs]
+        self.words.requires_grad_(learn)
+        x = self._locked(self.words, shape.input_drop, 0)
+        self.states: list[_LayerState] = []
+        for layer in range(shape.layers):
+            recurrent, mask = weights[f"lstm.{layer}.recurrent"], None
+            if masks is not None and shape.weight_drop:
+                seed = _mixed(masks.shared, _WEIGHTS, layer)
+                mask = _mask(tuple(recurrent.shape), shape.weight_drop, seed)
+                recurrent = recurrent * mask
+                self.largest_mask = 1 / (1 - shape.weight_drop)
+            gates = torch.addmm(weights[f"lstm.{layer}.bias"], x, weights[f"lstm.{layer}.input"].T)
+            outputs = _recurrence(gates, recurrent.T.contiguous(), packed.sizes)
+            self.states.append(_LayerState(x, gates, outputs, mask))
+            last = layer == shape.layers - 1
+            x = self._locked(outputs, shape.output_drop if last else shape.hidden_drop, layer + 1)
+        self.outputs = x
+
+    def _locked(self, x: torch.Tensor, drop: float, place: int) -> torch.Tensor:
+        if self._masks is None or not drop:
+            return x
+        masks, parts, first = self._masks, [], 0
+        for seed, count in masks.owners:
+            rows = masks.rows[first : first + count]
+            size = (int(rows.max()) + 1, x.shape[1])
+            parts.append(_mask(size, drop, _mixed(seed, _LOCKED, place))[rows])
+            first += count
+        return x * torch.cat(parts)[self._packed.sentence]
+
+
+def _recurrence(gates: torch.Tensor, recurrent: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """The outputs of a layer whose inputs add ``gates``; rows leave where their sentence ends."""
+    units = recurrent.shape[0]
+    hidden = cell = torch.zeros(sizes[0], units)
+    outputs: list[torch.Tensor] = []
+    for step, size in zip(torch.split(gates, sizes), sizes, strict=True):
+        if outputs:
+            hidden, cell = hidden[:size], cell[:size]
+            step = torch.addmm(step, hidden, recurrent)
+        three = torch.sigmoid(step[:, : 3 * units])
+        keep, write, show = three.chunk(3, dim=1)
+        cell = keep * cell + write * torch.tanh(step[:, 3 * units :])
+        hidden = show * torch.tanh(cell)
+        outputs.append(hidden)
+    return torch.cat(outputs)
+
+
+def _digest(vectors: NDArray[Any]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(vectors).tobytes()).hexdigest()[:16]
+
+
+def _mask(size: tuple[int, ...], drop: float, seed: int) -> torch.Tensor:
+    """1 / (1 - drop) with probability 1 - drop, else 0."""
+    random = torch.Generator().manual_seed(seed)
+    return (torch.rand(size, generator=random) >= drop).float() / (1 - drop)
+
+
+def _mixed(seed: int, *place: int) -> int:
+    """Another seed for each place, by the multiplier of Steele and Vigna's generator."""
+    for number in place:
+        seed = (seed + number + 1) * 0xD1342543DE82EF95 % 2**63
+    return seed

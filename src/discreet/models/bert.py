@@ -1,0 +1,231 @@
+"""BERT-style models from a directory: a masked language model, with or without its head.
+
+Any model that transformers reads, whose vocabulary is WordPiece. Encoders for sentences come
+without the head that predicts words; it is then built here (a trained transform, then the token
+matrix once more) and :attr:`MaskedModel.has_head` says that it still has to be trained. Nothing is
+downloaded.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.embeddings.encoder_space import file_sha256, model_space
+from discreet.embeddings.encoders import locate_model
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.embeddings.tensors import refuse_existing
+from discreet.errors import InputError, MissingExtra
+from discreet.text.tokens import WordPieceTokenizer
+
+ABOUT = "discreet.json"
+"""Beside the weights of a model that we trained: on what, how, and from which model."""
+
+_TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Ids of the pieces that are no words."""
+
+    pad: int
+    start: int
+    end: int
+    mask: int
+    unknown: int
+
+    @property
+    def all(self) -> list[int]:
+        """Every one of them."""
+        return [self.pad, self.start, self.end, self.mask, self.unknown]
+
+
+@dataclass(frozen=True)
+class MaskedModel:
+    """A masked language model; :func:`load_masked_model` makes one.
+
+    Attributes:
+        name: What messages and provenance call it.
+        fingerprint: SHA-256 of its files.
+        pieces: The vocabulary in the order of its ids.
+        marks: Ids of the special pieces.
+        longest: The most positions it can read, marks included.
+        has_head: False if the head was not among the weights and starts at random.
+        about: What :data:`ABOUT` says of a model that we trained; empty for any other.
+        network: The PyTorch module.
+    """
+
+    name: str
+    fingerprint: str
+    pieces: tuple[str, ...] = field(repr=False)
+    marks: Marks
+    longest: int
+    has_head: bool
+    about: dict[str, Any] = field(repr=False)
+    directory: Path = field(repr=False)
+    network: Any = field(repr=False, compare=False)
+
+    @property
+    def tokenizer(self) -> WordPieceTokenizer:
+        """Text to the model's pieces."""
+        return WordPieceTokenizer(self.pieces, self.marks.unknown)
+
+    def shares_pieces(self, space: EmbeddingSpace) -> bool:
+        """True if the words of a space are this model's pieces, one to one."""
+        return space.subwords and space.words == self.pieces
+
+    def states(self, inputs: Any, attention: Any) -> Any:
+        """The last layer, ``(texts, positions, size)``."""
+        return self.network.base_model(input_ids=inputs, attention_mask=attention).last_hidden_state
+
+    def scores(self, inputs: Any, attention: Any, chosen: Any) -> Any:
+        """Scores of all pieces at the chosen positions, ``(chosen, pieces)``.
+
+        Args:
+            inputs: ``(texts, positions)`` ids.
+            attention: 1 where there is a piece, 0 where there is padding.
+            chosen: True at the positions to predict, of the same shape.
+        """
+        head = getattr(self.network, "cls", None)
+        if head is None:  # other relatives of BERT: their head, at every position
+            return self.network(input_ids=inputs, attention_mask=attention).logits[chosen]
+        return head(self.states(inputs, attention)[chosen])
+
+    def head_parameters(self) -> list[Any]:
+        """What belongs to the head alone (the token matrix is shared with the input)."""
+        base = {id(parameter) for parameter in self.network.base_model.parameters()}
+        return [p for p in self.network.parameters() if id(p) not in base]
+
+
+def load_masked_model(model: str | Path) -> MaskedModel:
+    """A BERT-style model by directory, by hub name in the local cache, or ``all-MiniLM-L6-v2``.
+
+    Args:
+        model: As for :func:`discreet.embeddings.encoders.load_encoder`.
+    """
+    directory, place = locate_model(str(model))
+    space = model_space(directory)  # refuses what is not a WordPiece model, in plain words
+    marks = marks_of_pieces(space.words)
+    try:
+        import torch
+        from transformers import AutoModelForMaskedLM
+    except ImportError as error:
+        raise MissingExtra("a masked language model", "train") from error
+    with quiet_transformers(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # a new head always starts alike
+        try:
+            network, info = AutoModelForMaskedLM.from_pretrained(
+                directory, local_files_only=True, output_loading_info=True
+            )
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise InputError(
+                f"{directory} holds no BERT-style model that transformers can read "
+                f"({type(error).__name__}); give a directory with config.json, the weights and "
+                "vocab.txt"
+            ) from error
+    missing = sorted(info["missing_keys"])
+    base = {f"{network.base_model_prefix}.{name}" for name in network.base_model.state_dict()}
+    lost = [name for name in missing if name in base]
+    if lost or info["mismatched_keys"]:
+        raise InputError(
+            f"{directory} lacks {len(lost) or len(info['mismatched_keys'])} of the encoder's "
+            "weights, or has them in another shape; its config.json and its weights do not belong "
+            "together"
+        )
+    return MaskedModel(
+        name=place,
+        fingerprint=model_fingerprint(directory),
+        pieces=space.words,
+        marks=marks,
+        longest=int(getattr(network.config, "max_position_embeddings", 512)),
+        has_head=not missing,
+        about=_about(directory),
+        directory=directory,
+        network=network.eval(),
+    )
+
+
+def save_masked_model(
+    model: MaskedModel, directory: Path, about: dict[str, Any], *, force: bool = False
+) -> None:
+    """Write a model as transformers reads it, with what it was trained on; whole or not at all.
+
+    Args:
+        model: The model.
+        directory: Where to.
+        about: Settings, receipts and provenance, ready for JSON; nothing of protected text.
+        force: Replace a directory that exists.
+    """
+    refuse_existing(directory, force=force)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(8)}.partial")
+    try:
+        with quiet_transformers():
+            model.network.save_pretrained(temporary)
+        for name in _TOKENIZER_FILES:
+            if (model.directory / name).is_file():
+                shutil.copyfile(model.directory / name, temporary / name)
+        (temporary / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), "utf-8")
+        if directory.exists():
+            old = temporary.with_suffix(".old")
+            os.replace(directory, old)
+            os.replace(temporary, directory)
+            shutil.rmtree(old)
+        else:
+            os.replace(temporary, directory)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def marks_of_pieces(pieces: Sequence[str]) -> Marks:
+    """The special pieces of a BERT vocabulary."""
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    try:
+        found = [ids[piece] for piece in ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")]
+    except KeyError as error:
+        raise InputError(f"the vocabulary of the model has no piece {error}") from error
+    return Marks(*found)
+
+
+def model_fingerprint(directory: Path) -> str:
+    """SHA-256 of the weights, the configuration and the vocabulary."""
+    digest = hashlib.sha256()
+    for name in ("config.json", "model.safetensors", "vocab.txt", "tokenizer.json"):
+        if (directory / name).is_file():
+            digest.update(f"{name}\0{file_sha256(directory / name)}".encode())
+    return digest.hexdigest()
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No table of loaded weights and no bars of the library's own."""
+    from transformers.utils import logging as library
+
+    logging: Any = library
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _about(directory: Path) -> dict[str, Any]:
+    path = directory / ABOUT
+    if not path.is_file():
+        return {}
+    try:
+        about = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({type(error).__name__}); train again") from error
+    return about if isinstance(about, dict) else {}

@@ -1,0 +1,247 @@
+"""Gradients of sentences as sums of outer products: their norms without writing them out.
+
+In every layer that is trained here, the gradient of a sentence is a sum over its tokens of
+``error (x) input``. One batched backward pass gives the errors and the inputs of all tokens of all
+sentences; from them come, with no further pass and no loop over sentences,
+
+- the norm of the gradient of any group of sentences, from the products of its tokens with each
+  other (:func:`group_norms`), and
+- the gradient of a weighted sum of sentences, as one matrix product (:func:`weighted_gradient`).
+
+The first is what a cell needs, the second what a user needs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from discreet.errors import MissingExtra
+
+try:
+    import torch
+except ImportError as error:
+    raise MissingExtra("training a language model", "train") from error
+
+Parameters = dict[str, torch.Tensor]
+
+# A gathered block of tokens has at most so many numbers.
+_BLOCK_NUMBERS = 2**24
+# Groups of tokens are padded to powers of this, so that few blocks serve all.
+_GROWTH = 1.3
+
+
+@dataclass(frozen=True)
+class SentenceBatch:
+    """Sentences of token ids, one after the other; protected text, so never shown."""
+
+    tokens: torch.Tensor = field(repr=False)
+    """Ids of all sentences, flat."""
+    lengths: torch.Tensor = field(repr=False)
+    """Tokens of each sentence, at least 1."""
+    labels: torch.Tensor | None = field(default=None, repr=False)
+    """Class of each sentence, where sentences are classified."""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+@dataclass(frozen=True)
+class Masks:
+    """What dropout draws from: one seed for the step, one generator seed and its rows for a user.
+
+    ``rows[i]`` is the number of sentence i among all sentences of its owner: a mask belongs to a
+    sentence, whichever others take part.
+    """
+
+    shared: int = field(repr=False)
+    owners: Sequence[tuple[int, int]] = field(repr=False)
+    """For each user in the batch, in order: its seed and how many of the sentences are its own."""
+    rows: torch.Tensor = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A part of one parameter's gradient: the sum over rows of ``error (x) input``.
+
+    Attributes:
+        name: the parameter.
+        errors: ``(rows, outputs)``.
+        sentence: which sentence each row belongs to.
+        inputs: ``(rows, inputs)``; ids of rows of an embedding; or None for a bias.
+        mask: what the gradient is multiplied by, entry by entry (weight drop).
+        largest: no entry of ``mask`` is larger.
+    """
+
+    name: str
+    errors: torch.Tensor
+    sentence: torch.Tensor
+    inputs: torch.Tensor | None = None
+    mask: torch.Tensor | None = None
+    largest: float = 1.0
+
+    def gradient(
+        self, rows: torch.Tensor | slice, weights: torch.Tensor, shape: torch.Size
+    ) -> torch.Tensor:
+        """The weighted sum over these rows."""
+        errors = self.errors[rows]
+        if self.inputs is None:
+            return weights @ errors
+        if not self.inputs.is_floating_point():
+            out = torch.zeros(shape, dtype=errors.dtype)
+            return out.index_add_(0, self.inputs[rows], errors * weights[:, None])
+        product = errors.T @ (self.inputs[rows] * weights[:, None])
+        return product if self.mask is None else product.mul_(self.mask)
+
+
+class FactorModel(Protocol):
+    """A model whose trained parameters all have gradients in factors."""
+
+    @property
+    def description(self) -> str:
+        """What the model is but for its weights: shape, vocabulary, how it began."""
+        ...
+
+    def trainable(self) -> Parameters:
+        """The parameters that are trained, by name; changing them changes the model."""
+        ...
+
+    def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
+        """The gradient of every sentence's loss, in factors; without masks there is no dropout."""
+        ...
+
+    def losses(self, batch: SentenceBatch) -> torch.Tensor:
+        """The loss of each sentence, without dropout: nats, summed over what is predicted."""
+        ...
+
+    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
+        """How many predictions of each sentence are wrong."""
+        ...
+
+    def predictions(self, batch: SentenceBatch) -> int:
+        """How many predictions a batch asks for."""
+        ...
+
+
+def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> torch.Tensor:
+    """The norm of the gradient of each group's sum of losses; never below it.
+
+    Equal to the norm but for two cases, in which it is an upper bound: weight drop (the largest
+    entry of the mask stands for all) and a parameter that is used twice (the two parts are added).
+    Products are summed in 64 bits.
+
+    Args:
+        factors: of a batch.
+        group: which group each sentence belongs to; -1 for none.
+        groups: how many there are.
+    """
+    norms: dict[str, torch.Tensor] = {}
+    layouts: dict[int, list[torch.Tensor]] = {}
+    for factor in factors:
+        if id(factor.sentence) not in layouts:
+            layouts[id(factor.sentence)] = _blocks(group[factor.sentence], groups)
+        squares = torch.zeros(groups, dtype=torch.float64)
+        for rows in layouts[id(factor.sentence)]:
+            which = group[factor.sentence[rows[:, 0]]]
+            squares[which] = _squares(factor, rows)
+        norm = factor.largest * squares.clamp_(min=0).sqrt_()
+        norms[factor.name] = norms[factor.name] + norm if factor.name in norms else norm
+    total = torch.zeros(groups, dtype=torch.float64)
+    for norm in norms.values():
+        total += norm**2
+    return total.sqrt_()
+
+
+def weighted_gradient(
+    factors: Iterable[Factor],
+    like: Parameters,
+    rows: dict[int, torch.Tensor | slice],
+    weight: torch.Tensor,
+) -> Parameters:
+    """The gradient of a weighted sum of losses over some rows.
+
+    Args:
+        factors: of a batch.
+        like: the parameters, for their shapes.
+        rows: for each layout of rows (``id`` of the tensor ``sentence``), those that take part.
+        weight: of each sentence of the batch.
+    """
+    total: Parameters = {}
+    for factor in factors:
+        part = rows[id(factor.sentence)]
+        weights = weight[factor.sentence[part]]
+        gradient = factor.gradient(part, weights, like[factor.name].shape)
+        if factor.name in total:
+            total[factor.name] += gradient
+        else:
+            total[factor.name] = gradient
+    return total
+
+
+def _blocks(group_of_row: torch.Tensor, groups: int) -> list[torch.Tensor]:
+    """The rows of each group as rectangles of about equal length; a missing row is -1."""
+    rows = torch.nonzero(group_of_row >= 0)[:, 0]
+    owners = group_of_row[rows]
+    order = torch.argsort(owners, stable=True)
+    rows, counts = rows[order], torch.bincount(owners, minlength=groups)
+    starts = torch.cumsum(counts, 0) - counts
+    present = torch.nonzero(counts > 0)[:, 0]
+    present = present[torch.argsort(counts[present])]
+    blocks: list[torch.Tensor] = []
+    first = 0
+    sizes = counts[present].tolist()
+    while first < len(sizes):
+        last = first
+        while last < len(sizes) and sizes[last] <= max(4, _GROWTH * sizes[first]):
+            last += 1
+        chosen, width = present[first:last], sizes[last - 1]
+        within = torch.arange(width)[None, :]
+        places = (starts[chosen, None] + within).clamp_(max=len(rows) - 1)
+        blocks.append(torch.where(within < counts[chosen, None], rows[places], -1))
+        first = last
+    return blocks
+
+
+def _squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
+    """The squared norm of each group of a block."""
+    width = factor.errors.shape[1] * rows.shape[1]
+    step = max(1, _BLOCK_NUMBERS // max(1, width))
+    return torch.cat([_block_squares(factor, part) for part in torch.split(rows, step)])
+
+
+def _block_squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
+    there = (rows >= 0)[:, :, None]
+    rows = rows.clamp(min=0)
+    errors = torch.where(there, factor.errors[rows], 0.0).double()
+    if factor.inputs is None:
+        return (errors.sum(dim=1) ** 2).sum(dim=1)
+    products = torch.bmm(errors, errors.transpose(1, 2))
+    inputs = factor.inputs[rows]
+    if inputs.is_floating_point():
+        wide = inputs.double()
+        products *= torch.bmm(wide, wide.transpose(1, 2))
+    else:
+        products *= inputs[:, :, None] == inputs[:, None, :]
+    return products.sum(dim=(1, 2))
+
+
+def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) -> Parameters:
+    """The gradient of each sentence, written out: ``(sentences, *shape)`` for each parameter."""
+    found: Parameters = {}
+    for factor in factors:
+        shape = like[factor.name].shape
+        gradients = found.setdefault(factor.name, torch.zeros(count, *shape))
+        for rows in _blocks(factor.sentence, count):
+            which = factor.sentence[rows[:, 0]]
+            there = (rows >= 0)[:, :, None]
+            errors = torch.where(there, factor.errors[rows.clamp(min=0)], 0.0)
+            if factor.inputs is None:
+                part = errors.sum(dim=1)
+            elif factor.inputs.is_floating_point():
+                part = torch.bmm(errors.transpose(1, 2), factor.inputs[rows.clamp(min=0)])
+                part = part if factor.mask is None else part * factor.mask
+            else:
+                part = torch.zeros(len(rows), *shape)
+                places = factor.inputs[rows.clamp(min=0)][:, :, None].expand_as(errors)
+                part.scatter_add_(1, places, errors)
+            gradients[which] += part
+    return found

@@ -1,0 +1,213 @@
+"""A transformers model from a local folder, trained by adapters whose gradients are factors.
+
+Only the adapters (LoRA, by peft) and, for classification, the new head are trained: they are linear
+layers, so their gradients come in factors like those of the AWD-LSTM, and a real model can be
+trained with clipped users on a small machine. The model's own weights stay as they are and are
+public. Adapters are trained without dropout.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch.nn import functional
+
+from discreet import check
+from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.models.factors import Factor, Masks, Parameters, SentenceBatch
+
+
+class AdaptedLanguageModel:
+    """A causal language model, or a classifier of sentences, with adapters.
+
+    Make one with :meth:`load`, or from objects that are there already.
+
+    Args:
+        network: a transformers model; adapters are put into it.
+        tokenizer: its tokenizer; None if sentences come as numbers.
+        boundary: number that stands before and after every sentence (language models).
+        rank: of the adapters.
+        classes: number of classes; None for a causal language model.
+        seed: of the adapters' first weights; public.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any = None,
+        *,
+        boundary: int = 0,
+        rank: int = 4,
+        classes: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        try:
+            from peft import LoraConfig, TaskType, get_peft_model
+        except ImportError as error:
+            raise MissingExtra("adapters", "train") from error
+        check.whole(rank, "rank of adapters", at_least=1)
+        self.boundary, self.classes = boundary, classes
+        self._tokenizer = tokenizer
+        config = LoraConfig(
+            r=rank,
+            lora_alpha=2 * rank,
+            target_modules="all-linear",
+            task_type=TaskType.CAUSAL_LM if classes is None else TaskType.SEQ_CLS,
+            # peft asks for this in GPT-2, whose matrices are kept the other way round.
+            fan_in_fan_out=type(network).__name__.startswith("GPT2"),
+        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self._network = get_peft_model(network, config).eval()
+        self._layers = {
+            name: module
+            for name, module in self._network.named_modules()
+            if isinstance(module, torch.nn.Linear) and module.weight.requires_grad
+        }
+        self._parameters: Parameters = {}
+        for name, module in self._layers.items():
+            self._parameters[f"{name}.weight"] = module.weight
+            if module.bias is not None:
+                self._parameters[f"{name}.bias"] = module.bias
+        trained = sum(p.numel() for p in self._network.parameters() if p.requires_grad)
+        if trained != sum(p.numel() for p in self._parameters.values()):
+            raise InvalidValue("this model has trained parts that are not linear layers")
+        about = [network.config.to_json_string(use_diff=False), rank, classes, seed]
+        self._digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
+        self._rank = rank
+
+    @classmethod
+    def load(cls, folder: Path, *, rank: int = 4, classes: int | None = None) -> Self:
+        """The model in a local folder; nothing is downloaded.
+
+        Args:
+            folder: with ``config.json``, weights in safetensors and a tokenizer.
+            rank: of the adapters.
+            classes: number of classes, for a classifier.
+        """
+        try:
+            from transformers import (
+                AutoModelForCausalLM,
+                AutoModelForSequenceClassification,
+                AutoTokenizer,
+            )
+        except ImportError as error:
+            raise MissingExtra("a transformers model", "train") from error
+        if not (folder / "config.json").is_file():
+            raise NotFound(f"{folder} is not the folder of a transformers model")
+        local: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)  # of a classifier's new head
+                network = (
+                    AutoModelForCausalLM.from_pretrained(folder, **local)
+                    if classes is None
+                    else AutoModelForSequenceClassification.from_pretrained(
+                        folder, num_labels=classes, **local
+                    )
+                )
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{folder} cannot be loaded as a transformers model") from error
+        boundary = next(
+            (
+                number
+                for number in (tokenizer.bos_token_id, tokenizer.eos_token_id)
+                if number is not None
+            ),
+            0,
+        )
+        if classes is not None and network.config.pad_token_id is None:
+            network.config.pad_token_id = boundary
+        return cls(network, tokenizer, boundary=boundary, rank=rank, classes=classes)
+
+    @property
+    def description(self) -> str:
+        """What the model is, as a digest of its configuration."""
+        about = {"configuration": self._digest, "rank": self._rank, "classes": self.classes}
+        return json.dumps({"adapters": about}, sort_keys=True)
+
+    def encode(self, words: Sequence[str]) -> list[int]:
+        """The numbers of a sentence, by the model's own tokenizer."""
+        ids: list[int] = self._tokenizer(" ".join(words), add_special_tokens=False)["input_ids"]
+        return ids
+
+    def trainable(self) -> Parameters:
+        """The adapters and a new head."""
+        return self._parameters
+
+    def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
+        """The gradient of each sentence's loss, in factors; there is no dropout."""
+        del masks
+        seen: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
+        hooks = [
+            module.register_forward_hook(_keeper(seen, name))
+            for name, module in self._layers.items()
+        ]
+        try:
+            with torch.enable_grad():
+                loss = self._token_losses(batch)[0].sum()
+        finally:
+            for hook in hooks:
+                hook.remove()
+        names = list(seen)
+        errors = torch.autograd.grad(loss, [seen[name][1] for name in names])
+        found = []
+        layouts: dict[int, torch.Tensor] = {}  # one tensor for each layout of rows
+        for name, error in zip(names, errors, strict=True):
+            each = error[0].numel() // error.shape[-1]
+            if each not in layouts:
+                layouts[each] = torch.repeat_interleave(torch.arange(len(batch)), each)
+            flat = error.reshape(-1, error.shape[-1])
+            inputs = seen[name][0].reshape(len(flat), -1)
+            found.append(Factor(f"{name}.weight", flat, layouts[each], inputs))
+            if f"{name}.bias" in self._parameters:
+                found.append(Factor(f"{name}.bias", flat, layouts[each]))
+        return found
+
+    @torch.no_grad()
+    def losses(self, batch: SentenceBatch) -> torch.Tensor:
+        """Nats of each sentence."""
+        return self._token_losses(batch)[0].sum(dim=1)
+
+    @torch.no_grad()
+    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
+        """How many predictions of each sentence are wrong."""
+        return self._token_losses(batch)[1].float().sum(dim=1)
+
+    def predictions(self, batch: SentenceBatch) -> int:
+        """Words and the end of each sentence; or one class each."""
+        return len(batch) if self.classes is not None else len(batch.tokens) + len(batch)
+
+    def _token_losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss of each prediction, and whether it is wrong: ``(sentences, predictions)``."""
+        lengths = batch.lengths if self.classes is not None else batch.lengths + 1
+        there = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
+        ids = torch.full(there.shape, self.boundary)
+        targets = ids.clone()
+        inner = torch.arange(there.shape[1])[None, :] < batch.lengths[:, None]
+        if self.classes is not None:
+            ids[inner] = batch.tokens
+            if batch.labels is None:
+                raise InvalidValue("a classifier needs a label for every sentence")
+            logits = self._network(input_ids=ids, attention_mask=there.long()).logits
+            losses = functional.cross_entropy(logits, batch.labels, reduction="none")
+            return losses[:, None], (logits.argmax(dim=1) != batch.labels)[:, None]
+        targets[inner] = batch.tokens
+        ids[:, 1:] = targets[:, :-1]
+        logits = self._network(input_ids=ids, attention_mask=there.long()).logits
+        losses = functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+        wrong = (logits.argmax(dim=2) != targets) & there
+        return torch.where(there, losses, 0.0), wrong
+
+
+def _keeper(seen: dict[str, tuple[torch.Tensor, torch.Tensor]], name: str) -> Any:
+    def keep(_module: Any, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        if name in seen:
+            raise InvalidValue("a layer of this model is used twice, which adapters here cannot be")
+        seen[name] = (inputs[0].detach(), output)
+
+    return keep

@@ -1,0 +1,61 @@
+"""Affine layers with tanh between them: run with NumPy, trained with PyTorch, kept as arrays."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+Floats = NDArray[np.float32]
+Layers = tuple[tuple[Floats, Floats], ...]
+"""For each layer an (inputs, outputs) array and an (outputs,) array."""
+
+
+def run(layers: Layers, rows: Floats) -> Floats:
+    """The output of the last layer; tanh stands between layers, not after the last."""
+    out = rows
+    for number, (weight, bias) in enumerate(layers):
+        out = (np.tanh(out) if number else out) @ weight + bias
+    return out
+
+
+def network(sizes: Sequence[int]) -> "torch.nn.Sequential":
+    """A network of these layer sizes to be trained; chance comes from PyTorch's own seed."""
+    import torch
+
+    parts: list[torch.nn.Module] = []
+    for inputs, outputs in pairwise(sizes):
+        parts += [torch.nn.Tanh(), torch.nn.Linear(inputs, outputs)]
+    return torch.nn.Sequential(*parts[1:])
+
+
+def layers_of(trained: "torch.nn.Sequential") -> Layers:
+    """The arrays of a network made by :func:`network`."""
+    import torch
+
+    return tuple(
+        (part.weight.detach().numpy().T.copy(), part.bias.detach().numpy().copy())
+        for part in trained
+        if isinstance(part, torch.nn.Linear)
+    )
+
+
+def named(layers: Layers, name: str) -> dict[str, NDArray[Any]]:
+    """Arrays to be saved, by names that :func:`taken` understands."""
+    out: dict[str, NDArray[Any]] = {}
+    for number, (weight, bias) in enumerate(layers):
+        out |= {f"{name}.{number}.weight": weight, f"{name}.{number}.bias": bias}
+    return out
+
+
+def taken(arrays: Mapping[str, NDArray[Any]], name: str) -> Layers:
+    """The inverse of :func:`named`."""
+    found: list[tuple[Floats, Floats]] = []
+    while f"{name}.{len(found)}.weight" in arrays:
+        number = len(found)
+        found.append((arrays[f"{name}.{number}.weight"], arrays[f"{name}.{number}.bias"]))
+    return tuple(found)

@@ -1,0 +1,168 @@
+"""A model for released vectors: a map back up (M2), then the layers of the task.
+
+It is a function of releases alone, so using it costs no privacy. Prediction needs NumPy only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.embeddings.tensors import load_tensors, save_tensors
+from discreet.embeddings.vectors import VectorSet
+from discreet.errors import InputError, InvalidValue
+from discreet.models.layers import Floats, Layers, named, run, taken
+
+KIND = "task model for released vectors"
+_BLOCK = 65536
+
+
+@dataclass(frozen=True)
+class ReleasedAs:
+    """How vectors were released: a model fits vectors released in the same way, and no others."""
+
+    mechanism: str
+    epsilon: float
+    dimension: int
+    encoder: str
+    """Fingerprint."""
+    map: str
+    """Fingerprint."""
+
+    @classmethod
+    def of(cls, receipt: Mapping[str, Any]) -> "ReleasedAs":
+        """Read off the receipt that ``discreet embed`` writes beside vectors."""
+        try:
+            mechanism = receipt["mechanism"]
+            return cls(
+                str(mechanism["name"]),
+                float(mechanism["epsilon"]),
+                int(mechanism["dimension"]),
+                str(receipt["encoder"]["fingerprint"]),
+                str(receipt["map"]["fingerprint"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "the receipt beside the vectors is not one of 'discreet embed' for sentences"
+            ) from error
+
+    def require(self, other: "ReleasedAs") -> None:
+        """Refuse vectors that were released in another way."""
+        mine, its = asdict(self), asdict(other)
+        for name, value in mine.items():
+            if its[name] != value:
+                shown = "" if name in ("encoder", "map") else f" ({its[name]}, not {value})"
+                raise InvalidValue(
+                    f"these vectors were released with another {name} than the model was trained "
+                    f"for{shown}; release them in the same way as its training vectors"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class TaskModel:
+    """Classes or scores from released vectors.
+
+    A vector goes through ``restore`` (the paper's M2, with tanh); of a pair, both do, and the task
+    layers get ``[u, v, |u - v|, u * v]``.
+
+    Attributes:
+        restore: One affine layer from the released dimension up.
+        head: The task layers.
+        labels: The classes, in the order of the probabilities; None if it predicts a score.
+        pairs: Whether a row is a pair.
+        released: What its vectors must be; None fits any of its dimension.
+        about: How it was trained, ready for JSON.
+    """
+
+    restore: Layers = field(repr=False)
+    head: Layers = field(repr=False)
+    labels: tuple[str, ...] | None
+    pairs: bool
+    released: ReleasedAs | None
+    about: dict[str, Any] = field(repr=False)
+
+    @property
+    def dimension(self) -> int:
+        """Length of the vectors it takes."""
+        return int(self.restore[0][0].shape[0])
+
+    def probabilities(self, data: VectorSet) -> NDArray[np.float64]:
+        """``(n, classes)``, each row summing to 1."""
+        if self.labels is None:
+            raise InvalidValue("this model predicts scores and has no probabilities; use predict")
+        scores = self._outputs(data).astype(np.float64)
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def predict(self, data: VectorSet) -> list[str] | list[float]:
+        """The likeliest class of each row, or its score."""
+        if self.labels is None:
+            return [float(value) for value in self._outputs(data)[:, 0]]
+        labels = self.labels
+        return [labels[best] for best in self._outputs(data).argmax(axis=1)]
+
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write it as safetensors."""
+        about = {
+            "labels": self.labels,
+            "pairs": self.pairs,
+            "released": None if self.released is None else asdict(self.released),
+            "about": self.about,
+        }
+        arrays = named(self.restore, "restore") | named(self.head, "head")
+        save_tensors(path, KIND, arrays, about, force=force)
+
+    @classmethod
+    def load(cls, path: Path) -> "TaskModel":
+        """Read what :meth:`save` wrote."""
+        arrays, about = load_tensors(path, KIND)
+        try:
+            labels, released = about["labels"], about["released"]
+            return cls(
+                taken(arrays, "restore"),
+                taken(arrays, "head"),
+                None if labels is None else tuple(labels),
+                about["pairs"],
+                None if released is None else ReleasedAs(**released),
+                about["about"],
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{path} lacks parts of a task model; train it again") from error
+
+    def _outputs(self, data: VectorSet) -> Floats:
+        if (data.second is not None) != self.pairs:
+            kinds = ("pairs of vectors", "single vectors")
+            wanted, got = kinds if self.pairs else kinds[::-1]
+            raise InvalidValue(f"the model is for {wanted}; these are {got}")
+        if data.dimension != self.dimension:
+            raise InvalidValue(
+                f"the model takes vectors of {self.dimension} dimensions; "
+                f"these have {data.dimension}"
+            )
+        parts = [np.empty((0, self.head[-1][1].shape[0]), np.float32)]
+        for start in range(0, len(data), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            sides = [data.vectors[block]] + ([] if data.second is None else [data.second[block]])
+            parts.append(run(self.head, features([np.tanh(run(self.restore, s)) for s in sides])))
+        return np.concatenate(parts)
+
+
+def features(sides: list[Any]) -> Any:
+    """What the task layers see of one vector or of two; NumPy arrays or PyTorch tensors alike.
+
+    >>> features([np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]])]).tolist()
+    [[1.0, 2.0, 3.0, 1.0, 2.0, 1.0, 3.0, 2.0]]
+    """
+    if len(sides) == 1:
+        return sides[0]
+    first, second = sides
+    parts = [first, second, abs(first - second), first * second]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts, axis=1)
+    import torch
+
+    return torch.cat(parts, dim=1)

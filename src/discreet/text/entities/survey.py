@@ -1,0 +1,120 @@
+"""One pass over a file: rows out with their entities, counts kept for people."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from discreet.errors import InputError
+from discreet.text.blocks import display_name
+from discreet.text.entities.agreement import Agreement
+from discreet.text.entities.found import Entity, Source, merged
+from discreet.text.entities.labels import BadTags, labelled
+from discreet.text.entities.rows import Fields, Row, read_rows
+
+
+class Survey:
+    """Finds the entities of rows and counts them.
+
+    Args:
+        sources: What finds entities, the most trusted first.
+        categories: Those chosen.
+        labels: Take the tags of the data as a source too, before all others.
+        evaluate: Compare what the sources find with the tags of the data.
+        left_out: Entries of lists that were left out for their category.
+
+    Attributes:
+        rows: How many rows were read.
+        sensitive: How many hold an entity.
+        mentions: How many mentions there are of each category.
+        left_out: How many labels and entries are of other categories.
+        agreement: What was collected for the comparison, if asked for.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        categories: frozenset[str],
+        *,
+        labels: bool = False,
+        evaluate: bool = False,
+        left_out: int = 0,
+    ) -> None:
+        self._sources = sources
+        self._categories = categories
+        self._labels = labels
+        self.rows = 0
+        self.sensitive = 0
+        self.mentions: Counter[str] = Counter()
+        self.left_out = left_out
+        self.agreement = Agreement() if evaluate else None
+        self._ids: set[str] = set()
+
+    @property
+    def entities(self) -> int:
+        """How many different entities there are."""
+        return len(self._ids)
+
+    def lines(
+        self,
+        source: str,
+        fields: Fields,
+        *,
+        format: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Iterator[str]:
+        """The rows of a file as JSON lines with their entities.
+
+        Args:
+            source: A path, or ``-``.
+            fields: Where the text, the tokens and the tags are.
+            format: Of the source, if its name does not tell.
+            progress: Called with bytes read and bytes in all (0: unknown).
+        """
+        for rows, done, total in read_rows(source, fields, format=format):
+            texts = [row.text for row in rows]
+            found = [finder.find(texts) for finder in self._sources]
+            for position, row in enumerate(rows):
+                by_tokens = [row.by_tokens(lists[position]) for lists in found]
+                yield row.written(self._kept(row, by_tokens, display_name(source)))
+            if progress is not None:
+                progress(done, total)
+
+    def _kept(self, row: Row, found: list[list[Entity]], name: str) -> list[Entity]:
+        gold: list[Entity] = []
+        if row.tokens is not None and row.tags is not None:
+            try:
+                gold, other = labelled(row.tokens, row.tags, self._categories)
+            except BadTags as error:
+                raise InputError(f"line {row.number} of {name} {error}") from None
+            self.left_out += other
+        kept = merged([gold, *found] if self._labels else found)
+        if self.agreement is not None:
+            self.agreement.add(gold, kept)
+        self.rows += 1
+        self.sensitive += bool(kept)
+        self.mentions.update(entity.category for entity in kept)
+        self._ids.update(entity.id for entity in kept)
+        return kept
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts, ready for JSON; nothing of the text."""
+        values: dict[str, Any] = {
+            "rows": self.rows,
+            "sensitive_rows": self.sensitive,
+            "entities": self.entities,
+            "mentions": dict(sorted(self.mentions.items())),
+            "left_out": self.left_out,
+        }
+        if self.agreement is not None:
+            values["agreement"] = {
+                name: {
+                    "labelled": score.labelled,
+                    "found": score.found,
+                    "precision": score.precision,
+                    "recall": score.recall,
+                    "f1": score.f1,
+                }
+                for name, score in self.agreement.scores().items()
+            }
+            values["covered"] = self.agreement.covered
+        return values

@@ -1,0 +1,94 @@
+"""Another field of the documents than the text: a label, a second text, what is kept beside."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from discreet.errors import InputError
+from discreet.text.faults import column_index, listed_names
+from discreet.text.readers import Batch, DocumentReader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Field = Callable[[Batch], list[Any]]
+
+
+def field_of(reader: DocumentReader, name: str) -> Field:
+    """A function that takes a field out of each batch of this reader.
+
+    Values are strings from csv and tsv, what JSON says from jsonl, and Python's counterpart of the
+    type from Parquet.
+
+    Raises:
+        InputError: There is no such field. In jsonl that shows only when a line is read.
+    """
+    if name == reader.text_field:
+        raise InputError(f"{name} is the text itself; name another field")
+    if reader.format == "txt":
+        raise InputError(
+            f"{reader.name} is plain text and has no field {name}; use csv, tsv, jsonl or parquet"
+        )
+    if reader.schema is not None:
+        column_index(reader.schema.names, name, reader.name)
+        return lambda batch: cast("pa.Table", batch.rows).column(name).to_pylist()
+    if reader.header is not None and reader.text_index is not None:
+        index = column_index(reader.header, name, reader.name)
+        index -= index > reader.text_index  # rows are without the text
+        return lambda batch: [row[index] for row in cast(list[tuple[str, ...]], batch.rows)]
+    return lambda batch: _json_values(reader.name, name, batch)
+
+
+def strings_of(reader: DocumentReader, name: str, what: str) -> Field:
+    """As :func:`field_of`, for values that must be strings; ``what`` is what they are used as."""
+    field = field_of(reader, name)
+
+    def strings(batch: Batch) -> list[str]:
+        values = field(batch)
+        for row, value in enumerate(values, batch.first_row):
+            if not isinstance(value, str):
+                raise InputError(
+                    f"row {row} of {reader.name} has a {name} that is not a string; "
+                    f"as {what} it must be one"
+                )
+        return values
+
+    return strings
+
+
+def labels_of(reader: DocumentReader, name: str) -> Field:
+    """As :func:`field_of`, for labels: strings as they are, numbers and truth values as written."""
+    field = field_of(reader, name)
+
+    def labels(batch: Batch) -> list[str]:
+        return [
+            _label(value, f"row {row} of {reader.name}", name)
+            for row, value in enumerate(field(batch), batch.first_row)
+        ]
+
+    return labels
+
+
+def _label(value: object, place: str, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)  # 1 is "1" and true is "true", as the file spells them
+    raise InputError(f"{place} has a {name} that is neither a string nor a number")
+
+
+def _json_values(source: str, name: str, batch: Batch) -> list[Any]:
+    values = []
+    for row, (before, after) in enumerate(cast(list[tuple[str, str]], batch.rows), batch.first_row):
+        try:
+            fields = json.loads(f'{before}""{after}')
+        except ValueError:  # a whole number of thousands of digits is one that Python refuses
+            fields = None
+        if fields is None:
+            raise InputError(f"row {row} of {source} holds a number that is too long to be read")
+        if name not in fields:
+            raise InputError(
+                f"row {row} of {source} has no field {name}; {listed_names(list(fields), 'field')}"
+            )
+        values.append(fields[name])
+    return values

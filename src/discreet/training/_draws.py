@@ -1,0 +1,103 @@
+"""Who and what takes part in a step: independent draws, all from one key.
+
+A user, an entity or a sentence is drawn if a keyed hash of its name (BLAKE2b, a fresh 256-bit key
+for every step) is below its rate. That is Poisson sampling from a cryptographic source, and needs
+no list: a server that sends the key to its clients need not know which entities there are, and all
+clients draw the same ones. Who sees the model but not the keys learns nothing of the draws; the
+keys must be kept as secret as the noise.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from randomgen import AESCounter
+
+from discreet import check
+
+_WHOLE = 2**64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """Chances to be drawn in a step.
+
+    Args:
+        users: of a user.
+        entities: of a sensitive entity, for all users at once.
+        sentences: of a sentence without one; for sample-level training, of any sentence.
+    """
+
+    users: float
+    entities: float = 1.0
+    sentences: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("users", "entities", "sentences"):
+            rate = check.non_negative(getattr(self, name), f"rate of {name}")
+            if rate > 1:
+                raise check.fail(f"rate of {name}", "a number from 0 to 1", rate)
+
+
+@dataclass(frozen=True)
+class StepDraws:
+    """The draws of one step.
+
+    >>> draws = StepDraws(bytes(32), Rates(users=1.0, entities=0.0))
+    >>> draws.user("anyone"), draws.entity("anything")
+    (True, False)
+    """
+
+    key: bytes = field(repr=False)
+    rates: Rates
+    _entities: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def fresh(cls, rates: Rates) -> "StepDraws":
+        """With a key from the operating system."""
+        return cls(secrets.token_bytes(32), rates)
+
+    @classmethod
+    def seeded(cls, rates: Rates, seed: int, step: int) -> "StepDraws":
+        """The same for the same seed and step: for experiments, not for release."""
+        text = f"{check.whole(seed, 'seed')} {step}".encode()
+        return cls(hashlib.blake2b(text, digest_size=32, person=b"seeded step").digest(), rates)
+
+    def user(self, name: str) -> bool:
+        """True if the user is drawn."""
+        return self._number(b"user", name) < int(self.rates.users * _WHOLE)
+
+    def entity(self, entity: str) -> bool:
+        """True if the entity is drawn: one draw for all users."""
+        if entity not in self._entities:
+            drawn = self._number(b"entity", entity) < int(self.rates.entities * _WHOLE)
+            self._entities[entity] = drawn
+        return self._entities[entity]
+
+    def all_of(self, entities: Iterable[str]) -> bool:
+        """True if every one of the entities is drawn."""
+        return all(self.entity(entity) for entity in entities)
+
+    def sentences(self, user: str, count: int) -> NDArray[np.bool_]:
+        """Which of a user's sentences are drawn, each by itself."""
+        key = int.from_bytes(self._digest(b"sentences", user, 32), "little")
+        bits = AESCounter(key=key % 2**128, counter=key >> 128)
+        return np.random.Generator(bits).random(count) < self.rates.sentences
+
+    def shared_seed(self) -> int:
+        """For what a step draws for everybody: dropout of weights and words."""
+        return self._number(b"shared", "") >> 1
+
+    def user_seed(self, name: str) -> int:
+        """For the dropout masks of a user's sentences."""
+        return self._number(b"masks", name) >> 1
+
+    def _number(self, kind: bytes, name: str) -> int:
+        return int.from_bytes(self._digest(kind, name, 8), "little")
+
+    def _digest(self, kind: bytes, name: str, size: int) -> bytes:
+        data = name.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, digest_size=size, key=self.key, person=kind).digest()

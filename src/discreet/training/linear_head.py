@@ -1,0 +1,87 @@
+"""The linear layer on top of features: logistic or ridge regression, saved as plain arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.embeddings.tensors import Arrays
+from discreet.errors import InvalidValue, MissingExtra
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LinearHead:
+    """Scores ``features @ weight + bias``: one column for each class, or one number.
+
+    Attributes:
+        weight: ``(features, outputs)``.
+        bias: ``(outputs,)``.
+        classes: The names of the classes; None for regression.
+    """
+
+    weight: Floats = field(repr=False)
+    bias: Floats = field(repr=False)
+    classes: tuple[str, ...] | None
+
+    def scores(self, features: Any) -> NDArray[np.float64]:
+        """``(rows, outputs)``."""
+        return np.asarray(features @ self.weight, dtype=np.float64) + self.bias
+
+    def decide(self, scores: NDArray[np.float64]) -> list[str] | list[float]:
+        """The likeliest class of each row, or its number."""
+        if self.classes is None:
+            return [float(value) for value in scores[:, 0]]
+        return [self.classes[best] for best in scores.argmax(axis=1)]
+
+    @property
+    def arrays(self) -> Arrays:
+        """To be saved with the model."""
+        return {"head.weight": self.weight, "head.bias": self.bias}
+
+
+def fit_head(
+    features: Any,
+    labels: Sequence[str] | Sequence[float],
+    *,
+    regression: bool,
+    penalty: float = 1.0,
+) -> LinearHead:
+    """Fit a linear layer on dense or sparse features.
+
+    Args:
+        features: ``(rows, features)``, a NumPy array or a SciPy sparse matrix.
+        labels: Class names, or numbers for regression.
+        regression: Whether the labels are numbers.
+        penalty: Strength of the penalty on the squared weights.
+    """
+    try:
+        from sklearn.linear_model import LogisticRegression, Ridge
+    except ImportError as error:
+        raise MissingExtra("a classifier", "train") from error
+    if regression:
+        ridge = Ridge(alpha=penalty).fit(features, np.asarray(labels, dtype=np.float64))
+        weight = np.asarray(ridge.coef_, dtype=np.float32).reshape(-1, 1)
+        return LinearHead(weight, np.array([ridge.intercept_], dtype=np.float32), None)
+    classes, codes = classes_of([str(label) for label in labels])
+    logistic = LogisticRegression(C=1 / penalty, max_iter=1000).fit(features, codes)
+    coef, intercept = logistic.coef_, logistic.intercept_
+    if len(classes) == 2:  # one column that tells the second from the first
+        coef, intercept = np.vstack([-coef, coef]) / 2, np.array([-1, 1]) * intercept / 2
+    return LinearHead(
+        np.ascontiguousarray(coef.T, dtype=np.float32), intercept.astype(np.float32), classes
+    )
+
+
+def classes_of(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The classes in order, and the number of each label's class."""
+    names, codes = np.unique(np.array(labels, dtype=object), return_inverse=True)
+    if len(names) < 2:
+        raise InvalidValue(
+            f"a classifier needs labels of at least 2 classes; the {len(labels)} rows have "
+            f"{len(names)}"
+        )
+    return tuple(map(str, names)), codes.astype(np.int64)

@@ -1,0 +1,441 @@
+"""Public maps trained through the noise they will meet.
+
+A map decides which differences between sentences survive a mechanism. Trained through the noise on
+public text, it spends the few dimensions it has on what a task needs, and learns how far apart to
+put what must not be confused.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.embeddings.maps import PublicMap
+from discreet.errors import InvalidValue, MissingExtra
+from discreet.models.layers import layers_of, network
+from discreet.models.sphere_noise import SphereMechanism, sphere_mechanism, through_noise
+from discreet.models.sphere_points import spread
+from discreet.training.descent import Progress, descend, needed, seeded
+from discreet.training.linear_head import classes_of
+
+if TYPE_CHECKING:
+    import torch
+
+CANDIDATES = (2, 3, 4, 8, 16, 32)
+"""Dimensions that are tried if none is asked for."""
+
+OBJECTIVES = {
+    True: "cross-entropy of a decoder's classes against those of a regularised classifier of the "
+    "clean public vectors, through the noise",
+    False: "cosine between a decoder's reconstruction and the public vector, both centred, through "
+    "the noise",
+}
+
+_DRAWS = 4
+_VALIDATION_DRAWS = 10
+_HELD_OUT = 0.2
+_FEWEST = 50
+_DECODER = 64
+_BATCH = 256
+_RATE = 5e-3
+_PENALTIES = (0.1, 0.3, 1.0, 3.0)
+_WEIGHTS = (0.1, 0.2, 0.5, 1.0)
+_FOLDS = 4
+_GUIDED = 0.4
+"""Share of the steps in which classes are drawn, ever less, to places spread over the sphere."""
+_SMALLEST = 1e-12
+_SHARPNESS = 10.0
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MapSettings:
+    """How to train a map.
+
+    Attributes:
+        epsilon: Of the mechanism whose noise it is trained through.
+        mechanism: ``purkayastha`` or ``planar-laplace``.
+        dimensions: Candidates for the dimension it maps to; one alone is taken as it is.
+        hidden: Width of a layer with tanh before the last; 0 trains a linear map.
+        epochs: How often the public rows are seen.
+        seed: The whole training is a function of it and of the public rows.
+    """
+
+    epsilon: float
+    mechanism: str = "purkayastha"
+    dimensions: tuple[int, ...] = CANDIDATES
+    hidden: int = 32
+    epochs: int = 15
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check.whole(self.hidden, "hidden of a map")
+        check.whole(self.epochs, "epochs of a map", at_least=1)
+        check.whole(self.seed, "seed")
+        if not self.dimensions:
+            raise InvalidValue("dimensions of a map must be at least one candidate")
+        for dimension in self.dimensions:
+            sphere_mechanism(self.mechanism, dimension, self.epsilon)
+
+
+def train_map(
+    vectors: NDArray[np.floating[Any]],
+    labels: Sequence[str] | None = None,
+    *,
+    settings: MapSettings,
+    encoder: str,
+    source: str,
+    more: NDArray[np.floating[Any]] | None = None,
+    more_labels: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> PublicMap:
+    """Learn a map from PUBLIC vectors, through the noise of a mechanism.
+
+    With labels, a regularised linear classifier is fitted on the clean vectors first. The map and a
+    small decoder then learn to say through the noise what that classifier says, with its
+    probabilities sharpened: for the share of right answers it is best to send clear and unclear
+    cases alike as far apart as the sphere allows. Without labels, the decoder learns to
+    reconstruct the vector. A fifth of the rows is held out; the dimension that does best on it
+    under noise is kept, and the map is trained again on all rows.
+
+    Privacy: nothing is released here and nothing protected may be read. What a trained map does to
+    a later release is said in the documentation of sentence vectors: its metric is the angle
+    *after* the map, and between any two sentences the loss is at most pi times epsilon.
+
+    Args:
+        vectors: The encoder's vectors of public texts.
+        labels: A class for each of them; None trains for reconstruction.
+        settings: See :class:`MapSettings`.
+        encoder: Fingerprint of the encoder.
+        source: What to call the public text in the map's provenance.
+        more: Vectors of further public texts, which need not be of the same kind (whole reviews,
+            say, where the vectors are of phrases). They are never validated on.
+        more_labels: Their labels, if any; how much they weigh against the others is chosen by
+            validation, and may be nothing.
+        progress: Called with (done, total) in epochs.
+
+    Returns:
+        The map; its ``about`` holds the validation table.
+    """
+    trainer = MapTrainer(
+        vectors, labels, encoder=encoder, source=source, more=more, more_labels=more_labels
+    )
+    return trainer.train(settings, progress)
+
+
+class MapTrainer:
+    """Several maps from the same PUBLIC vectors; what does not depend on the noise is done once.
+
+    See :func:`train_map` for the arguments.
+    """
+
+    def __init__(
+        self,
+        vectors: NDArray[np.floating[Any]],
+        labels: Sequence[str] | None = None,
+        *,
+        encoder: str,
+        source: str,
+        more: NDArray[np.floating[Any]] | None = None,
+        more_labels: Sequence[str] | None = None,
+    ) -> None:
+        needed("training a map")
+        rows = _checked(vectors, "vectors")
+        spare = np.empty((0, rows.shape[1]), np.float32) if more is None else _checked(more, "more")
+        if spare.shape[1] != rows.shape[1]:
+            raise InvalidValue(
+                f"more must have {rows.shape[1]} columns as the vectors have; got {spare.shape[1]}"
+            )
+        _check_rows(rows, labels)
+        self._task = _Task(rows, labels, spare, more_labels)
+        self._encoder, self._source = encoder, source
+        # Not the stream of a small seed: the rows may have been shuffled or drawn by one.
+        rng = np.random.default_rng([len(rows), rows.shape[1]])
+        self._task.choose_classifier(rng)
+        out = rng.random(len(rows)) < _HELD_OUT
+        self._held_out, self._kept = np.flatnonzero(out), np.flatnonzero(~out)
+        self._everything = np.arange(len(rows))
+        self._targets = self._task.target(self._kept), self._task.target(self._everything)
+
+    def train(self, settings: MapSettings, progress: Progress | None = None) -> PublicMap:
+        """A map for these settings."""
+        task, sizes = self._task, settings.dimensions
+        if max(sizes) > task.rows.shape[1]:
+            raise InvalidValue(
+                f"the dimension of a map must be at most that of the encoder, "
+                f"{task.rows.shape[1]}; got {max(sizes)}"
+            )
+        report = _Stages(progress, settings.epochs * (len(sizes) + 1))
+        early, final = self._targets
+        table = []
+        for size in sizes:
+            _, score = task.train(size, settings, early, self._kept, self._held_out, report)
+            table.append({"dimension": size, task.measure: round(score, 4)})
+        best = max(table, key=lambda entry: (entry[task.measure], -entry["dimension"]))
+        size = int(best["dimension"])
+        trained, _ = task.train(size, settings, final, self._everything, None, report)
+        about = {
+            "made": "trained through noise",
+            "objective": OBJECTIVES[task.classes is not None],
+            "public text": self._source,
+            "rows": len(task.rows),
+            "further rows": len(task.more),
+            "settings": asdict(settings),
+            "validation": table,
+            "validated on": f"{len(self._held_out)} held-out public rows, "
+            f"{_VALIDATION_DRAWS} draws",
+            **({} if task.classes is None else {"classes": list(task.classes)}),
+            **task.chosen,
+        }
+        return PublicMap.of_layers(trained, encoder=self._encoder, about=about)
+
+
+def bayes_flip(epsilon: float) -> float:
+    """How often the nearer of two opposite points of the circle is the wrong one after the noise.
+
+    In two dimensions the angle is exponential, cut at pi, so a point crosses the right angle with
+    probability ``1 / (1 + exp(pi epsilon / 2))``: the flip rate of randomised response at half of
+    the largest loss, pi times epsilon. No map to the circle and no decision from it does better for
+    two classes that are equally likely.
+
+    >>> [round(bayes_flip(e), 4) for e in (1.0, 2.0, 4.0)]
+    [0.1721, 0.0414, 0.0019]
+    """
+    return 1.0 / (1.0 + math.exp(math.pi * epsilon / 2))
+
+
+class _Task:
+    """What a map is trained for: classes if there are labels, else the vectors themselves."""
+
+    def __init__(
+        self,
+        rows: Floats,
+        labels: Sequence[str] | None,
+        more: Floats,
+        more_labels: Sequence[str] | None,
+    ) -> None:
+        self.rows, self.more = rows, more
+        self.everything = np.concatenate([rows, more])
+        self.classes: tuple[str, ...] | None = None
+        self.chosen: dict[str, float] = {}
+        self.measure = "mean cosine"
+        self.more_codes: NDArray[np.int64] | None = None
+        if labels is None:
+            if more_labels is not None:
+                raise InvalidValue("labels of further public text need labels of the public text")
+            return
+        self.measure = "accuracy"
+        self.classes, self.codes = classes_of(labels)
+        if more_labels is not None:
+            self.more_codes = _codes(more_labels, self.classes, len(more))
+
+    def choose_classifier(self, rng: np.random.Generator) -> None:
+        """Its penalty, and the weight of the further rows, by cross-validation on the others.
+
+        The log-loss decides: it tells apart on thousands of rows what accuracy cannot.
+        """
+        if self.classes is None:
+            return
+        fold = rng.integers(0, _FOLDS, len(self.rows))
+        weights = _WEIGHTS if self.more_codes is not None else ()
+        tried = [self._validated(penalty, 0.0, fold) for penalty in _PENALTIES]
+        penalty = min(tried, key=_log_loss)["penalty"]
+        tried += [self._validated(penalty, weight, fold) for weight in weights]
+        self.chosen = min(tried, key=_log_loss)
+
+    def _validated(
+        self, penalty: float, weight: float, fold: NDArray[np.int64]
+    ) -> dict[str, float]:
+        loss, right = 0.0, 0
+        for held_out in range(_FOLDS):
+            inside = np.flatnonzero(fold == held_out)
+            scores = self._classified(np.flatnonzero(fold != held_out), penalty, weight)[inside]
+            truth = self.codes[inside]
+            loss -= float(scores[np.arange(len(inside)), truth].sum())
+            right += int((scores.argmax(axis=1) == truth).sum())
+        rows = len(self.rows)
+        return {
+            "penalty": penalty,
+            "weight": weight,
+            "clean log-loss": loss / rows,
+            "clean accuracy": right / rows,
+        }
+
+    def target(self, train: NDArray[np.int64]) -> Floats:
+        """What the decoder should say of every row, learnt from some of them."""
+        if self.classes is None:
+            centred = self.everything - self.rows.mean(axis=0)
+            norms = np.linalg.norm(centred, axis=1, keepdims=True)
+            return np.asarray(centred / np.maximum(norms, 1e-12))
+        scores = self._classified(train, self.chosen["penalty"], self.chosen["weight"])
+        odds = np.exp(_SHARPNESS * (scores - scores.max(axis=1, keepdims=True)))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float32)
+
+    def _classified(
+        self, train: NDArray[np.int64], penalty: float, weight: float
+    ) -> NDArray[np.float64]:
+        """Log-probabilities of a penalised logistic regression, for the further rows as well."""
+        try:
+            from sklearn.linear_model import LogisticRegression
+        except ImportError as error:
+            raise MissingExtra("training a map with labels", "train") from error
+        rows, codes, weights = self.rows[train], self.codes[train], np.ones(len(train))
+        assert self.classes is not None
+        if len(np.unique(codes)) < len(self.classes):
+            raise InvalidValue(
+                "a class of the public labels occurs too seldom to be validated; give more "
+                "examples of it, or leave it out"
+            )
+        if weight and self.more_codes is not None:
+            rows = np.concatenate([rows, self.more])
+            codes = np.concatenate([codes, self.more_codes])
+            weights = np.concatenate([weights, np.full(len(self.more), weight)])
+        model = LogisticRegression(C=1 / penalty, max_iter=1000)
+        law = model.fit(rows, codes, weights).predict_proba(self.everything)
+        return np.asarray(np.log(np.maximum(law, _SMALLEST)))
+
+    def train(
+        self,
+        size: int,
+        settings: MapSettings,
+        goal: Floats,
+        train: NDArray[np.int64],
+        held_out: NDArray[np.int64] | None,
+        report: "_Stages",
+    ) -> tuple[Any, float]:
+        """The layers of a map to this size, and how well its decoder does on held-out rows."""
+        import torch
+
+        rng = seeded(settings.seed, "training a map")
+        mechanism = sphere_mechanism(settings.mechanism, size, settings.epsilon)
+        inputs, outputs = self.rows.shape[1], goal.shape[1]
+        # A hidden layer narrower than what comes out of it would only lose something.
+        hidden = [settings.hidden] if settings.hidden > size else []
+        mapped = network([inputs, *hidden, size])
+        decoder = network([size, _DECODER if self.classes else max(_DECODER, 4 * size), outputs])
+        spare = np.arange(len(self.more)) + len(self.rows)
+        chosen = np.concatenate([train, spare])
+        x = torch.from_numpy(self.everything[chosen])
+        target = torch.from_numpy(goal[chosen])
+
+        places = None if self.classes is None else torch.from_numpy(spread(outputs, size))
+        guided = _GUIDED * settings.epochs * -(-len(chosen) // _BATCH)
+        steps = 0
+
+        def loss(batch: NDArray[np.int64]) -> torch.Tensor:
+            nonlocal steps
+            picked = torch.from_numpy(batch)
+            units = torch.nn.functional.normalize(mapped(x[picked]))
+            said = decoder(through_noise(mechanism, units.repeat(_DRAWS, 1), rng))
+            value = self._compared(said, target[picked].repeat(_DRAWS, 1))
+            if places is not None and steps < guided:
+                # On a small sphere descent alone may leave a class on both sides of another.
+                wanted = target[picked] @ places
+                value = value + (1 - steps / guided) * (1 - (units * wanted).sum(dim=1)).mean()
+            steps += 1
+            return value
+
+        descend(
+            [mapped, decoder],
+            loss,
+            rows=len(chosen),
+            epochs=settings.epochs,
+            batch=_BATCH,
+            rate=_RATE,
+            rng=rng,
+            progress=report.within,
+        )
+        report.next()
+        score = (
+            0.0
+            if held_out is None
+            else self._score(mapped, decoder, mechanism, goal, held_out, settings.seed)
+        )
+        return layers_of(mapped), score
+
+    def _compared(self, said: Any, target: Any) -> "torch.Tensor":
+        import torch
+
+        if self.classes is not None:
+            return torch.nn.functional.cross_entropy(said, target)
+        return -torch.nn.functional.cosine_similarity(said, target).mean()
+
+    def _score(
+        self,
+        mapped: Any,
+        decoder: Any,
+        mechanism: SphereMechanism,
+        goal: Floats,
+        held_out: NDArray[np.int64],
+        seed: int,
+    ) -> float:
+        import torch
+
+        # The same draws of noise for every candidate of a size make the comparison steadier.
+        rng = np.random.default_rng(seed + 1)
+        with torch.no_grad():
+            units = torch.nn.functional.normalize(mapped(torch.from_numpy(self.rows[held_out])))
+            units = units.repeat(_VALIDATION_DRAWS, 1)
+            said = decoder(through_noise(mechanism, units, rng))
+            if self.classes is None:
+                target = torch.from_numpy(goal[held_out]).repeat(_VALIDATION_DRAWS, 1)
+                return float(torch.nn.functional.cosine_similarity(said, target).mean())
+            truth = np.tile(self.codes[held_out], _VALIDATION_DRAWS)
+            return float((said.argmax(dim=1).numpy() == truth).mean())
+
+
+class _Stages:
+    """Progress over several trainings one after the other."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._before = self._last = 0
+
+    def within(self, done: int, total: int) -> None:
+        self._last = total
+        if self._progress is not None:
+            self._progress(self._before + done, self._total)
+
+    def next(self) -> None:
+        self._before += self._last
+
+
+def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats:
+    rows = np.asarray(vectors)
+    if rows.ndim != 2 or rows.dtype.kind != "f":
+        raise InvalidValue(f"{name} must be rows of numbers; got {rows.ndim} dimensions")
+    bad = ~np.isfinite(rows).all(axis=1)
+    if bad.any():
+        raise InvalidValue(f"{name} must be finite; row {int(bad.argmax()) + 1} is not")
+    return rows.astype(np.float32, copy=False)
+
+
+def _log_loss(tried: dict[str, float]) -> float:
+    return tried["clean log-loss"]
+
+
+def _codes(labels: Sequence[str], classes: tuple[str, ...], rows: int) -> NDArray[np.int64]:
+    if len(labels) != rows:
+        raise InvalidValue(f"{rows} further public texts need as many labels; got {len(labels)}")
+    places = {name: code for code, name in enumerate(classes)}
+    codes = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+    if (codes < 0).any():
+        raise InvalidValue(
+            f"labels of further public text must be among the {len(classes)} of the public text; "
+            f"that of row {int((codes < 0).argmax()) + 1} is not"
+        )
+    return codes
+
+
+def _check_rows(rows: Floats, labels: Sequence[str] | None) -> None:
+    if len(rows) < _FEWEST:
+        raise InvalidValue(
+            f"a map needs at least {_FEWEST} public texts, and does well with thousands; "
+            f"got {len(rows)}"
+        )
+    if labels is not None and len(labels) != len(rows):
+        raise InvalidValue(f"{len(rows)} public texts need as many labels; got {len(labels)}")

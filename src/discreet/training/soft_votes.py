@@ -1,0 +1,129 @@
+"""Fitting soft votes on public documents, through the law of the mechanism that will use them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
+
+from discreet import check
+from discreet.errors import InvalidValue
+from discreet.mechanisms.document import SoftVotes
+
+_START = -2.0
+
+Floats = NDArray[np.float64]
+
+
+def fit_soft_votes(
+    vectors: ArrayLike,
+    offsets: ArrayLike,
+    classes: ArrayLike,
+    epsilon: float,
+    *,
+    penalty: float = 1e-6,
+    steps: int = 60,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> SoftVotes:
+    """Soft votes that lead to the class of PUBLIC documents as often as epsilon allows.
+
+    What is maximised is the mean log-probability of the right class under the exponential
+    mechanism at this epsilon, with the weight of each sentence bounded as it will be: a sentence
+    that cannot outvote the others learns not to try. The choices are the class means.
+
+    Args:
+        vectors: ``(N, d)``, the sentence vectors of all public documents in order.
+        offsets: where each document starts, and N at the end.
+        classes: the class of each document, counted from 0; each occurs.
+        epsilon: loss that will be allowed for the release of a document, above 0.
+        penalty: on the sum of squared weights.
+        steps: of the optimiser (L-BFGS), at most.
+        seed: of where it starts.
+        progress: called with (done, total).
+
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.arange(40) % 2
+    >>> sentences = rng.normal(size=(200, 3)) + np.repeat(classes, 5)[:, None]
+    >>> mechanism = fit_soft_votes(sentences, np.arange(41) * 5, classes, epsilon=4.0)
+    >>> law = mechanism.log_probabilities(sentences, np.arange(41) * 5)
+    >>> bool((law.argmax(axis=1) == classes).mean() > 0.9)
+    True
+    """
+    rows = np.asarray(vectors, dtype=np.float32)
+    starts, wanted = np.asarray(offsets), np.asarray(classes)
+    epsilon = check.positive(epsilon, "epsilon of soft votes")
+    penalty = check.non_negative(penalty, "penalty of soft votes")
+    steps = check.whole(steps, "steps of soft votes", at_least=1)
+    number = _number(wanted, len(starts) - 1)
+    owner = np.repeat(np.arange(len(wanted)), np.diff(starts))
+    choices = np.stack([rows[wanted[owner] == i].mean(axis=0) for i in range(number)])
+    objective = _Objective(rows, starts, owner, wanted, number, epsilon / 2, penalty)
+    first = np.random.default_rng(seed).normal(0, 0.01, (number, rows.shape[1] + 1))
+    first[:, -1] = _START
+    done = 0
+
+    def step(xk: Floats) -> None:  # noqa: ARG001 - the optimiser passes where it is, by this name
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(min(done, steps), steps)
+
+    found = minimize(
+        objective,
+        first.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=step,
+        options={"maxiter": steps},
+    )
+    fitted = found.x.reshape(number, -1)
+    return SoftVotes(choices, fitted[:, :-1], fitted[:, -1], epsilon)
+
+
+class _Objective:
+    """Mean negative log-probability of the right class, and its gradient."""
+
+    def __init__(
+        self,
+        rows: NDArray[np.float32],
+        starts: NDArray[Any],
+        owner: NDArray[Any],
+        wanted: NDArray[Any],
+        number: int,
+        rate: float,
+        penalty: float,
+    ) -> None:
+        self._rows = np.concatenate([rows, np.ones((len(rows), 1), np.float32)], axis=1)
+        self._starts, self._owner = starts[:-1], owner
+        self._target = np.eye(number)[wanted]
+        self._rate, self._penalty = rate, penalty
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(self._target.shape[1], -1)
+        shares = expit(self._rows @ weights.T.astype(np.float32))
+        sums = np.add.reduceat(shares, self._starts, axis=0, dtype=np.float64) * self._rate
+        law = sums - logsumexp(sums, axis=1, keepdims=True)
+        documents = len(law)
+        loss = -(law * self._target).sum() / documents
+        push = (np.exp(law) - self._target) * (self._rate / documents)
+        local = push.astype(np.float32)[self._owner] * shares * (1 - shares)
+        gradient = (local.T @ self._rows).astype(np.float64)
+        gradient[:, :-1] += 2 * self._penalty * weights[:, :-1]
+        loss += self._penalty * float((weights[:, :-1] ** 2).sum())
+        return float(loss), gradient.ravel()
+
+
+def _number(classes: NDArray[Any], documents: int) -> int:
+    if classes.ndim != 1 or classes.dtype.kind not in "iu" or len(classes) != documents:
+        raise InvalidValue(
+            f"classes of soft votes must be a whole number for each of the {documents} documents"
+        )
+    number = int(classes.max(initial=0)) + 1
+    if number < 2 or set(np.unique(classes).tolist()) != set(range(number)):
+        raise InvalidValue(
+            "classes of soft votes must be counted from 0, at least two, and each must occur"
+        )
+    return number

@@ -1,0 +1,170 @@
+"""Mask-token inference on a model whose predictions are known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from command import called
+from discreet.attacks.mask_inference import Target, attack_words, attacked_positions, infer_masked
+from discreet.embeddings.space import EmbeddingSpace
+from discreet.errors import InvalidValue
+from discreet.mechanisms.word import SanText
+from discreet.models.bert import load_masked_model
+from discreet.text.tokens import TokenBatch
+from discreet.training.alignment import piece_table
+from discreet.training.masked_lm import Pretraining, pretrain
+from tiny_bert import bert_space, sentences, write_bert
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A model that has learnt the sentences nearly by heart."""
+    folder = tmp_path_factory.mktemp("trained")
+    bare = write_bert(folder / "bert", head=False, dropout=0.0)
+    pretrain(
+        load_masked_model(bare),
+        sentences(200)[0],
+        bert_space(bare),
+        None,
+        Pretraining(steps=400, head_steps=20, batch=32, window=8, learning_rate=1e-2),
+        source={},
+        output=folder / "model",
+    )
+    return folder / "model"
+
+
+def test_each_word_is_masked_once_in_the_released_text(trained, monkeypatch):
+    model = load_masked_model(trained)
+    space = bert_space(trained)
+    rng = np.random.default_rng(0)
+    lengths = np.array([3, 0, 30, 1])
+    offsets = np.r_[0, np.cumsum(lengths)]
+    original, released = rng.integers(5, len(space), (2, offsets[-1]))
+    target = Target(original, released, offsets)
+    seen = []
+
+    def record(self, inputs, attention, chosen):
+        seen.append((inputs.numpy().copy(), attention.numpy().copy(), chosen.numpy().copy()))
+        import torch
+
+        return torch.zeros(int(chosen.sum()), len(self.pieces))
+
+    monkeypatch.setattr("discreet.models.bert.MaskedModel.scores", record)
+    positions = np.arange(offsets[-1])
+    infer_masked(model, target, positions, piece_table(space, model))
+    document = np.repeat(np.arange(4), lengths)
+    found = []
+    for inputs, attention, chosen in seen:
+        assert (chosen.sum(axis=1) == 1).all()
+        assert (inputs[chosen] == model.marks.mask).all()
+        for row in range(len(inputs)):
+            text = inputs[row][attention[row] == 1][1:-1]
+            at = int(np.flatnonzero(chosen[row])[0]) - 1
+            # The words around the mask are those released around one position of one document.
+            fits = [
+                p for p in positions
+                if p - at >= 0 and p - at + len(text) <= len(released)
+                and len(set(document[p - at : p - at + len(text)])) == 1
+                and (np.delete(text, at)
+                     == np.delete(released[p - at : p - at + len(text)], at)).all()
+            ]  # fmt: skip
+            found.append(fits)
+            assert len(text) <= model.longest - 2
+    assert len(found) == offsets[-1]
+    assert all(found)
+    assert {fits[0] for fits in found if len(fits) == 1} >= set(range(3, 33))
+
+
+def test_without_noise_a_model_guesses_and_with_noise_it_does_not(trained):
+    model, space = load_masked_model(trained), bert_space(trained)
+    batch = model.tokenizer.encode(sentences(80, seed=9)[0])
+    prior = np.bincount(batch.ids, minlength=len(space)) + 1e-3
+    open_, closed = (
+        attack_words(
+            mechanism,
+            Target.of(batch, mechanism.release(batch.ids, np.random.default_rng(0))),
+            model=model,
+            prior=prior,
+            sensitive=[space.ids["good"], space.ids["bad"]],
+            most=None,
+            rng=np.random.default_rng(0),
+        )
+        for mechanism in (
+            SanText(space, epsilon=1e4, calibration="published"),
+            SanText(space, epsilon=1e-3, calibration="published"),
+        )
+    )
+    assert open_.words == batch.tokens
+    assert open_.sensitive_words == 160
+    assert open_.success["bayes"].value == 1.0
+    assert open_.success["informed"].value == 1.0
+    assert open_.success["mask"].value == open_.success["unprotected"].value > 0.8
+    assert closed.success["mask"].value < open_.success["mask"].value - 0.1
+    assert closed.success["bayes"].value == pytest.approx(closed.success["chance"].value)
+    assert closed.success["unprotected"].value == open_.success["unprotected"].value
+    table = open_.to_dict()
+    assert table["defence"]["bayes"]["value"] == 0.0
+    assert len(open_.lines()) == 6
+
+
+def test_a_word_of_several_pieces_is_masked_as_one(trained):
+    model = load_masked_model(trained)
+    words = ["<unk>", "tea", "walkers", "good"]
+    space = EmbeddingSpace.from_arrays(words, np.eye(4))
+    target = Target(np.array([1, 2, 3]), np.array([2, 2, 2]), np.array([0, 3]))
+    table = piece_table(space, model)
+    infer_masked(model, target, np.arange(3), table)
+    report = attack_words(
+        SanText(space, epsilon=1.0),
+        target,
+        model=model,
+        prior=np.ones(4),
+        rng=np.random.default_rng(0),
+    )
+    assert report.unguessable == 1
+    assert "informed" not in report.success
+    assert not report.sensitive
+
+
+def test_positions():
+    target = Target(np.array([0, 1, 2, 0, 3]), np.zeros(5, dtype=int), np.array([0, 5]))
+    rng = np.random.default_rng(0)
+    assert attacked_positions(target, 0, None, rng).tolist() == [1, 2, 4]
+    assert len(attacked_positions(target, 0, 2, rng)) == 2
+    nothing = Target(np.zeros(2, dtype=int), np.zeros(2, dtype=int), np.array([0, 2]))
+    with pytest.raises(InvalidValue, match="nothing to guess"):
+        attacked_positions(nothing, 0, None, rng)
+    with pytest.raises(InvalidValue, match="not aligned"):
+        Target.of(TokenBatch(np.array([1, 2], np.int32), np.array([0, 2])), [1])
+
+
+def test_a_model_without_a_head_is_refused(tmp_path):
+    bare = write_bert(tmp_path / "bare", head=False)
+    model, space = load_masked_model(bare), bert_space(bare)
+    target = Target(np.array([5, 6]), np.array([5, 6]), np.array([0, 2]))
+    with pytest.raises(InvalidValue, match="discreet train pretrain"):
+        infer_masked(model, target, np.arange(2), piece_table(space, model))
+
+
+def test_the_command(trained, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(sentences(20)[0]) + "\n")
+    common = ("attack", "mask-inference", text, "--space", f"encoder:{trained}", "--epsilon", 5)
+    done = called(*common, "--calibration", "published", "--model", trained, cache=tmp_path)
+    assert done.code == 0, done.err
+    assert "masked language model, from the words around" in done.out.decode()
+    done = called(*common, "--calibration", "published", "--prior", text, "--json", cache=tmp_path)
+    assert done.code == 0, done.err
+    values = json.loads(done.out)
+    assert set(values["defence"]) == {"bayes", "chance"}
+    assert 0 <= values["defence"]["bayes"]["low"] <= values["defence"]["bayes"]["value"]
+    # A space of another model: one sentence, no table.
+    other = write_bert(tmp_path / "other", pieces=[*bert_space(trained).words, "more"])
+    done = called(
+        "attack", "mask-inference", text, "--space", f"encoder:{other}", "--epsilon", 5,
+        "--calibration", "published", "--model", trained, cache=tmp_path,
+    )  # fmt: skip
+    assert done.code == 2
+    assert "pieces of another model" in done.err
+    assert not done.out

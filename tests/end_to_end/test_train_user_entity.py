@@ -1,0 +1,209 @@
+"""``discreet train user-entity`` as a person would run it."""
+
+import gzip
+import json
+
+import pytest
+
+from command import called, discreet
+
+NAMES = ("zanzibar", "timbuktu", "quetzal")
+WORDS = ("tea", "cup", "the", "of", "went", "to", "saw")
+QUICK = ["--noise", "20", "--user-rate", ".5", "--population", "6", "--hidden", "5"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = []
+    for user in range(6):
+        for place in range(3):
+            name = NAMES[(user + place) % 3].title()
+            tokens = ["the", "tea", "of", name] if place else ["saw", "the", "cup", "Marrakesh"]
+            tags = ["O", "O", "O", "B-LOC"] if place else ["O"] * 4
+            rows.append({"user": f"secret{user}", "tokens": tokens, "tags": tags, "kind": place})
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "notes.jsonl").write_text(text)
+    (tmp_path / "notes.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "words.txt").write_text("\n".join(WORDS) + "\n")
+    (tmp_path / "names.txt").write_text("\n".join(NAMES) + "\n")
+    return tmp_path
+
+
+def run(files, *options, source="notes.jsonl", name="model", how=called):
+    fields = ["--tokens-field", "tokens"]
+    if "--entities" not in options and "--algorithm" not in options:
+        fields += ["--tags-field", "tags"]
+    vocabulary = ["--vocabulary", files / "words.txt", "--embedding", "4"]
+    arguments = [files / source, "-o", files / name, *fields, *vocabulary, *QUICK, *options]
+    return how("train", "user-entity", *arguments, cache=files / "cache")
+
+
+def protected(text):
+    lowered = text.lower()
+    return [w for w in (*NAMES, "marrakesh", "secret1") if w in lowered]
+
+
+def test_a_model_comes_with_its_receipt_and_nothing_of_the_text(files):
+    done = run(files, "--steps", "3", source="notes.jsonl.gz", how=discreet)
+    assert done.code == 0, done.err
+    receipt = json.loads((files / "model" / "privacy.json").read_text())
+    assert receipt["steps"] == {"planned": 3, "made": 3, "charged": 3}
+    figures = receipt["figures"]
+    assert 0 < figures["user"] < figures["joint"]
+    assert 0 < figures["entity"] < figures["joint"]
+    assert receipt["statement"]["epsilon"] == figures["joint"]
+    assert receipt["statement"]["unit"] == "user+entity"
+    assert "Dropped 6 sentences" not in json.dumps(receipt)
+    for path in (files / "model").rglob("*"):
+        if path.is_file():
+            assert not protected(path.read_bytes().decode("latin-1")), path.name
+    assert not protected(done.err + done.out.decode())
+    vocabulary = (files / "model" / "vocabulary.txt").read_text().split()
+    assert vocabulary == ["<s>", "<unk>", *WORDS]
+
+
+def test_a_seeded_run_is_resumed_to_the_same_model(files):
+    assert run(files, "--steps", "4", "--seed", "1", name="whole").code == 0
+    assert run(files, "--steps", "2", "--seed", "1").code == 0
+    done = run(files, "--steps", "4", "--seed", "1", "--resume")
+    assert done.code == 0, done.err
+    whole, parts = (files / n / "model.safetensors" for n in ("whole", "model"))
+    assert whole.read_bytes() == parts.read_bytes()
+    assert "seeded: not for release" in done.err
+
+
+def test_a_budget_stops_the_run_and_a_spent_one_is_exit_code_3(files):
+    first = run(files, "--steps", "50", "--budget", "0.3", "--json")
+    assert first.code == 0, first.err
+    receipt = json.loads(first.out)
+    assert 0 < receipt["steps"]["charged"] < 50
+    assert receipt["figures"]["joint"] <= 0.3
+    assert "one more would exceed the budget" in first.err
+    again = run(files, "--steps", "50", "--budget", "0.3", "--resume")
+    assert again.code == 3
+    assert "nothing more can be done" in again.err
+    assert run(files, "--steps", "5", "--budget", "0.0001", name="other").code == 3
+    assert not (files / "other" / "model.safetensors").exists()
+
+
+def test_entities_come_from_a_list_as_well(files):
+    done = run(files, "--steps", "1", "--entities", files / "names.txt", "--strict")
+    assert done.code == 0, done.err
+    assert "Caveat: the guarantee is for the data after" not in done.err
+
+
+def test_strict_refuses_what_would_be_dropped(files):
+    done = run(files, "--steps", "1", "--holders", "2", "--strict")
+    assert done.code == 2
+    assert "3 entities have more than 2 holders" in done.err
+    loose = run(files, "--steps", "1", "--holders", "2")
+    assert loose.code == 0
+    assert "Dropped 6 sentences of 12" in loose.err
+
+
+def test_the_published_algorithm_shows_both_figures(files):
+    done = run(files, "--steps", "2", "--algorithm", "published", "--tags-field", "tags")
+    assert done.code == 0, done.err
+    assert "No formal guarantee" in done.err
+    figures = json.loads((files / "model" / "privacy.json").read_text())["figures"]["published"]
+    assert figures["claimed"] < figures["at_least"]
+
+
+def test_classes_are_learned_from_a_field(files):
+    done = run(
+        files,
+        *("--steps", "40", "--algorithm", "noiseless", "--user-rate", "1"),
+        *("--label-field", "kind", "--classes", "0,1,2", "--learning-rate", "1"),
+        *("--evaluate", files / "notes.jsonl", "--evaluate-every", "20"),
+        *("--plot", files / "curve.png"),
+    )
+    assert done.code == 0, done.err
+    curve = json.loads((files / "model" / "curve.json").read_text())
+    assert curve[39]["error_rate"] < 0.5  # two of three classes have the same words
+    assert (files / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+BAD = {
+    "no noise": (["--steps", "1", "--epsilon", "1"], "one of the two"),
+    "rate": (["--user-rate", "1.5"], "user rate"),
+    "sentence rate": (["--sentence-rate", "-1"], "sentence rate"),
+    "noise": (["--noise", "0"], "noise"),
+    "cell clip": (["--cell-clip", "2"], "cell clip"),
+    "algorithm": (["--algorithm", "magic"], "algorithm"),
+    "two kinds of entities": (["--entities-field", "entities"], "in one way"),
+    "classes": (["--label-field", "kind"], "--classes"),
+    "plot": (["--plot", "x.png"], "--evaluate"),
+    "resume": (["--resume"], "no run"),
+    "steps": (["--steps", "0"], "steps"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), BAD.values(), ids=BAD)
+def test_bad_options_are_one_sentence(files, options, said):
+    done = run(files, *options)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert not (files / "model" / "model.safetensors").exists()
+
+
+BAD_LINES = {
+    "no object": ("[1]", "line 2"),
+    "no tokens": ('{"user": "a"}', "no field tokens"),
+    "tokens": ('{"user": "a", "tokens": "zanzibar", "tags": []}', "no list of strings"),
+    "tags": ('{"user": "a", "tokens": ["zanzibar"], "tags": []}', "1 tokens but 0 tags"),
+    "tag": ('{"user": "a", "tokens": ["zanzibar"], "tags": ["X"]}', "not O, B-LABEL"),
+    "user": ('{"tokens": ["zanzibar"], "tags": ["O"]}', "no user"),
+    "no text": ('{"user": "zanzibar", "tokens": [], "tags": []}', "has no text"),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), BAD_LINES.values(), ids=BAD_LINES)
+def test_bad_lines_are_named_and_not_shown(files, line, said):
+    first = '{"user": "b", "tokens": ["tea"], "tags": ["O"]}\n'
+    (files / "notes.jsonl").write_text(first + line + "\n")
+    done = run(files, "--steps", "1")
+    assert done.code == 2
+    assert said in done.err
+    assert not protected(done.err)
+
+
+def test_no_users_at_all(files):
+    (files / "notes.jsonl").write_text("")
+    done = run(files, "--steps", "1")
+    assert done.code == 2
+    assert "no documents" in done.err
+
+
+def test_a_bad_list_of_entities_is_refused_by_line(files):
+    (files / "names.txt").write_text("zanzibar\n\tperson\n")
+    done = run(files, "--steps", "1", "--entities", files / "names.txt")
+    assert done.code == 2
+    assert "line 2" in done.err
+    assert not protected(done.err)
+
+
+def test_a_transformers_model_is_trained_by_adapters(files):
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    known = {word: number for number, word in enumerate(("<s>", "<unk>", *WORDS))}
+    plain = Tokenizer(WordLevel(known, unk_token="<unk>"))
+    plain.pre_tokenizer = Whitespace()
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, bos_token="<s>", unk_token="<unk>"
+    )
+    config = transformers.GPT2Config(
+        vocab_size=len(known), n_positions=16, n_embd=8, n_layer=1, n_head=2
+    )
+    transformers.GPT2LMHeadModel(config).save_pretrained(files / "gpt2")
+    fast.save_pretrained(files / "gpt2")
+    options = ["--model", files / "gpt2", "--rank", "2", "--seed", "1", "--optimizer", "adam"]
+    assert run(files, "--steps", "3", *options, name="whole").code == 0
+    assert run(files, "--steps", "2", *options).code == 0
+    done = run(files, "--steps", "3", *options, "--resume")
+    assert done.code == 0, done.err
+    whole, parts = (files / n / "model.safetensors" for n in ("whole", "model"))
+    assert whole.read_bytes() == parts.read_bytes()
