@@ -81,7 +81,7 @@ def picture(plot: Plot) -> bytes:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtra("a plot", "report") from error
-    figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
+    figure = Figure(figsize=(6.4, 4.2 + 0.1 * len(plot.curves)), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     marks, dashes = "os^Dv*xP+<", ("-", "--", "-.", ":")
     for number, curve in enumerate(plot.curves):
@@ -105,7 +105,8 @@ def picture(plot: Plot) -> bytes:
     axes.set_ylabel(plot.y)
     axes.set_title(plot.title, fontsize=11)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=8)
+    # Beneath the axes, where it covers no curve however many there are.
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     file = io.BytesIO()
     figure.savefig(file, format="png")
     return file.getvalue()

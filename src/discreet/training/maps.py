@@ -8,7 +8,7 @@ put what must not be confused.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,10 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.embeddings.maps import PublicMap
 from discreet.errors import InvalidValue, MissingExtra
-from discreet.models.layers import layers_of, network
-from discreet.models.sphere_noise import SphereMechanism, sphere_mechanism, through_noise
-from discreet.models.sphere_points import spread
-from discreet.training.descent import Progress, descend, needed, seeded
+from discreet.models.sphere_noise import sphere_mechanism
+from discreet.training._bottleneck import Bottleneck, Goal, starts, train_bottleneck
+from discreet.training.descent import Progress, needed
 from discreet.training.linear_head import classes_of
-
-if TYPE_CHECKING:
-    import torch
 
 CANDIDATES = (2, 3, 4, 8, 16, 32)
 """Dimensions that are tried if none is asked for."""
@@ -35,18 +31,12 @@ OBJECTIVES = {
     "the noise",
 }
 
-_DRAWS = 4
 _VALIDATION_DRAWS = 10
 _HELD_OUT = 0.2
 _FEWEST = 50
-_DECODER = 64
-_BATCH = 256
-_RATE = 5e-3
 _PENALTIES = (0.1, 0.3, 1.0, 3.0)
 _WEIGHTS = (0.1, 0.2, 0.5, 1.0)
 _FOLDS = 4
-_GUIDED = 0.4
-"""Share of the steps in which classes are drawn, ever less, to places spread over the sphere."""
 _SMALLEST = 1e-12
 _SHARPNESS = 10.0
 Floats = NDArray[np.float32]
@@ -169,15 +159,16 @@ class MapTrainer:
                 f"the dimension of a map must be at most that of the encoder, "
                 f"{task.rows.shape[1]}; got {max(sizes)}"
             )
-        report = _Stages(progress, settings.epochs * (len(sizes) + 1))
+        runs = [*sizes, max(sizes, key=starts)]  # at most: which is trained last shows later
+        report = _Stages(progress, settings.epochs * sum(starts(size) for size in runs))
         early, final = self._targets
         table = []
         for size in sizes:
-            _, score = task.train(size, settings, early, self._kept, self._held_out, report)
+            found = task.train(size, settings, early, self._kept, report)
+            score = task.score(found, early, self._held_out, settings.seed)
             table.append({"dimension": size, task.measure: round(score, 4)})
         best = max(table, key=lambda entry: (entry[task.measure], -entry["dimension"]))
-        size = int(best["dimension"])
-        trained, _ = task.train(size, settings, final, self._everything, None, report)
+        trained = task.train(int(best["dimension"]), settings, final, self._everything, report)
         about = {
             "made": "trained through noise",
             "objective": OBJECTIVES[task.classes is not None],
@@ -191,7 +182,7 @@ class MapTrainer:
             **({} if task.classes is None else {"classes": list(task.classes)}),
             **task.chosen,
         }
-        return PublicMap.of_layers(trained, encoder=self._encoder, about=about)
+        return PublicMap.of_layers(trained.layers, encoder=self._encoder, about=about)
 
 
 def bayes_flip(epsilon: float) -> float:
@@ -302,106 +293,44 @@ class _Task:
         self,
         size: int,
         settings: MapSettings,
-        goal: Floats,
+        values: Floats,
         train: NDArray[np.int64],
-        held_out: NDArray[np.int64] | None,
         report: "_Stages",
-    ) -> tuple[Any, float]:
-        """The layers of a map to this size, and how well its decoder does on held-out rows."""
-        import torch
-
-        rng = seeded(settings.seed, "training a map")
-        mechanism = sphere_mechanism(settings.mechanism, size, settings.epsilon)
-        inputs, outputs = self.rows.shape[1], goal.shape[1]
-        # A hidden layer narrower than what comes out of it would only lose something.
-        hidden = [settings.hidden] if settings.hidden > size else []
-        mapped = network([inputs, *hidden, size])
-        decoder = network([size, _DECODER if self.classes else max(_DECODER, 4 * size), outputs])
-        spare = np.arange(len(self.more)) + len(self.rows)
-        chosen = np.concatenate([train, spare])
-        x = torch.from_numpy(self.everything[chosen])
-        target = torch.from_numpy(goal[chosen])
-
-        places = None if self.classes is None else torch.from_numpy(spread(outputs, size))
-        guided = _GUIDED * settings.epochs * -(-len(chosen) // _BATCH)
-        steps = 0
-
-        def loss(batch: NDArray[np.int64]) -> torch.Tensor:
-            nonlocal steps
-            picked = torch.from_numpy(batch)
-            units = torch.nn.functional.normalize(mapped(x[picked]))
-            said = decoder(through_noise(mechanism, units.repeat(_DRAWS, 1), rng))
-            value = self._compared(said, target[picked].repeat(_DRAWS, 1))
-            if places is not None and steps < guided:
-                # On a small sphere descent alone may leave a class on both sides of another.
-                wanted = target[picked] @ places
-                value = value + (1 - steps / guided) * (1 - (units * wanted).sum(dim=1)).mean()
-            steps += 1
-            return value
-
-        descend(
-            [mapped, decoder],
-            loss,
-            rows=len(chosen),
+    ) -> Bottleneck:
+        """A map to this size, trained on these rows and the further ones."""
+        chosen = np.concatenate([train, np.arange(len(self.rows), len(self.everything))])
+        return train_bottleneck(
+            self.everything[chosen],
+            Goal(values[chosen], classes=self.classes is not None),
+            mechanism=sphere_mechanism(settings.mechanism, size, settings.epsilon),
+            hidden=settings.hidden,
             epochs=settings.epochs,
-            batch=_BATCH,
-            rate=_RATE,
-            rng=rng,
+            seed=settings.seed,
             progress=report.within,
         )
-        report.next()
-        score = (
-            0.0
-            if held_out is None
-            else self._score(mapped, decoder, mechanism, goal, held_out, settings.seed)
-        )
-        return layers_of(mapped), score
 
-    def _compared(self, said: Any, target: Any) -> "torch.Tensor":
-        import torch
-
-        if self.classes is not None:
-            return torch.nn.functional.cross_entropy(said, target)
-        return -torch.nn.functional.cosine_similarity(said, target).mean()
-
-    def _score(
-        self,
-        mapped: Any,
-        decoder: Any,
-        mechanism: SphereMechanism,
-        goal: Floats,
-        held_out: NDArray[np.int64],
-        seed: int,
+    def score(
+        self, found: Bottleneck, values: Floats, held_out: NDArray[np.int64], seed: int
     ) -> float:
-        import torch
-
-        # The same draws of noise for every candidate of a size make the comparison steadier.
-        rng = np.random.default_rng(seed + 1)
-        with torch.no_grad():
-            units = torch.nn.functional.normalize(mapped(torch.from_numpy(self.rows[held_out])))
-            units = units.repeat(_VALIDATION_DRAWS, 1)
-            said = decoder(through_noise(mechanism, units, rng))
-            if self.classes is None:
-                target = torch.from_numpy(goal[held_out]).repeat(_VALIDATION_DRAWS, 1)
-                return float(torch.nn.functional.cosine_similarity(said, target).mean())
+        """How right the decoder is about held-out rows under noise."""
+        said = found.said(self.rows[held_out], _VALIDATION_DRAWS, seed + 1)
+        if self.classes is not None:
             truth = np.tile(self.codes[held_out], _VALIDATION_DRAWS)
-            return float((said.argmax(dim=1).numpy() == truth).mean())
+            return float((said.argmax(axis=1) == truth).mean())
+        wanted = np.tile(values[held_out], (_VALIDATION_DRAWS, 1))
+        return float(((said * wanted).sum(axis=1) / np.linalg.norm(said, axis=1)).mean())
 
 
 class _Stages:
     """Progress over several trainings one after the other."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total = progress, total
-        self._before = self._last = 0
+        self._progress, self._total, self._done = progress, total, 0
 
-    def within(self, done: int, total: int) -> None:
-        self._last = total
+    def within(self, _done: int, _total: int) -> None:
+        self._done += 1  # an epoch of whichever training
         if self._progress is not None:
-            self._progress(self._before + done, self._total)
-
-    def next(self) -> None:
-        self._before += self._last
+            self._progress(self._done, self._total)
 
 
 def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats:

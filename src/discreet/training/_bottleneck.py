@@ -1,0 +1,171 @@
+"""A map and a decoder with a mechanism's noise between them, trained together."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.models.layers import Floats, Layers, layers_of, network
+from discreet.models.sphere_noise import SphereMechanism, through_noise
+from discreet.models.sphere_points import spread
+from discreet.training.descent import Progress, descend, seeded
+
+if TYPE_CHECKING:
+    import torch
+
+_DRAWS = 4
+_DECODER = 64
+_BATCH = 256
+_RATE = 2e-3
+_GUIDED = 0.4
+"""Share of the steps in which classes are drawn, ever less, to places spread over the sphere."""
+_SMALL, _STARTS = 4, 3
+"""On a sphere of few dimensions descent can be caught with a class on both sides of another. So
+several starts are made there, and the one whose loss is lowest on its own rows is kept."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the decoder should say of each row: probabilities of classes, or a direction."""
+
+    values: Floats
+    classes: bool
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """A trained map with its decoder."""
+
+    mapped: "torch.nn.Sequential"
+    decoder: "torch.nn.Sequential"
+    mechanism: SphereMechanism
+
+    @property
+    def layers(self) -> Layers:
+        """Of the map."""
+        return layers_of(self.mapped)
+
+    def units(self, rows: "torch.Tensor") -> "torch.Tensor":
+        """Rows on the sphere, before noise."""
+        import torch
+
+        return torch.nn.functional.normalize(self.mapped(rows))
+
+    def said(self, rows: Floats, draws: int, seed: int) -> Floats:
+        """What the decoder says of each row under so many draws of noise, one after the other."""
+        import torch
+
+        rng = np.random.default_rng(seed)
+        with torch.no_grad():
+            units = self.units(torch.from_numpy(rows)).repeat(draws, 1)
+            found: Floats = self.decoder(through_noise(self.mechanism, units, rng)).numpy()
+        return found
+
+
+def starts(dimension: int) -> int:
+    """How often training is started for a map to this dimension."""
+    return _STARTS if dimension <= _SMALL else 1
+
+
+def train_bottleneck(
+    rows: Floats,
+    goal: Goal,
+    *,
+    mechanism: SphereMechanism,
+    hidden: int,
+    epochs: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Bottleneck:
+    """Train through the noise; the best of several starts.
+
+    Args:
+        rows: Public vectors.
+        goal: For each of them.
+        mechanism: Whose noise it is, and on which sphere.
+        hidden: Width of a tanh layer of the map; left out if the map is as wide.
+        epochs: Of each start.
+        seed: Of first weights, order and noise.
+        progress: Called with (done, total) in epochs, for each start anew.
+    """
+    best, lowest = None, np.inf
+    for start in range(starts(mechanism.dimension)):
+        found = _started(
+            rows,
+            goal,
+            mechanism,
+            hidden,
+            epochs,
+            starts(mechanism.dimension) * seed + start,
+            progress,
+        )
+        loss = _loss_of(found, rows, goal, seed)
+        if best is None or loss < lowest:
+            best, lowest = found, loss
+    assert best is not None
+    return best
+
+
+def _started(
+    rows: Floats,
+    goal: Goal,
+    mechanism: SphereMechanism,
+    hidden: int,
+    epochs: int,
+    seed: int,
+    progress: Progress | None,
+) -> Bottleneck:
+    rng = seeded(seed, "training a map")
+    import torch
+
+    size, outputs = mechanism.dimension, goal.values.shape[1]
+    inside = [hidden] if hidden > size else []
+    found = Bottleneck(
+        network([rows.shape[1], *inside, size]),
+        network([size, _DECODER if goal.classes else max(_DECODER, 4 * size), outputs]),
+        mechanism,
+    )
+    x, target = torch.from_numpy(rows), torch.from_numpy(goal.values)
+    places = torch.from_numpy(spread(outputs, size)) if goal.classes else None
+    guided = _GUIDED * epochs * -(-len(rows) // _BATCH)
+    steps = 0
+
+    def loss(batch: NDArray[np.int64]) -> torch.Tensor:
+        nonlocal steps
+        picked = torch.from_numpy(batch)
+        units = found.units(x[picked])
+        said = found.decoder(through_noise(mechanism, units.repeat(_DRAWS, 1), rng))
+        value = _compared(said, target[picked].repeat(_DRAWS, 1), goal.classes)
+        if places is not None and steps < guided:
+            wanted = target[picked] @ places
+            value = value + (1 - steps / guided) * (1 - (units * wanted).sum(dim=1)).mean()
+        steps += 1
+        return value
+
+    descend(
+        [found.mapped, found.decoder],
+        loss,
+        rows=len(rows),
+        epochs=epochs,
+        batch=_BATCH,
+        rate=_RATE,
+        rng=rng,
+        progress=progress,
+    )
+    return found
+
+
+def _loss_of(found: Bottleneck, rows: Floats, goal: Goal, seed: int) -> float:
+    import torch
+
+    said = torch.from_numpy(found.said(rows, 1, seed))
+    return float(_compared(said, torch.from_numpy(goal.values), goal.classes))
+
+
+def _compared(said: "torch.Tensor", target: "torch.Tensor", classes: bool) -> "torch.Tensor":
+    import torch
+
+    if classes:
+        return torch.nn.functional.cross_entropy(said, target)
+    return -torch.nn.functional.cosine_similarity(said, target).mean()
