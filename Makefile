@@ -23,7 +23,7 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 
 unit: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/run.py $(if $(TEXT),--text $(TEXT)) --output $(OUT)/benchmarks

@@ -164,7 +164,7 @@ ROWS = {
     "unknown layout": option("--layout must be one of", "--layout", "fancy"),
     "unknown calibration": option("must be one of", "--calibration", "mine"),
     "a seed below 0": option("--seed", "--seed", "-1"),
-    "no such option": Row("no such option: --nosuch", with_options("--nosuch")),
+    "no such option": Row("no such option", with_options("--nosuch")),
     "no output": Row("missing option", ["IN"]),
     "no input": Row("missing argument", ["-o", "OUT"]),
     "two inputs": option("unexpected extra argument", "other"),

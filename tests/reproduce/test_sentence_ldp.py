@@ -9,6 +9,7 @@ from discreet.embeddings.encoders import load_encoder
 from discreet.errors import InputError, NotFound
 from discreet.reproduce import _sentence_ldp_runs as runs
 from discreet.reproduce import sentence_ldp
+from discreet.training import _bottleneck
 from tiny_bert import bert_space, sentences, write_bert
 
 SIZE = runs.Size((60, 120, 40), (60, 100, 40), (2, 4), 1, 1, 2, 30)
@@ -38,6 +39,7 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
     monkeypatch.setattr(sentence_ldp, "load_encoder", lambda: encoder)
     monkeypatch.setattr(runs, "encoder_space", lambda: bert_space(place / "model"))
     monkeypatch.setattr(sentence_ldp, "EPSILONS", (2.0, 4.0, 8.0, 10.0))
+    monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)  # figures do not matter here
     said = []
     record = sentence_ldp.run(place, tmp_path, size=SIZE, say=said.append)
     page = (tmp_path / "README.md").read_text()

@@ -8,6 +8,7 @@ import pytest
 from discreet.embeddings.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
+from discreet.training import _bottleneck
 from discreet.training.maps import MapSettings, bayes_flip, train_map
 
 pytest.importorskip("torch")
@@ -63,6 +64,13 @@ def test_validation_prefers_few_dimensions_for_two_classes_and_more_for_many():
     assert many.dimension == 8
 
 
+@pytest.fixture
+def briefly(monkeypatch):
+    """Training that need not lead anywhere."""
+    monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 5)
+
+
+@pytest.mark.usefixtures("briefly")
 def test_it_says_where_it_comes_from(tmp_path):
     found = _trained(dimensions=(2, 4), hidden=0)
     assert len(found.weights) == 1
@@ -76,6 +84,7 @@ def test_it_says_where_it_comes_from(tmp_path):
     assert PublicMap.load(tmp_path / "m.safetensors").encoder == ENCODER
 
 
+@pytest.mark.usefixtures("briefly")
 def test_the_same_seed_gives_the_same_map():
     first = _trained(seed=1).fingerprint
     assert first == _trained(seed=1).fingerprint

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _DRAWS = 4
 _DECODER = 64
 _BATCH = 256
+_FEWEST_STEPS = 200
 _RATE = 2e-3
 _GUIDED = 0.4
 """Share of the steps in which classes are drawn, ever less, to places spread over the sphere."""
@@ -85,21 +86,14 @@ def train_bottleneck(
         goal: For each of them.
         mechanism: Whose noise it is, and on which sphere.
         hidden: Width of a tanh layer of the map; left out if the map is as wide.
-        epochs: Of each start.
+        epochs: Of each start; more if they would make very few steps.
         seed: Of first weights, order and noise.
-        progress: Called with (done, total) in epochs, for each start anew.
+        progress: Called with (done, total), for each start anew.
     """
     best, lowest = None, np.inf
-    for start in range(starts(mechanism.dimension)):
-        found = _started(
-            rows,
-            goal,
-            mechanism,
-            hidden,
-            epochs,
-            starts(mechanism.dimension) * seed + start,
-            progress,
-        )
+    count = starts(mechanism.dimension)
+    for start in range(count):
+        found = _started(rows, goal, mechanism, hidden, epochs, count * seed + start, progress)
         loss = _loss_of(found, rows, goal, seed)
         if best is None or loss < lowest:
             best, lowest = found, loss
@@ -128,7 +122,9 @@ def _started(
     )
     x, target = torch.from_numpy(rows), torch.from_numpy(goal.values)
     places = torch.from_numpy(spread(outputs, size)) if goal.classes else None
-    guided = _GUIDED * epochs * -(-len(rows) // _BATCH)
+    in_epoch = -(-len(rows) // _BATCH)
+    epochs = max(epochs, -(-_FEWEST_STEPS // in_epoch))
+    guided = _GUIDED * epochs * in_epoch
     steps = 0
 
     def loss(batch: NDArray[np.int64]) -> torch.Tensor:

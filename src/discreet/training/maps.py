@@ -106,7 +106,7 @@ def train_map(
             say, where the vectors are of phrases). They are never validated on.
         more_labels: Their labels, if any; how much they weigh against the others is chosen by
             validation, and may be nothing.
-        progress: Called with (done, total) in epochs.
+        progress: Called with (done, total).
 
     Returns:
         The map; its ``about`` holds the validation table.
@@ -160,7 +160,7 @@ class MapTrainer:
                 f"{task.rows.shape[1]}; got {max(sizes)}"
             )
         runs = [*sizes, max(sizes, key=starts)]  # at most: which is trained last shows later
-        report = _Stages(progress, settings.epochs * sum(starts(size) for size in runs))
+        report = _Stages(progress, sum(starts(size) for size in runs))
         early, final = self._targets
         table = []
         for size in sizes:
@@ -322,15 +322,16 @@ class _Task:
 
 
 class _Stages:
-    """Progress over several trainings one after the other."""
+    """Progress over several trainings one after the other, in thousandths of one."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
+    def __init__(self, progress: Progress | None, stages: int) -> None:
+        self._progress, self._stages, self._finished = progress, stages, 0
 
-    def within(self, _done: int, _total: int) -> None:
-        self._done += 1  # an epoch of whichever training
+    def within(self, done: int, total: int) -> None:
         if self._progress is not None:
-            self._progress(self._done, self._total)
+            before = 1000 * self._finished
+            self._progress(before + 1000 * done // total, 1000 * self._stages)
+        self._finished += done == total
 
 
 def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats:
