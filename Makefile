@@ -22,8 +22,9 @@ lint: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Two workers with a thread each: libraries that take every core for themselves would fight over them.
 unit: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/run.py $(if $(TEXT),--text $(TEXT)) --output $(OUT)/benchmarks
