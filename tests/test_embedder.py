@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -221,3 +222,15 @@ def test_a_sentence_without_a_direction_is_an_error():
     nothing = PublicMap((np.zeros((5, 3), np.float32),), (np.zeros(3, np.float32),), None, {})
     with pytest.raises(InvalidValue, match="other than zero"):
         SentenceEmbedder(encoder(), nothing, PUR).release(["tea"])
+
+
+def test_a_map_made_from_protected_text_says_so_in_every_release(tmp_path):
+    plain = PublicMap.random(5, 2)
+    made = replace(plain, about={"made": "trained", "caveat": "the map is not public"})
+    made.save(tmp_path / "map.safetensors")
+    loaded = PublicMap.load(tmp_path / "map.safetensors")
+    built = SentenceEmbedder(encoder(), loaded, Purkayastha(2, epsilon=4.0))
+    assert "the map is not public" in built.statement.caveats
+    assert "the map is not public" in built.release(TEXTS).statement.caveats
+    bare = SentenceEmbedder(encoder(), plain, Purkayastha(2, epsilon=4.0))
+    assert "the map is not public" not in bare.statement.caveats

@@ -137,6 +137,8 @@ class SentenceEmbedder:
                 f"and map {self.map.fingerprint[:12]}"
             )
             statement = replace(statement, metric=replace(metric, name=name))
+        if self.map.caveat is not None:
+            statement = statement.with_caveats(self.map.caveat)
         if self.label_mechanism is not None:
             statement = joint_statement(statement, self.label_mechanism.statement)
         elif self.labels is not None:

@@ -121,6 +121,7 @@ def test_the_published_loop_pays_for_every_epoch_and_says_what_is_not_covered():
     assert SEEDED_CAVEAT not in statement.caveats
     assert found.model.released.map == found.map.fingerprint
     assert "PROTECTED" in found.map.about["made"]
+    assert "not public" in found.map.caveat
     test, truth = _rows(1000, 2)
     noisy = Purkayastha(2, 4.0).release(unit_rows(found.map.apply(test)), np.random.default_rng(1))
     right = np.array(found.model.predict(VectorSet(noisy))) == np.array(_names(truth))

@@ -62,6 +62,11 @@ class PublicMap:
         """Size of the vectors it gives."""
         return int(self.weights[-1].shape[1])
 
+    @property
+    def caveat(self) -> str | None:
+        """What a release through it must say, where its making was not covered by a guarantee."""
+        return self.about.get("caveat")
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the map; the metric of a release carries it."""

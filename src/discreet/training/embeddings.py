@@ -28,6 +28,10 @@ NOT_COVERED = (
     "M1 was trained together with the model: its gradient needs the raw vectors, so neither M1 nor "
     "its updates are covered by this statement, which is for the noisy vectors alone"
 )
+MAP_NOT_PUBLIC = (
+    "the map was trained on protected vectors by the published loop and is not public: what it "
+    "tells of them is not covered by this statement"
+)
 
 
 @dataclass(frozen=True)
@@ -288,7 +292,7 @@ def train_published(
     public_map = PublicMap.of_layers(
         layers_of(mapped),
         encoder=encoder,
-        about={"made": "trained on PROTECTED vectors: not public", "caveat": NOT_COVERED},
+        about={"made": "trained on PROTECTED vectors: not public", "caveat": MAP_NOT_PUBLIC},
     )
     made = ReleasedAs(mechanism, float(epsilon), dimension, encoder, public_map.fingerprint)
     model = TaskModel(
