@@ -22,7 +22,7 @@ def write_bert(
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertModel
 
-    from discreet.models.bert import quiet_transformers
+    from discreet.embeddings.encoders import quiet_transformers
 
     pieces = PIECES if pieces is None else pieces
     config = BertConfig(

@@ -5,6 +5,7 @@ from typing import Any
 
 from discreet.cli._terminal import say
 from discreet.errors import InvalidValue
+from discreet.statement import RECEIPT_SUFFIX
 
 
 def on_texts(
@@ -30,7 +31,9 @@ def on_texts(
     data = read_labelled(
         source, text_field=text_field, second_field=pair_field, label_field=label_field
     )
-    if (loaded.about.get("receipt") is not None) and not Path(f"{source}.privacy.json").is_file():
+    if (loaded.about.get("receipt") is not None) and not Path(
+        f"{source}{RECEIPT_SUFFIX}"
+    ).is_file():
         say("The model was trained on sanitised text, and these texts have no receipt.")
     predicted: Any = loaded.predict(data.texts, data.seconds)
     scores: dict[str, float] = {}

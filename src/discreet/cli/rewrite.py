@@ -9,8 +9,9 @@ import typer
 from discreet.cli import _options as options
 from discreet.cli._choice import Choice, chooses_mechanism
 from discreet.cli._terminal import counted, progress_bar, say
-from discreet.cli.sanitize import RECEIPT_SUFFIX, carries_more, receipt_of
+from discreet.cli.sanitize import carries_more, receipt_of
 from discreet.errors import InvalidValue
+from discreet.statement import RECEIPT_SUFFIX
 
 if TYPE_CHECKING:
     from discreet.models.rewriter import Rewriter

@@ -11,6 +11,7 @@ from discreet.cli import _options as options
 from discreet.cli._choice import Choice, chooses_mechanism
 from discreet.cli._mechanisms import plain_parameters
 from discreet.cli._terminal import counted, progress_bar, say
+from discreet.statement import RECEIPT_SUFFIX
 
 if TYPE_CHECKING:
     from discreet.sanitizer import WordMechanism
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from discreet.text.readers import DocumentReader
     from discreet.text.writers import DocumentWriter
 
-RECEIPT_SUFFIX = ".privacy.json"
 _MOST = 0.9
 
 
@@ -123,7 +123,7 @@ def receipt_of(
     reader: "DocumentReader",
     documents: int,
     tokens: int,
-    **more: Any,
+    rewriter: dict[str, Any] | None = None,
 ) -> bytes:
     """What was done, for a program or a privacy officer; nothing of the text."""
     from dataclasses import asdict
@@ -131,7 +131,7 @@ def receipt_of(
     from discreet import __version__
 
     certificate = getattr(mechanism, "certificate", None)
-    values = {
+    values: dict[str, Any] = {
         "discreet": __version__,
         "statement": statement.to_dict(),
         "in_words": statement.lines(),
@@ -148,6 +148,7 @@ def receipt_of(
         "input": {"format": reader.format, "text_field": reader.text_field},
         "layout": layout,
         "counts": {"documents": documents, "words": tokens},
-        **more,
     }
+    if rewriter is not None:
+        values["rewriter"] = rewriter
     return (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode()

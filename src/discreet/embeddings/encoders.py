@@ -99,7 +99,7 @@ def load_encoder(
     if max_tokens is not None:
         max_tokens = check.whole(max_tokens, "max_tokens of an encoder", at_least=1)
     directory, provenance = locate_model(model)
-    with _quiet_library():
+    with quiet_transformers():
         try:
             built = _built(directory, pooling)
         except MissingExtra:
@@ -251,8 +251,8 @@ def _fingerprint(directory: Path, settings: dict[str, object]) -> str:
 
 
 @contextmanager
-def _quiet_library() -> Iterator[None]:
-    """Loading shows a bar and a report of its own on standard error; ours are enough."""
+def quiet_transformers() -> Iterator[None]:
+    """Without the library's own bars and reports on standard error; ours are enough."""
     try:
         from transformers.utils import logging as library
     except ImportError:  # said where the library is needed

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.cache import written_whole
 from discreet.embeddings.tensors import refuse_existing
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
+from discreet.statement import RECEIPT_SUFFIX
 
 SUFFIXES = (".parquet", ".npz", ".npy")
-RECEIPT_SUFFIX = ".privacy.json"
 
 _RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
 Floats = NDArray[np.float32]

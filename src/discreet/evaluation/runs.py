@@ -13,9 +13,8 @@ from typing import Any
 from discreet.errors import InputError, NotFound
 from discreet.evaluation.exhibits import Cell, Curve, Finding, Plot, Table, shown
 from discreet.evaluation.page import Section
-from discreet.statement import Notion, PrivacyStatement
+from discreet.statement import RECEIPT_SUFFIX, Notion, PrivacyStatement
 
-RECEIPT = ".privacy.json"
 _RECORD = "record.json"
 _SHOWN_ELSEWHERE = {"discreet", "statement", "in_words", "findings"}
 
@@ -92,14 +91,14 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
                 raise NotFound(f"{path} holds no receipt and no record; give the files themselves")
             yield from found
         elif path.is_file():
-            receipt = path.with_name(path.name + RECEIPT)
+            receipt = path.with_name(path.name + RECEIPT_SUFFIX)
             yield receipt if path.suffix != ".json" and receipt.is_file() else path
         else:
             raise NotFound(f"there is no file {path}; check the path")
 
 
 def _name(path: Path) -> str:
-    return path.name.removesuffix(RECEIPT).removesuffix(".json")
+    return path.name.removesuffix(RECEIPT_SUFFIX).removesuffix(".json")
 
 
 def _statement(values: Mapping[str, Any]) -> PrivacyStatement | None:

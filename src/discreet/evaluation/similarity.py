@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.embeddings.encoders import DEFAULT, locate_model
+from discreet.embeddings.encoders import DEFAULT, locate_model, quiet_transformers
 from discreet.errors import InvalidValue, MissingExtra
-from discreet.models.bert import quiet_transformers
 
 
 def unchanged_words(originals: Sequence[str], texts: Sequence[str]) -> float:

@@ -11,14 +11,13 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from discreet.embeddings.encoder_space import file_sha256, model_space
-from discreet.embeddings.encoders import locate_model
+from discreet.embeddings.encoders import locate_model, quiet_transformers
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.embeddings.tensors import refuse_existing
 from discreet.errors import InputError, MissingExtra
@@ -201,23 +200,6 @@ def model_fingerprint(directory: Path) -> str:
         if (directory / name).is_file():
             digest.update(f"{name}\0{file_sha256(directory / name)}".encode())
     return digest.hexdigest()
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """No table of loaded weights and no bars of the library's own."""
-    from transformers.utils import logging as library
-
-    logging: Any = library
-    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _about(directory: Path) -> dict[str, Any]:

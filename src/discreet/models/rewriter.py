@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.embeddings.encoders import quiet_transformers
 from discreet.embeddings.tensors import load_tensors, save_tensors
 from discreet.errors import InputError, InvalidValue, MissingExtra
-from discreet.models.bert import quiet_transformers
 from discreet.text.tokens import TokenBatch
 
 try:

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.embeddings.encoders import quiet_transformers
 from discreet.embeddings.tensors import load_tensors, save_tensors
 from discreet.errors import InputError, InvalidValue
-from discreet.models.bert import Marks, MaskedModel, marks_of_pieces, quiet_transformers
+from discreet.models.bert import Marks, MaskedModel, marks_of_pieces
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
 from discreet.training.alignment import padded

@@ -10,6 +10,7 @@ from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.errors import InputError, InvalidValue
+from discreet.statement import RECEIPT_SUFFIX
 
 if TYPE_CHECKING:
     from discreet.text.labelled import Labelled
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from discreet.training.text_classifier import TextClassifier
 
 BAG = "bag-of-words"
-_RECEIPT = ".privacy.json"
 
 
 def classify(
@@ -199,7 +199,7 @@ def _scores(
 
 def _receipt(source: str) -> dict[str, Any] | None:
     """The receipt that 'discreet sanitize' left beside a file, if there is one."""
-    path = Path(source + _RECEIPT)
+    path = Path(source + RECEIPT_SUFFIX)
     if source == "-" or not path.is_file():
         return None
     try:

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, progress_bar, say
-from discreet.cli._vectors import LABEL_MECHANISMS, EncoderName, Pooling, label_mechanism
+from discreet.cli._vectors import EncoderName, Pooling
 from discreet.errors import InputError, InvalidValue
 
 if TYPE_CHECKING:
@@ -247,6 +247,7 @@ def _raw(
     """The unprotected vectors of raw text, in memory only, and what to learn of them."""
     from discreet.embeddings.encoders import load_encoder
     from discreet.embeddings.vectors import VectorSet
+    from discreet.mechanisms.label import RandomizedResponse
     from discreet.randomness import secure_generator
     from discreet.text.labelled import read_labelled
     from discreet.training.embeddings import Target
@@ -259,8 +260,7 @@ def _raw(
     else:
         target = Target.classes(examples.labels or [], labels)
         if label_epsilon is not None:
-            law = label_mechanism(LABEL_MECHANISMS[0], labels, label_epsilon, None)
-            assert law is not None
+            law = RandomizedResponse(labels, label_epsilon)
             drawn = law.release(target.values, secure_generator())
             target = Target(target.labels, drawn, law.transition)
     model = load_encoder(encoder, pooling=pooling)
@@ -274,9 +274,9 @@ def _joint(
     found: "Published", labels: str | None, label_epsilon: float | None
 ) -> "PrivacyStatement":
     from discreet.accounting.compose import joint_statement
+    from discreet.mechanisms.label import RandomizedResponse
 
     if label_epsilon is None or labels is None:
         return found.statement.with_public("the labels or scores, which are used as they are")
-    law = label_mechanism(LABEL_MECHANISMS[0], labels.split(","), label_epsilon, None)
-    assert law is not None
+    law = RandomizedResponse(labels.split(","), label_epsilon)
     return joint_statement(found.statement, law.statement)
