@@ -44,6 +44,16 @@ def test_settings_are_grouped_and_long_lists_only_counted():
     assert "no privacy statement" in section.paragraphs[0]
 
 
+def test_outcomes_of_attacks_are_rows_of_a_table():
+    outcomes = [
+        {"attack": "membership", "success": {"value": 0.51, "low": 0.48}, "chance": 0.5},
+        {"attack": "inversion", "success": {"value": 0.2, "low": 0.1}, "chance": None},
+    ]
+    (table,) = section_of("attack", {"outcomes": outcomes}).tables
+    assert table.columns == ("attack", "success, value", "success, low", "chance")
+    assert table.rows == (("membership", 0.51, 0.48, 0.5), ("inversion", 0.2, 0.1, None))
+
+
 def test_a_failed_audit_cannot_be_overlooked():
     audit = {
         **_receipt(),

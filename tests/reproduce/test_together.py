@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.errors import InputError, VerificationFailed
+from discreet.errors import DiscreetError, InputError
 from discreet.reproduce.record import Finding, Headline, Record
 from discreet.reproduce.together import Recipe, recipes, reproduce_all
 
@@ -40,7 +40,7 @@ def test_the_page_opens_with_a_summary_of_all_claims_and_figures(tmp_path):
 
 
 def test_a_recipe_that_fails_is_named_and_the_others_are_shown(tmp_path):
-    with pytest.raises(VerificationFailed, match="1 of 2 recipes failed"):
+    with pytest.raises(DiscreetError, match="1 of 2 recipes failed"):
         reproduce_all(
             [_recipe("bad", "x", fails=True), _recipe("good", "claim of good")],
             tmp_path,

@@ -72,13 +72,14 @@ def predict(
         raise NotFound(f"there is no file {model}; check the path")
     kind = kind_of(model)
     if kind == task.KIND:
-        columns, scores = _on_vectors(source, task.TaskModel.load(model), score_field)
+        columns, scores, statement = _on_vectors(source, task.TaskModel.load(model), score_field)
     else:
         from discreet.cli._predict_texts import on_texts
 
         columns, scores = on_texts(
             source, model, text_field=text_field, pair_field=pair_field, label_field=label_field
         )
+        statement = None
     _write(output, columns)
     rows = counted(len(columns["prediction"]), "row")
     say(f"Predicted {rows}.")
@@ -86,12 +87,16 @@ def predict(
         say(f"  {name.replace('_', ' ')}: {value:.4f}")
     say(f"Written: {output}")
     if as_json:
-        typer.echo(json.dumps({"rows": len(columns["prediction"]), **scores}, indent=2))
+        values: dict[str, Any] = {"rows": len(columns["prediction"]), "metrics": scores}
+        if statement is not None:
+            values["statement"] = statement
+        typer.echo(json.dumps(values, indent=2))
 
 
 def _on_vectors(
     source: Path, model: "TaskModel", score_field: str | None
-) -> tuple[dict[str, Any], dict[str, float]]:
+) -> tuple[dict[str, Any], dict[str, float], Any]:
+    """The columns to write, how good they are, and the statement of what was predicted from."""
     from discreet.embeddings.vectors import read_receipt, read_vectors
     from discreet.models.task import ReleasedAs
 
@@ -109,7 +114,8 @@ def _on_vectors(
     columns["prediction"] = predicted
     if model.labels is not None:
         columns["probability"] = model.probabilities(data).max(axis=1).round(6).tolist()
-    return columns, _scores(model, data, predicted, receipt, score_field)
+    scores = _scores(model, data, predicted, receipt, score_field)
+    return columns, scores, None if receipt is None else receipt.get("statement")
 
 
 def _scores(

@@ -1,16 +1,28 @@
 """``discreet reproduce``: the experiments of the papers, each a command."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli._terminal import say
 
+if TYPE_CHECKING:
+    from discreet.reproduce.record import Record
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Stated subsets, fewer settings and trials: minutes.")
+]
+
 reproduce = typer.Typer(
     help="Run the experiments of the papers on data in a folder, beside the published figures.",
     no_args_is_help=True,
 )
+
+
+def _done(record: "Record") -> None:
+    say(f"Written: {record.folder / 'README.md'}")
 
 
 @reproduce.command(short_help="Truncated Laplace noise on words, and rewriting.")
@@ -19,8 +31,8 @@ def trlaplace(
         Path,
         typer.Option("--data", help="Folder with sst2-{train,dev,test} and agnews-{dev,test}."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer settings and texts.")] = False,
+    output: Output,
+    quick: Quick = False,
     space: Annotated[
         str, typer.Option("--space", "-s", help="Public vocabulary, as for sanitize.")
     ] = "starter",
@@ -34,7 +46,7 @@ def trlaplace(
     """
     from discreet.reproduce.trlaplace import run
 
-    say(f"Written: {run(data, output, quick=quick, space=space, say=say).folder / 'README.md'}")
+    _done(run(data, output, quick=quick, space=space, say=say))
 
 
 @reproduce.command(short_help="Documents with sentence-level privacy.")
@@ -43,8 +55,8 @@ def sentdp(
         Path,
         typer.Option("--data", help="Folder with 20news-{train,test} and imdb-{train,val,test}."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer documents and trials.")] = False,
+    output: Output,
+    quick: Quick = False,
 ) -> None:
     """DeepCandidate, its baselines and votes of sentences: macro-F1 over epsilon.
 
@@ -55,7 +67,7 @@ def sentdp(
     """
     from discreet.reproduce.sentdp import run
 
-    say(f"Written: {run(data, output, quick=quick, say=say).folder / 'README.md'}")
+    _done(run(data, output, quick=quick, say=say))
 
 
 @reproduce.command(short_help="Words replaced by near ones, models on them, and attacks.")
@@ -64,8 +76,8 @@ def santext(
         Path,
         typer.Option("--data", help="Folder with sst2-{train,dev,test} and stsb-{train,test}."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer settings, rows and steps.")] = False,
+    output: Output,
+    quick: Quick = False,
 ) -> None:
     """SanText, SanText+, CMP, random and unsanitised text: utility, privacy and pretraining.
 
@@ -76,7 +88,7 @@ def santext(
     """
     from discreet.reproduce.santext import run
 
-    say(f"Written: {run(data, output, quick=quick, say=say).folder / 'README.md'}")
+    _done(run(data, output, quick=quick, say=say))
 
 
 @reproduce.command("sentence-ldp", short_help="Sentence vectors and labels, local privacy.")
@@ -85,8 +97,8 @@ def sentence_ldp(
         Path,
         typer.Option("--data", help="Folder with sst2-{train,dev,test} and imdb-{train,val,test}."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and trials.")] = False,
+    output: Output,
+    quick: Quick = False,
 ) -> None:
     """Accuracy of released vectors over epsilon1, dimensions and epsilon2, and three attacks.
 
@@ -97,7 +109,7 @@ def sentence_ldp(
     """
     from discreet.reproduce.sentence_ldp import run
 
-    say(f"Written: {run(data, output, quick=quick, say=say).folder / 'README.md'}")
+    _done(run(data, output, quick=quick, say=say))
 
 
 @reproduce.command("all", short_help="All recipes, and one page that shows what they found.")
@@ -128,10 +140,8 @@ def uedp(
             "--data", help="Folder with conll2003-{train,test}; in full also agnews-{dev,test}."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few words and steps; CoNLL only.")
-    ] = False,
+    output: Output,
+    quick: Quick = False,
 ) -> None:
     """UeDP-Alg as published, certified training and baselines: perplexity over epsilon.
 
@@ -142,4 +152,4 @@ def uedp(
     """
     from discreet.reproduce.uedp import run
 
-    say(f"Written: {run(data, output, quick=quick, say=say).folder / 'README.md'}")
+    _done(run(data, output, quick=quick, say=say))

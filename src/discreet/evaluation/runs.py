@@ -40,6 +40,8 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     statement = _statement(values)
     tables = [_checks(values["findings"])] if _is_audit(values) else []
     rest = {key: value for key, value in values.items() if key not in _SHOWN_ELSEWHERE}
+    listed = [key for key, value in rest.items() if _are_rows(value)]
+    tables += [_rows_of(key, rest.pop(key)) for key in listed]
     grouped = {key: value for key, value in rest.items() if isinstance(value, Mapping)}
     loose = {key: value for key, value in rest.items() if key not in grouped}
     for title, group in [("figures", loose), *grouped.items()]:
@@ -134,6 +136,18 @@ def _outcome(values: Mapping[str, Any]) -> str:
 def _checks(findings: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple((f.get("check"), f.get("verdict"), f.get("summary")) for f in findings)
     return Table("checks", "Checks of the guarantee", ("check", "verdict", "found"), rows)
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
+
+
+def _rows_of(title: str, entries: Sequence[Mapping[str, Any]]) -> Table:
+    """Entries of one kind, the outcomes of attacks say, as rows of one table."""
+    lines = [dict(_flat(entry)) for entry in entries]
+    columns = tuple(dict.fromkeys(name for line in lines for name in line))
+    rows = tuple(tuple(line.get(name) for name in columns) for line in lines)
+    return Table(title, title.capitalize(), columns, rows)
 
 
 def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Cell]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from discreet.errors import DiscreetError, VerificationFailed
+from discreet.errors import DiscreetError
 from discreet.evaluation.exhibits import Finding, Table
 from discreet.evaluation.page import Section, write_page
 from discreet.evaluation.runs import recipe_section
@@ -34,7 +34,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe by its name, with about how long its quick form takes on two cores."""
+    """A recipe by its name, with a guess at how long its quick form takes on two cores."""
 
     name: str
     run: Run
@@ -60,7 +60,7 @@ def reproduce_all(
     """Run recipes one after the other and write ``index.html`` in the folder.
 
     Raises:
-        VerificationFailed: Some recipe failed; the page was written with the others.
+        DiscreetError: Some recipe failed; the page was written with the others.
     """
     left = sum(recipe.quick_minutes for recipe in recipes)
     failed: dict[str, str] = {}
@@ -89,7 +89,7 @@ def reproduce_all(
     sections = [summary(records, failed), *map(recipe_section, records.values())]
     write_page(page, "What discreet does, how it compares, what it costs", introduction, sections)
     if failed:
-        raise VerificationFailed(
+        raise DiscreetError(
             f"{len(failed)} of {len(recipes)} recipes failed ({', '.join(failed)}); {page} shows "
             "the others, and a new run takes up what is missing"
         )
