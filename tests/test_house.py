@@ -27,6 +27,7 @@ FLOORS = [
     ["audit", "attacks", "evaluation"],
     ["reproduce"],
     ["cli"],
+    ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # The version is all that commands and receipts take from the front door.

@@ -10,6 +10,7 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -342,4 +343,6 @@ def test_without_a_command_the_help_is_shown(tmp_path):
     assert (done.code, done.out) == (2, b"")
     assert "sanitize" in done.err
     assert discreet("--version", cache=tmp_path).lines == ["0.1.0"]
+    module = [sys.executable, "-m", "discreet", "--version"]
+    assert subprocess.run(module, capture_output=True, text=True, check=True).stdout == "0.1.0\n"
     one_sentence(discreet("nosuch", cache=tmp_path), 2, "no such command 'nosuch'")

@@ -9,11 +9,14 @@ vocabularies of the starter space and of all-MiniLM-L6-v2, which are not chosen 
 mechanism is run as published and, where that is another law, as certified at the same guarantee. A
 bag of words carries the sweep over epsilon; the encoder is frozen for pairs and fine-tuned for the
 question what pretraining is worth. Two attackers more: the one who inverts the mechanism, and the
-one who does so with a language model.
+one who does so with a language model. The order of the paper's Table 1 is also looked for in the
+first principal directions of the starter space: in few dimensions noise on vectors leaves more.
 """
 
+import copy
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -27,9 +30,20 @@ from discreet.embeddings import load_space
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import NotFound
 from discreet.evaluation.privacy import output_privacy, word_privacy
-from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
-from discreet.models.bert import load_masked_model
-from discreet.reproduce._santext_pages import add_pages
+from discreet.mechanisms.word import CMP, SanText
+from discreet.models.bert import MaskedModel, load_masked_model
+from discreet.reproduce._santext_pages import Figures, add_pages
+from discreet.reproduce._santext_settings import (
+    BOTH,
+    FULL,
+    QUICK,
+    Setting,
+    Size,
+    W,
+    in_few_dimensions,
+    order_at,
+    settings_at,
+)
 from discreet.reproduce.record import Record
 from discreet.sanitizer import Sanitizer, WordMechanism
 from discreet.text.labelled import Labelled, read_labelled
@@ -39,122 +53,9 @@ from discreet.training.masked_lm import Pretraining, pretrain
 from discreet.training.scores import class_scores, number_scores
 from discreet.training.text_classifier import FineTuning, fine_tune
 
-W, P = 0.9, 0.3
 ENCODER = "all-MiniLM-L6-v2"
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is run."""
-
-    train: int
-    seeds: int
-    epsilons: tuple[float, ...]
-    noise_epsilons: tuple[float, ...]
-    """Also for CMP: where noise on vectors begins to leave anything."""
-    shares: tuple[float, ...]
-    probabilities: tuple[float, ...]
-    influence_epsilon: float
-    words: int
-    pairs: int
-    pair_tests: int
-    pair_epsilons: tuple[float, ...]
-    piece_epsilons: tuple[float, ...]
-    head_steps: int
-    steps: int
-    tuned: int
-    tuned_tests: int
-    epochs: int
-    attacked: int
-
-
-QUICK = Size(
-    train=6000,
-    seeds=2,
-    epsilons=(5.0, 6.0, 7.0, 8.0, 10.0),
-    noise_epsilons=(30.0,),
-    shares=(0.5, 0.9),
-    probabilities=(0.1, 0.3, 0.9),
-    influence_epsilon=6.0,
-    words=100,
-    pairs=400,
-    pair_tests=300,
-    pair_epsilons=(8.0,),
-    piece_epsilons=(12.0,),
-    head_steps=80,
-    steps=60,
-    tuned=1000,
-    tuned_tests=300,
-    epochs=1,
-    attacked=300,
-)
-FULL = Size(
-    train=60_000,
-    seeds=5,
-    epsilons=(4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0),
-    noise_epsilons=(20.0, 30.0, 40.0),
-    shares=(0.5, 0.7, 0.9, 0.95),
-    probabilities=(0.1, 0.3, 0.5, 0.7, 0.9),
-    influence_epsilon=6.0,
-    words=1000,
-    pairs=5749,
-    pair_tests=1379,
-    pair_epsilons=(6.0, 7.0, 8.0, 10.0),
-    piece_epsilons=(11.0, 12.0, 13.0),
-    head_steps=1000,
-    steps=3000,
-    tuned=20_000,
-    tuned_tests=872,
-    epochs=2,
-    attacked=5000,
-)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A mechanism at one epsilon."""
-
-    mechanism: str
-    epsilon: float = 0.0
-    calibration: str = "published"
-    w: float = W
-    p: float = P
-
-    @property
-    def key(self) -> str:
-        """For file names."""
-        plus = f"-w{self.w:g}-p{self.p:g}" if self.mechanism == "santext-plus" else ""
-        return f"{self.mechanism}-{self.calibration}-{self.epsilon:g}{plus}"
-
-    def build(self, space: EmbeddingSpace) -> WordMechanism | None:
-        """The mechanism; None leaves the text as it is."""
-        if self.mechanism == "unsanitised":
-            return None
-        if self.mechanism == "random":
-            return Uniform(space)
-        if self.mechanism == "cmp":
-            return CMP(space, self.epsilon)
-        if self.mechanism == "santext":
-            return SanText(space, self.epsilon, calibration=self.calibration)
-        return SanTextPlus(
-            space,
-            self.epsilon,
-            sensitive=space.least_frequent(self.w),
-            p=self.p,
-            calibration=self.calibration,
-        )
-
-
-BOTH = ("published", "certified")
-
-
-def settings_at(epsilons: Sequence[float]) -> list[Setting]:
-    """The rows of the paper's Table 1 at each epsilon, in both calibrations where they differ."""
-    rows = [Setting("unsanitised"), Setting("random")]
-    for epsilon in epsilons:
-        rows.append(Setting("cmp", epsilon))
-        rows += [Setting(m, epsilon, c) for m in ("santext", "santext-plus") for c in BOTH]
-    return rows
+_BATCH = 16
+_SOURCE = {"name": "sst2-dev and imdb-val"}
 
 
 def run(
@@ -167,18 +68,23 @@ def run(
     """Run the recipe; what is done already is not done again.
 
     Args:
-        data: Folder with ``sst2-{train,dev,test}`` and ``stsb-{train,test}`` as ``.jsonl.gz``.
+        data: Folder with ``sst2-{train,dev,test}``, ``stsb-{train,test}`` and ``imdb-val`` as
+            ``.jsonl.gz``.
         folder: Folder for the record.
         quick: Fewer settings, seeds, rows and steps.
         say: Called with a line for people at each part.
     """
     size = QUICK if quick else FULL
-    record = Record(folder, "santext", {"size": asdict(size), "format": 1}, say)
+    record = Record(folder, "santext", {"size": asdict(size), "format": 2}, say)
     recipe = Recipe(data, folder, size)
     part = record.part
     utility = {
         s.key: part(f"sst2-{s.key}", partial(recipe.accuracy, s))
-        for s in settings_at(size.epsilons) + [Setting("cmp", e) for e in size.noise_epsilons]
+        for s in (
+            *settings_at(size.epsilons),
+            *(Setting("cmp", e) for e in size.noise_epsilons),
+            *order_at(size.order_epsilons),
+        )
     }
     influence = [
         {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(recipe.accuracy, s))}
@@ -203,7 +109,8 @@ def run(
         {"epsilon": e, **part(f"pretraining-{e:g}", partial(recipe.pretraining, e))}
         for e in size.piece_epsilons
     ]
-    add_pages(record, size, utility, influence, privacy, pairs, pretraining)
+    speed = part("speed", recipe.speed)
+    add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
     record.finish()
     return record
 
@@ -218,7 +125,7 @@ class Recipe:
 
     def accuracy(self, setting: Setting) -> list[float]:
         """Accuracy on SST-2 of a bag of words, for each seed; the test text is sanitised too."""
-        mechanism = setting.build(self.words)
+        mechanism = setting.build(self.few if setting.few else self.words)
         out = []
         for seed in range(self.size.seeds):
             train = self._subset("sst2-train", self.size.train, seed)
@@ -272,46 +179,89 @@ class Recipe:
     def pretraining(self, epsilon: float) -> dict[str, Any]:
         """Fine-tuning with and without sanitisation-aware pretraining, and what attackers gain.
 
-        Both models have seen the same public text for as many steps, one as it is and one
-        sanitised, so that the noise is the only difference.
+        Both pretrained models have seen the same public text for as many steps, one as it is and
+        one sanitised, so that the noise is the only difference.
         """
-        space = load_space("encoder")
-        mechanism = SanText(space, epsilon)
-        public = self._read("sst2-dev").texts
-        settings = Pretraining(
-            steps=self.size.steps, head_steps=self.size.head_steps, window=64, seed=0
-        )
-        train = self._subset("sst2-train", self.size.tuned, 0)
+        mechanism = SanText(self.pieces, epsilon)
+        rng = np.random.default_rng([3, round(epsilon * 100)])
         test = self._read("sst2-test")
         test = test.part(range(min(self.size.tuned_tests, len(test))))
-        rng = np.random.default_rng([3, round(epsilon * 100)])
-        noisy_train = self._released(space, mechanism, train.texts, rng)
-        noisy_test = self._released(space, mechanism, test.texts, rng)
-        original = self._tokens(space, test.texts)
-        target = Target.of(original, noisy_test.ids)
+        noisy_test = self._released(mechanism, test.texts, rng)
+        target = Target.of(self._tokens(self.pieces, test.texts), noisy_test.ids)
+        models = {
+            "original": self.with_head,
+            "plain": self.pretrained_plain,
+            "sanitised": self._pretrained(mechanism),
+        }
+        accuracies: dict[str, list[float]] = {name: [] for name in models}
+        for seed in range(self.size.tuned_seeds):
+            train = self._subset("sst2-train", self.size.tuned, seed)
+            tokens = (self._released(mechanism, train.texts, rng), None)
+            tuning = FineTuning(epochs=self.size.epochs, seed=seed)
+            for name, model in models.items():
+                tuned = fine_tune(copy.deepcopy(model), train, tuning, tokens=tokens)
+                accuracies[name].append(_tested(tuned, noisy_test, test))
         out: dict[str, Any] = {"kappa": mechanism.kappa}
-        tuning = FineTuning(epochs=self.size.epochs)
-        fresh = fine_tune(load_masked_model(ENCODER), train, tuning, tokens=(noisy_train, None))
-        out["original"] = {"accuracy": _tested(fresh, noisy_test, test)}
-        for name, noise in (("plain", None), ("sanitised", mechanism)):
-            model = load_masked_model(ENCODER)
-            done = pretrain(model, public, space, noise, settings, source={"name": "sst2-dev"})
+        for name, model in models.items():
             report = attack_words(
                 mechanism,
                 target,
-                model=_with_head(model),
-                prior=self.prior(space),
-                sensitive=space.least_frequent(W),
+                model=model,
+                prior=self.prior(self.pieces),
+                sensitive=self.pieces.least_frequent(W),
                 most=self.size.attacked,
                 rng=np.random.default_rng(5),
             )
-            tuned = fine_tune(model, train, tuning, tokens=(noisy_train, None))
-            out[name] = {
-                "loss": done.about["final_loss"],
-                "accuracy": _tested(tuned, noisy_test, test),
-                "attack": report.to_dict(),
-            }
+            out[name] = {"accuracy": accuracies[name], "attack": report.to_dict()}
         return out
+
+    def speed(self) -> dict[str, float]:
+        """Seconds to sanitise the training text of SST-2 from nothing; of CMP, a tenth of it."""
+        texts = self._read("sst2-train").texts
+        tenth = texts[::10]
+        out: dict[str, float] = {"phrases": len(texts), "cmp_phrases": len(tenth)}
+        for name, mechanism, some in (
+            ("santext", SanText(self.words, 8.0, calibration="published"), texts),
+            ("cmp", CMP(self.words, 8.0), tenth),
+        ):
+            started = time.perf_counter()
+            Sanitizer(mechanism).sanitize(some)
+            out[name] = time.perf_counter() - started
+        return out
+
+    @cached_property
+    def with_head(self) -> MaskedModel:
+        """The encoder with a head that was trained alone, on public text as it is."""
+        model = load_masked_model(ENCODER)
+        settings = Pretraining(steps=0, head_steps=self.size.head_steps, batch=_BATCH)
+        pretrain(model, self.public, self.pieces, None, settings, source=_SOURCE)
+        return replace(model, has_head=True)
+
+    @cached_property
+    def pretrained_plain(self) -> MaskedModel:
+        """Further pretrained on the public text as it is; the same for every epsilon."""
+        return self._pretrained(None)
+
+    def _pretrained(self, mechanism: WordMechanism | None) -> MaskedModel:
+        model = copy.deepcopy(self.with_head)
+        settings = Pretraining(steps=self.size.steps, head_steps=0, batch=_BATCH)
+        pretrain(model, self.public, self.pieces, mechanism, settings, source=_SOURCE)
+        return model
+
+    @cached_property
+    def public(self) -> list[str]:
+        """Text that plays the public one: phrases and reviews of other films."""
+        return [*self._read("sst2-dev").texts, *self._read("imdb-val").texts[: self.size.reviews]]
+
+    @cached_property
+    def pieces(self) -> EmbeddingSpace:
+        """The vocabulary of the encoder."""
+        return load_space("encoder")
+
+    @cached_property
+    def few(self) -> EmbeddingSpace:
+        """The whole words in few dimensions."""
+        return in_few_dimensions(self.words)
 
     @cached_property
     def words(self) -> EmbeddingSpace:
@@ -327,13 +277,9 @@ class Recipe:
         return tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
 
     def _released(
-        self,
-        space: EmbeddingSpace,
-        mechanism: WordMechanism,
-        texts: Sequence[str],
-        rng: np.random.Generator,
+        self, mechanism: WordMechanism, texts: Sequence[str], rng: np.random.Generator
     ) -> TokenBatch:
-        batch = self._tokens(space, texts)
+        batch = self._tokens(self.pieces, texts)
         return TokenBatch(mechanism.release(batch.ids, rng).astype(np.int32), batch.offsets)
 
     def _read(self, name: str) -> Labelled:
@@ -378,10 +324,3 @@ def _said(model: Any, examples: Labelled) -> Any:
 
 def _tested(model: Any, tokens: TokenBatch, test: Labelled) -> float:
     return class_scores(test.labels or [], model.predict_tokens(tokens))["accuracy"]
-
-
-def _with_head(model: Any) -> Any:
-    """A model whose head has been trained since it was loaded."""
-    from dataclasses import replace
-
-    return replace(model, has_head=True)
