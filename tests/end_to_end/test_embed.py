@@ -104,7 +104,7 @@ def test_every_format_gives_the_same_vectors(place, tmp_path, name):
 
 def test_pairs(place, tmp_path):
     done = embed(
-        place, place / "in.csv", "-o", tmp_path / "v.parquet", "-e", 1e6, "--second-field", "text2"
+        place, place / "in.csv", "-o", tmp_path / "v.parquet", "-e", 1e6, "--pair-field", "text2"
     )
     assert done.code == 0, done.err
     found = read_vectors(tmp_path / "v.parquet")
@@ -193,17 +193,17 @@ BAD = {
     "an empty text": Row("the text of row 2 is empty", data=f"text\n{MARKER}\n   \n"),
     "an empty second text": Row(
         "the text of row 1 is empty",
-        ["--second-field", "b"],
+        ["--pair-field", "b"],
         data=f"text,b\n{MARKER},\n",
     ),
     "no such text field": Row("has no column words", ["--text-field", "words"]),
-    "no such second field": Row("has no column b", ["--second-field", "b"]),
+    "no such second field": Row("has no column b", ["--pair-field", "b"]),
     "no such label field": Row(
         "has no column stars", ["--label-field", "stars", "--labels", "a,b", "--label-epsilon", "1"]
     ),
     "labels in plain text": labelled("plain text and has no field label", *RR, name="in.txt"),
     "a second text that is a number": Row(
-        "id that is not a string", ["--second-field", "id"], name="in.jsonl"
+        "id that is not a string", ["--pair-field", "id"], name="in.jsonl"
     ),
     "labels outside the set": labelled(
         "2 of 5 are not, the first in row 2", "--labels", "good,so-so", "--label-epsilon", "2"
@@ -228,7 +228,7 @@ BAD = {
     "keeping the text": Row("--keep text would write", ["--keep", "text"]),
     "keeping the label": labelled("--keep label would write", *RR, "--keep", "label"),
     "keeping what is not there": Row("has no column nothing", ["--keep", "nothing"]),
-    "the text twice": Row("each field can be used once", ["--second-field", "text"]),
+    "the text twice": Row("each field can be used once", ["--pair-field", "text"]),
     "epsilon below 0": Row("got -1", ["--epsilon", "-1"]),
     "epsilon nan": Row("got nan", ["--epsilon", "nan"]),
     "no epsilon": Row("purkayastha needs --epsilon", ["--epsilon", ""]),

@@ -7,6 +7,24 @@ import typer
 
 from discreet.cli._mechanisms import word_mechanism_names
 
+Documents = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        help="txt (a document per line), csv, tsv, jsonl (each also .gz) or parquet; "
+        "- is standard input.",
+    ),
+]
+Output = Annotated[
+    str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+]
+TextField = Annotated[
+    str, typer.Option("--text-field", help="Column or field that holds the text.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Format of the input if its name does not tell it."),
+]
 Mechanism = Annotated[
     str | None,
     typer.Option(

@@ -32,7 +32,7 @@ class Job:
     source: str
     output: Path
     text_field: str
-    second_field: str | None
+    pair_field: str | None
     label_field: str | None
     labels: tuple[str, ...] | None
     label_epsilon: float | None
@@ -71,12 +71,10 @@ def embed(
             "many sentences.",
         ),
     ] = "sentence",
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
-    second_field: Annotated[
+    text_field: options.TextField = "text",
+    pair_field: Annotated[
         str | None,
-        typer.Option("--second-field", help="Of the second sentence, where rows are pairs."),
+        typer.Option("--pair-field", help="Of the second sentence, where rows are pairs."),
     ] = None,
     label_field: Annotated[
         str | None,
@@ -111,10 +109,7 @@ def embed(
         list[str] | None,
         typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="Format of the input if its name does not tell it."),
-    ] = None,
+    format: options.Format = None,
     max_document_mb: Annotated[
         float, typer.Option("--max-document-mb", help="Refuse longer texts.")
     ] = 4.0,
@@ -171,7 +166,7 @@ def embed(
         source=source,
         output=output,
         text_field=text_field,
-        second_field=second_field,
+        pair_field=pair_field,
         label_field=label_field,
         labels=None if labels is None else tuple(part.strip() for part in labels.split(",")),
         label_epsilon=label_epsilon,
@@ -228,7 +223,7 @@ def embed_sentences(choice: VectorChoice, job: Job) -> None:
             "input": {
                 "format": reader.format,
                 "text_field": reader.text_field,
-                "second_field": job.second_field,
+                "pair_field": job.pair_field,
                 "label_field": job.label_field,
                 "kept": list(job.keep),
             }
@@ -258,9 +253,9 @@ def _check(job: Job) -> None:
     ):
         raise InvalidValue("options about labels need --label-field and --labels")
     for name in job.keep:
-        if name in (job.text_field, job.second_field, job.label_field):
+        if name in (job.text_field, job.pair_field, job.label_field):
             raise InvalidValue(f"--keep {name} would write as it is what is to be protected")
-    beside = ["second vectors"] * bool(job.second_field) + ["labels"] * bool(job.labels)
+    beside = ["second vectors"] * bool(job.pair_field) + ["labels"] * bool(job.labels)
     check_output(job.output, force=job.force, beside=beside + ["kept columns"] * bool(job.keep))
     source = Path(job.source)
     if job.output.exists() and source.exists() and job.output.samefile(source):
@@ -271,13 +266,13 @@ def _columns(reader: "DocumentReader", job: Job) -> dict[str, Any]:
     """How to take each of the other fields out of a batch."""
     from discreet.text.fields import field_of, labels_of, strings_of
 
-    named = [job.text_field, job.second_field, job.label_field, *job.keep]
+    named = [job.text_field, job.pair_field, job.label_field, *job.keep]
     used = [name for name in named if name is not None]
     if len(set(used)) < len(used):
         raise InputError("each field can be used once: text, second text, label or kept")
     found: dict[str, Any] = {"kept": {name: field_of(reader, name) for name in job.keep}}
-    if job.second_field is not None:
-        found["second"] = strings_of(reader, job.second_field, "a second sentence")
+    if job.pair_field is not None:
+        found["second"] = strings_of(reader, job.pair_field, "a second sentence")
     if job.label_field is not None:
         found["labels"] = labels_of(reader, job.label_field)
     return found

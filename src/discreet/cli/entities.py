@@ -61,9 +61,7 @@ def entities(
         float | None,
         typer.Option("--least-score", help="Drop what Presidio is less sure of (0.4)."),
     ] = None,
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
+    text_field: options.TextField = "text",
     tokens_field: Annotated[
         str | None,
         typer.Option(
@@ -74,10 +72,7 @@ def entities(
     tags_field: Annotated[
         str, typer.Option("--tags-field", help="Field with a BIO tag for each token.")
     ] = "tags",
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="Format of the input if its name does not tell it."),
-    ] = None,
+    format: options.Format = None,
     evaluate: Annotated[
         bool,
         typer.Option(

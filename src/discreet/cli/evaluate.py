@@ -39,9 +39,7 @@ def evaluate(
             "on words of the vocabulary. Never give protected text: the figures depend on it.",
         ),
     ] = None,
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
+    text_field: options.TextField = "text",
     words: Annotated[
         int | None,
         typer.Option(

@@ -20,27 +20,13 @@ if TYPE_CHECKING:
 @chooses_mechanism
 def rewrite(
     choice: Choice,
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            help="txt (a document per line), csv, tsv, jsonl (each also .gz) or parquet; "
-            "- is standard input.",
-        ),
-    ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
-    ],
+    source: options.Documents,
+    output: options.Output,
     rewriter: Annotated[
         Path, typer.Option("--rewriter", "-r", help="What 'discreet train rewriter' wrote.")
     ],
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="Format of the input if its name does not tell it."),
-    ] = None,
+    text_field: options.TextField = "text",
+    format: options.Format = None,
     seed: options.Seed = None,
     force: options.Force = False,
 ) -> None:

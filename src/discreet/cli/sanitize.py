@@ -25,24 +25,10 @@ _MOST = 0.9
 @chooses_mechanism
 def sanitize(
     choice: Choice,
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            help="txt (a document per line), csv, tsv, jsonl (each also .gz) or parquet; "
-            "- is standard input.",
-        ),
-    ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
-    ],
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="Format of the input if its name does not tell it."),
-    ] = None,
+    source: options.Documents,
+    output: options.Output,
+    text_field: options.TextField = "text",
+    format: options.Format = None,
     layout: options.Layout = "tokens",
     max_document_mb: Annotated[
         float, typer.Option("--max-document-mb", help="Refuse longer documents.")

@@ -34,9 +34,7 @@ def mask_inference(
             "Without one only the attacker who inverts the mechanism is run.",
         ),
     ] = None,
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
+    text_field: options.TextField = "text",
     prior: Annotated[
         str | None,
         typer.Option(

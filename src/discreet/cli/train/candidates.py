@@ -53,13 +53,8 @@ def candidates(
     encoder: Annotated[
         str, typer.Option("--encoder", help="A model directory or a hub name in the cache.")
     ] = "all-MiniLM-L6-v2",
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="Format of the input if its name does not tell it."),
-    ] = None,
+    text_field: options.TextField = "text",
+    format: options.Format = None,
     language: Annotated[
         str, typer.Option("--language", help="Code of the language, for cutting into sentences.")
     ] = "en",

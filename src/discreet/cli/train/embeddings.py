@@ -72,8 +72,8 @@ def embeddings(
     text_field: Annotated[
         str, typer.Option("--text-field", help="--published: the text.")
     ] = "text",
-    second_field: Annotated[
-        str | None, typer.Option("--second-field", help="--published: second text of a pair.")
+    pair_field: Annotated[
+        str | None, typer.Option("--pair-field", help="--published: second text of a pair.")
     ] = None,
     label_field: Annotated[
         str, typer.Option("--label-field", help="--published: the label.")
@@ -120,7 +120,7 @@ def embeddings(
         raise InvalidValue("--published needs --epsilon, and --labels or --score-field")
     raw, target, fingerprint = _raw(
         source,
-        _Fields(text_field, second_field, score_field or label_field),
+        _Fields(text_field, pair_field, score_field or label_field),
         None if labels is None else tuple(part.strip() for part in labels.split(",")),
         label_epsilon,
         encoder,

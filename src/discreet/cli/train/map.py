@@ -50,9 +50,7 @@ def map(
             "it learns to keep as much of the vector as it can.",
         ),
     ] = None,
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
+    text_field: options.TextField = "text",
     more: Annotated[
         str | None,
         typer.Option(

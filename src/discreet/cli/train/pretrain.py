@@ -45,9 +45,7 @@ def pretrain(
             "--plain", help="Do not sanitise: an ordinary masked language model, to compare with."
         ),
     ] = False,
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
+    text_field: options.TextField = "text",
     steps: Annotated[int, typer.Option("--steps", help="Steps with all weights.")] = 1000,
     head_steps: Annotated[
         int | None,

@@ -24,9 +24,7 @@ def rewriter(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rewriter.")],
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Column or field that holds the text.")
-    ] = "text",
+    text_field: options.TextField = "text",
     body: Annotated[
         str,
         typer.Option(
