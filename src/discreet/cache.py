@@ -7,6 +7,7 @@ the SHA-256 of what it was derived from. Nothing derived from protected text is 
 import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,3 +32,24 @@ def written_whole(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def folder_written_whole(folder: Path) -> Iterator[Path]:
+    """A new folder beside ``folder`` that takes its place only if the block succeeds."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    token = secrets.token_hex(8)
+    new = folder.with_name(f".{folder.name}.{token}.partial")
+    old = folder.with_name(f".{folder.name}.{token}.old")
+    try:
+        new.mkdir()
+        yield new
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(new, folder)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        if old.exists() and not folder.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -31,6 +31,9 @@ def test_saved_and_read_again_with_what_it_was_trained_on(tmp_path):
         save_masked_model(model, tmp_path / "b", {})
     save_masked_model(model, tmp_path / "b", {"made": "again"}, force=True)
     assert load_masked_model(tmp_path / "b").about == {"made": "again"}
+    # A folder that is no model of ours is never replaced: somebody's work may be in it.
+    with pytest.raises(OutputError, match="no model of ours"):
+        save_masked_model(model, tmp_path / "a", {}, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b"]
 
 

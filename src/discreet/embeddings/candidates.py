@@ -7,9 +7,6 @@ from what is here; nothing of a protected document is ever written here.
 import hashlib
 import json
 import math
-import os
-import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.cache import folder_written_whole
 from discreet.embeddings.maps import PublicMap
 from discreet.embeddings.tensors import kind_of, load_tensors, refuse_existing, save_tensors
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
@@ -186,12 +184,7 @@ class CandidateStore:
             force: Replace a store that is there; a folder that is no store is never replaced.
         """
         refuse_unusable(folder, force=force)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        token = secrets.token_hex(8)
-        new = folder.with_name(f".{folder.name}.{token}.partial")
-        old = folder.with_name(f".{folder.name}.{token}.old")
-        try:
-            new.mkdir()
+        with folder_written_whole(folder) as new:
             lines = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in self.texts)
             encoded = lines.encode("utf-8", "replace")
             (new / TEXTS).write_bytes(encoded)
@@ -199,15 +192,6 @@ class CandidateStore:
             save_tensors(new / ARRAYS, KIND, self._arrays() | self._layers(), about)
             described = json.dumps(about, indent=2, ensure_ascii=False)
             (new / ABOUT).write_text(described + "\n", "utf-8")
-            if folder.exists():
-                os.replace(folder, old)
-            os.replace(new, folder)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            if old.exists() and not folder.exists():
-                os.replace(old, folder)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
 
     @classmethod
     def load(cls, folder: Path) -> "CandidateStore":

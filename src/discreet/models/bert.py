@@ -8,19 +8,18 @@ downloaded.
 
 import hashlib
 import json
-import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet.cache import folder_written_whole
 from discreet.embeddings.encoder_space import file_sha256, model_space
 from discreet.embeddings.encoders import locate_model, quiet_transformers
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.embeddings.tensors import refuse_existing
-from discreet.errors import InputError, MissingExtra
+from discreet.errors import InputError, MissingExtra, OutputError
 from discreet.text.tokens import WordPieceTokenizer
 
 ABOUT = "discreet.json"
@@ -161,26 +160,21 @@ def save_masked_model(
         about: Settings, receipts and provenance, ready for JSON; nothing of protected text.
         force: Replace a directory that exists.
     """
-    refuse_existing(directory, force=force)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    temporary = directory.with_name(f".{directory.name}.{secrets.token_hex(8)}.partial")
-    try:
+    refuse_no_model(directory, force=force)
+    with folder_written_whole(directory) as new:
         with quiet_transformers():
-            model.network.save_pretrained(temporary)
+            model.network.save_pretrained(new)
         for name in _TOKENIZER_FILES:
             if (model.directory / name).is_file():
-                shutil.copyfile(model.directory / name, temporary / name)
-        (temporary / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), "utf-8")
-        if directory.exists():
-            old = temporary.with_suffix(".old")
-            os.replace(directory, old)
-            os.replace(temporary, directory)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, directory)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+                shutil.copyfile(model.directory / name, new / name)
+        (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), "utf-8")
+
+
+def refuse_no_model(directory: Path, *, force: bool) -> None:
+    """Stop before long work if its model would have no place to go."""
+    refuse_existing(directory, force=force)
+    if directory.exists() and not (directory / ABOUT).is_file():
+        raise OutputError(f"{directory} is there and is no model of ours; choose another name")
 
 
 def marks_of_pieces(pieces: Sequence[str]) -> Marks:

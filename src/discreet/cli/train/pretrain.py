@@ -100,11 +100,10 @@ def pretrain(
     if plain and (choice.epsilon is not None or choice.mechanism is not None):
         raise InvalidValue("give --plain or a mechanism, not both")
     from discreet.embeddings.encoder_space import file_sha256
-    from discreet.embeddings.tensors import refuse_existing
-    from discreet.models.bert import load_masked_model
+    from discreet.models.bert import load_masked_model, refuse_no_model
     from discreet.text.labelled import read_labelled
 
-    refuse_existing(output, force=force)
+    refuse_no_model(output, force=force)
     texts = read_labelled(source, text_field=text_field, label_field=None).texts
     about = {"name": "standard input"}
     if source != "-":
