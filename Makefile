@@ -26,6 +26,7 @@ lint: $(VENV)/dev
 unit: $(VENV)/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
+# Everything by itself, on an idle machine; TEXT=FILE.jsonl for texts of your own.
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/run.py $(if $(TEXT),--text $(TEXT)) --output $(OUT)/benchmarks
 

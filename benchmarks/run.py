@@ -1,34 +1,146 @@
-"""Run the benchmarks one after the other and collect their figures.
+"""Every speed and memory comparison in one go: one table, one JSON file, and the scaling curves.
 
-    python benchmarks/run.py --text TEXT.jsonl.gz --output FOLDER
+    python benchmarks/run.py                        # or make bench
+    python benchmarks/run.py --text SST-2.jsonl.gz  # or make bench TEXT=SST-2.jsonl.gz
+    python benchmarks/run.py --quick                # a smoke test: its figures mean nothing
+    python benchmarks/run.py --page docs/speed.md   # the last run's table; nothing is run
 
-Each compares with a named baseline in the same run; see the scripts for what that is. Nothing else
-should be running. Without --text the comparison that needs a corpus is left out.
+Each row compares with a named baseline measured in the same run; the scripts say what that is.
+Nothing else should be running. Each benchmark has a process of its own. One that fails does not
+stop the others: its row says so, and the exit code is 1.
 """
 
 import argparse
+import json
+import os
+import platform
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from figures import Row, markdown, row_from, table
+
+from discreet import __version__
+from discreet.evaluation.exhibits import Curve, Plot, draw
 
 HERE = Path(__file__).parent
+BENCHMARKS = ("santext", "purkayastha", "deep_candidate", "noisy_nearest", "user_entity")
+RESULT = "benchmarks.json"
+BEGIN, END = "<!-- begin: benchmarks/run.py --page -->", "<!-- end: benchmarks/run.py --page -->"
+
+
+def extra_options(name: str, options: argparse.Namespace) -> list[str]:
+    """What one of the scripts is given besides where to write."""
+    extra = ["--quick"] if options.quick else []
+    if name == "santext" and options.text:
+        extra += ["--text", str(options.text)]
+    if name == "noisy_nearest":
+        extra += ["--peer-environment", str(options.output / "peer")]
+        extra += ["--no-peer"] if options.no_peer else []
+    return extra
+
+
+def run_one(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Run one script in a process of its own and read what it measured."""
+    print(f"--- {name}", flush=True)
+    result = options.output / f"{name}.json"
+    result.unlink(missing_ok=True)
+    command = [sys.executable, str(HERE / f"{name}.py"), *extra_options(name, options)]
+    done = subprocess.run([*command, "--output", str(result)], check=False)
+    if done.returncode == 0 and result.exists():
+        values: dict[str, Any] = json.loads(result.read_text())
+        return values
+    note = f"benchmarks/{name}.py ended with status {done.returncode}"
+    return {"rows": [Row(name, "", "", None, None, note=note).to_dict()], "plots": [], "failed": 1}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on."""
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if "model name" in line), model)
+    return {
+        "processor": model,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def plot_from(values: dict[str, Any]) -> Plot:
+    """The plot that a script wrote as JSON."""
+    curves = tuple(
+        Curve(curve["label"], tuple(curve["x"]), tuple(curve["y"])) for curve in values["curves"]
+    )
+    return Plot(**(values | {"curves": curves}))
+
+
+def run_all(options: argparse.Namespace) -> int:
+    """Run, print, write; the number of benchmarks that failed."""
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / RESULT).unlink(missing_ok=True)
+    about, start = machine(), time.perf_counter()
+    found = {name: run_one(name, options) for name in options.only}
+    seconds = time.perf_counter() - start
+    rows = [row_from(values) for each in found.values() for values in each["rows"]]
+    plots = [plot_from(values) for each in found.values() for values in each["plots"]]
+    for plot in plots:
+        draw(plot, options.output / f"{plot.name}.png")
+    values = {
+        "discreet": __version__,
+        "machine": about,
+        "quick": options.quick,
+        "text": "made up" if options.text is None else options.text.name,
+        "seconds": seconds,
+        "rows": [row.to_dict() for row in rows],
+        "plots": [plot for each in found.values() for plot in each["plots"]],
+    }
+    (options.output / RESULT).write_text(json.dumps(values, indent=1) + "\n")
+    print()
+    if options.quick:
+        print("A smoke test: these figures mean nothing.")
+    print("\n".join(table(rows)))
+    print(f"\n{seconds / 60:.1f} minutes. Written: {options.output / RESULT} and, beside it,")
+    print(", ".join(f"{plot.name}.png" for plot in plots))
+    return sum("failed" in each for each in found.values())
+
+
+def write_page(page: Path, result: Path) -> None:
+    """Put the table of the last run between the two marks of a page."""
+    values = json.loads(result.read_text())
+    about, rows = values["machine"], [row_from(each) for each in values["rows"]]
+    text = page.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise SystemExit(f"{page} needs one line {BEGIN} and one line {END}")
+    heading = (
+        f"Measured in one run of {values['seconds'] / 60:.0f} minutes on {about['cores']} cores "
+        f"({about['processor']}), Python {about['python']}, NumPy {about['numpy']}; the text of "
+        f"SanText is {values['text']}."
+    )
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    lines = [BEGIN, "", heading, "", *markdown(rows), "", END]
+    page.write_text(before + "\n".join(lines) + after)
 
 
 def main() -> None:
-    """Run every benchmark; stop at the first that fails."""
+    """Run the benchmarks, or write the last run's table into a page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", type=Path, help="jsonl with a field text, such as SST-2")
+    parser.add_argument("--text", type=Path, help="jsonl with a field text; else one is made up")
     parser.add_argument("--output", type=Path, default=Path("out/benchmarks"))
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    commands = {"purkayastha": [], "deep_candidate": [], "noisy_nearest": [], "user_entity": []}
-    if arguments.text:
-        commands["santext"] = [str(arguments.text)]
-    for name, extra in commands.items():
-        print(f"--- {name}", flush=True)
-        result = arguments.output / f"{name}.json"
-        script = HERE / f"{name}.py"
-        subprocess.run([sys.executable, script, *extra, "--output", result], check=True)
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS)
+    parser.add_argument("--no-peer", action="store_true", help="do not install or run the peer")
+    parser.add_argument("--quick", action="store_true", help="a smoke test of half a minute")
+    parser.add_argument("--page", type=Path, help="write the last run's table into this page")
+    options = parser.parse_args()
+    if options.page:
+        write_page(options.page, options.output / RESULT)
+        return
+    sys.exit(1 if run_all(options) else 0)
 
 
 if __name__ == "__main__":

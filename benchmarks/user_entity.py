@@ -10,13 +10,11 @@ and scaled by the number of sentences; for those users the two results are compa
 """
 
 import argparse
-import json
-import resource
-import time
 from pathlib import Path
 
 import numpy as np
 import torch
+from figures import Figures, Row, best_of, peak_gigabytes
 from torch.nn import functional
 
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
@@ -92,14 +90,16 @@ class Plain:
             own = text.user.places(np.array([sentence]))
             gradient = self.gradient(torch.from_numpy(text.user.tokens[own]))
             cell = int(text.user.cell[sentence])
+            if cell < 0:  # without an entity a sentence is a cell by itself
+                cell = -1 - int(sentence)
             if cell in cells:
                 for total, part in zip(cells[cell], gradient, strict=True):
                     total += part
             else:
                 cells[cell] = gradient
         whole = [torch.zeros_like(p) for p in self.parameters]
-        for cell, gradient in cells.items():
-            factor = 1.0 if cell < 0 else min(1.0, cell_clip / _norm(gradient))
+        for gradient in cells.values():
+            factor = min(1.0, cell_clip / _norm(gradient))
             for total, part in zip(whole, gradient, strict=True):
                 total.add_(part.detach(), alpha=factor)
         factor = min(1.0, clip / _norm(whole))
@@ -115,59 +115,84 @@ def _norm(tensors: list[torch.Tensor]) -> float:
     return float(sum(float(tensor.norm()) ** 2 for tensor in tensors) ** 0.5)
 
 
+def product_seconds(model: AwdLstm, words: int) -> float:
+    """Seconds for the products of one pass forward and back over so many words, at full speed."""
+    sizes = [parameter.numel() for parameter in model.trainable().values() if parameter.ndim == 2]
+    # A word meets each number of a matrix once forward and twice back; the output is the tied one.
+    operations = 2 * 3 * words * sum(sizes)
+    left, right = torch.ones(1024, 1024), torch.ones(1024, 1024)
+    return best_of(5, lambda: left @ right) * operations / (2 * 1024**3)
+
+
+def measure(options: argparse.Namespace) -> Figures:
+    """One step of each."""
+    shape = AwdLstmShape(words=WORDS, boundary=0, hidden=options.hidden, layers=options.layers)
+    model, users = AwdLstm(shape), people(options.users)
+    plan = Plan.of(Rules(clip=1.0, cell_clip=0.1), users)
+    draws = StepDraws.seeded(Rates(users=1.0, entities=0.5), 0, 0)
+    texts = [text for text in (plan.active(user, draws) for user in users) if text is not None]
+    sentences, words = sum(len(text.sentences) for text in texts), sum(text.words for text in texts)
+    few = texts[: options.baseline_users]
+
+    plain = Plain(model)
+    slow = [plain.contribution(text, 1.0, 0.1) for text in few]
+    checked = list(contributions(model, few, draws, clip=1.0, cell_clip=0.1))
+    apart = max(
+        float((ours["embedding"] - theirs[0]).norm())
+        for ours, theirs in zip(checked, slow, strict=True)
+    )
+    if apart > 1e-3:
+        raise SystemExit(f"the two contributions differ by {apart:.2g}")
+    times = 1 if options.quick else 2
+    slow_seconds = best_of(times, lambda: [plain.contribution(text, 1.0, 0.1) for text in few])
+    slow_each = slow_seconds / sum(len(text.sentences) for text in few)
+
+    def step() -> None:
+        total = Server(plan, model.trainable()).empty_sum()
+        added_up(contributions(model, texts, draws, clip=1.0, cell_clip=0.1), total)
+
+    seconds = best_of(times, step)
+    parameters = sum(p.numel() for p in model.trainable().values())
+    row = Row(
+        subject=f"User-entity step, {parameters / 1e6:.1f} M parameters",
+        baseline="PyTorch, sentence by sentence",
+        unit="steps/s",
+        ours=1 / seconds,
+        theirs=1 / (slow_each * sentences),
+        target=5.0,
+        gigabytes=peak_gigabytes(),
+        floor=1 / product_seconds(model, words),
+        floor_is="the products of one pass forward and back, as one large product would take",
+    )
+    print("  ".join(row.cells()), flush=True)
+    details = {
+        "users": len(texts),
+        "sentences": sentences,
+        "words": words,
+        "threads": torch.get_num_threads(),
+        "seconds_per_step": seconds,
+        "largest_difference": apart,
+    }
+    return Figures(rows=[row], details=details)
+
+
 def main() -> None:
-    """Measure and print."""
+    """Measure, print, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hidden", type=int, default=1150)
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--users", type=int, default=47)
     parser.add_argument("--baseline-users", type=int, default=3)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--quick", action="store_true", help="a smoke test on a small model")
     parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    shape = AwdLstmShape(words=WORDS, boundary=0, hidden=arguments.hidden, layers=arguments.layers)
-    model, users = AwdLstm(shape), people(arguments.users)
-    plan = Plan.of(Rules(clip=1.0, cell_clip=0.1), users)
-    draws = StepDraws.seeded(Rates(users=1.0, entities=0.5), 0, 0)
-    texts = [text for text in (plan.active(user, draws) for user in users) if text is not None]
-    sentences = sum(len(text.sentences) for text in texts)
-    few = texts[: arguments.baseline_users]
-
-    plain = Plain(model)
-    start = time.perf_counter()
-    slow = [plain.contribution(text, 1.0, 0.1) for text in few]
-    slow_each = (time.perf_counter() - start) / sum(len(text.sentences) for text in few)
-    checked = list(contributions(model, few, draws, clip=1.0, cell_clip=0.1))
-    apart = max(
-        float((ours["embedding"] - theirs[0]).norm())
-        for ours, theirs in zip(checked, slow, strict=True)
-    )
-    total = Server(plan, model.trainable()).empty_sum()
-    start = time.perf_counter()
-    added_up(contributions(model, texts, draws, clip=1.0, cell_clip=0.1), total)
-    seconds = time.perf_counter() - start
-    row = {
-        "parameters": sum(p.numel() for p in model.trainable().values()),
-        "users": len(texts),
-        "sentences": sentences,
-        "words": sum(text.words for text in texts),
-        "threads": arguments.threads,
-        "seconds_per_step": seconds,
-        "baseline_seconds_per_step": slow_each * sentences,
-        "ratio": slow_each * sentences / seconds,
-        "largest_difference": apart,
-        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-    }
-    print(
-        f"{row['parameters'] / 1e6:.1f} million parameters, {len(texts)} users, {sentences} "
-        f"sentences: {seconds:.1f} s a step; one by one {row['baseline_seconds_per_step']:.1f} s; "
-        f"ratio {row['ratio']:.1f}; {row['gigabytes']:.2f} GB"
-    )
-    if apart > 1e-2:
-        raise SystemExit(f"the two contributions differ by {apart:.2g}")
-    if arguments.output:
-        arguments.output.write_text(json.dumps([row], indent=2) + "\n")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    if options.quick:
+        options.hidden, options.layers, options.users, options.baseline_users = 16, 2, 3, 1
+    figures = measure(options)
+    if options.output:
+        figures.write(options.output)
 
 
 if __name__ == "__main__":

@@ -21,11 +21,5 @@ class GivenGradients:
         sentence = torch.repeat_interleave(torch.arange(len(batch)), batch.lengths)
         return [Factor("weights", self.table[batch.tokens], sentence)]
 
-    def losses(self, batch):
-        return torch.zeros(len(batch))
-
-    def wrong(self, batch):
-        return torch.zeros(len(batch))
-
     def predictions(self, batch):
         return len(batch.tokens)

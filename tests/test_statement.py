@@ -151,6 +151,9 @@ def test_json_with_missing_or_extra_entries_is_refused():
     for bad in ({k: v for k, v in good.items() if k != "delta"}, good | {"extra": 1}):
         with pytest.raises(InvalidValue):
             PrivacyStatement.from_dict(bad)
+    for text in ("", "{", "[]", "5", '"pure"'):
+        with pytest.raises(InvalidValue, match="no JSON object"):
+            PrivacyStatement.from_json(text)
 
 
 def test_plain_words_say_what_matters():

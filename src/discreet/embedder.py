@@ -221,12 +221,7 @@ class SentenceEmbedder:
                 "epsilon": mechanism.epsilon,
                 **({"delta": delta} if delta else {}),
             },
-            "encoder": {
-                "name": self.encoder.name,
-                "fingerprint": self.encoder.fingerprint,
-                "dimension": self.encoder.dimension,
-                "provenance": self.encoder.provenance,
-            },
+            "encoder": self.encoder.to_dict(),
             "map": {
                 "about": self.map.about,
                 "fingerprint": self.map.fingerprint,

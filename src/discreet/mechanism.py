@@ -54,6 +54,11 @@ class PostProcessed(Generic[X, Y, Z]):
     """A mechanism followed by a function of its release alone: the guarantee stays the same.
 
     The function never receives the input, so it cannot look at it by mistake.
+
+    >>> from discreet.mechanisms.label import RandomizedResponse
+    >>> named = PostProcessed(RandomizedResponse(["no", "yes"], 2.0), lambda drawn: drawn == 1)
+    >>> named.release([0, 1, 1], np.random.default_rng(0)).dtype, named.statement.epsilon
+    (dtype('bool'), 2.0)
     """
 
     mechanism: Mechanism[X, Y]
@@ -71,7 +76,14 @@ class PostProcessed(Generic[X, Y, Z]):
 
 @dataclass(frozen=True)
 class Release(Generic[Y]):
-    """Released values together with the statement that holds for each unit of them."""
+    """Released values together with the statement that holds for each unit of them.
+
+    >>> from discreet.mechanisms.label import RandomizedResponse
+    >>> rng, mechanism = np.random.default_rng(0), RandomizedResponse(2, epsilon=1.0)
+    >>> release = Release.of(mechanism.release([0, 1], rng), mechanism.statement, 2, rng)
+    >>> release.units, release.statement.caveats
+    (2, ('seeded: not for release',))
+    """
 
     values: Y
     statement: PrivacyStatement

@@ -292,7 +292,13 @@ class PrivacyStatement:
     @classmethod
     def from_json(cls, text: str) -> "PrivacyStatement":
         """The inverse of :meth:`to_json`."""
-        return cls.from_dict(json.loads(text))
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            raise InvalidValue("this is not a privacy statement: it is no JSON object")
+        return cls.from_dict(values)
 
     def _require_same(self, other: "PrivacyStatement", verb: str) -> None:
         for what in ("unit", "adjacency", "scope"):

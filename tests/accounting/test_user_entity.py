@@ -113,6 +113,8 @@ def test_published_figures():
     longer = published_figures(run(steps=500), DELTA)
     assert longer.at_true_rate == pytest.approx(43.6, abs=0.05)
     assert longer.claimed > simple.claimed
+    org = published_figures(run(steps=500), DELTA, sensitive_share=0.4)
+    assert org.claimed == pytest.approx(0.617, abs=0.001)
 
 
 def test_noise_for_an_epsilon_is_enough_and_hardly_more():
@@ -188,3 +190,37 @@ def test_the_command():
 def test_bad_options(wrong):
     outcome = CliRunner().invoke(account, [*ARGUMENTS, *wrong])
     assert isinstance(outcome.exception, InvalidValue)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.01])
+def test_little_noise_has_a_figure_too(noise):
+    """dp-accounting's own inversion of the mixture takes minutes here."""
+    one = run(noise=noise, steps=3, holders=10, cell_ratio=0.1)
+    found = one.joint_epsilon(1e-5)
+    # Everything drawn in every step: the loss of a Gaussian whose shift is the largest there is.
+    shift = 3**0.5 * 2.0 / noise
+    assert shift**2 / 2 * 0.1 < found < shift**2 / 2 + 6 * shift
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0, 4.0])
+def test_the_mixture_is_dp_accountings(noise):
+    from dp_accounting.pld.privacy_loss_distribution import from_mixture_gaussian_mechanism
+
+    from discreet.accounting._mixtures import mixture_of_gaussians
+
+    shifts, chances = [0.0, 0.3, 1.0, 1.3], [0.45, 0.45, 0.05, 0.05]
+    ours = mixture_of_gaussians(noise, shifts, chances, grid=1e-2, log_truncation=-32.0)
+    theirs = from_mixture_gaussian_mechanism(
+        noise,
+        shifts,
+        chances,
+        value_discretization_interval=1e-2,
+        log_mass_truncation_bound=-32.0,
+    )
+    for delta in (1e-2, 1e-5, 1e-8):
+        expected = theirs.self_compose(4).get_epsilon_for_delta(delta)
+        found = ours.self_compose(4).get_epsilon_for_delta(delta)
+        assert found == pytest.approx(expected, rel=1e-6)
+    # The check can fail: a tenth more noise is another loss.
+    other = mixture_of_gaussians(1.1 * noise, shifts, chances, grid=1e-2, log_truncation=-32.0)
+    assert other.get_epsilon_for_delta(1e-5) < 0.95 * theirs.get_epsilon_for_delta(1e-5)

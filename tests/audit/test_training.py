@@ -138,7 +138,7 @@ def test_gradients_are_known():
     gradient = factor.gradient(slice(None), weights, model.trainable()["weights"].shape)
     assert gradient[:, 0].tolist() == [6.0, -2.0]
     model.trainable()["weights"] += torch.tensor([[1.0], [10.0]])
-    assert model.losses(batch).tolist() == [-17.0, 3.0]
+    assert model.predicted(batch).losses.tolist() == [3.0, -20.0, 0.0, 3.0]
 
 
 @pytest.mark.parametrize(

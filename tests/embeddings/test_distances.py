@@ -50,9 +50,20 @@ def test_fast_distances_are_lower_bounds_within_their_band(dimension, seed, scal
     band = distances.band(np.repeat(ids, 37), np.tile(ids, 37)).reshape(37, 37)
     assert (lower <= squared * (1 + 1e-12)).all()
     assert (squared * (1 - 1e-12) <= lower + band).all()
-    pairs = distances.lower(np.repeat(ids, 37), np.tile(ids, 37)).reshape(37, 37)
-    assert (pairs <= np.sqrt(squared) * (1 + 1e-12)).all()
-    assert (pairs >= np.sqrt(squared) * (1 - 1e-4)).all()
+    exact = np.sqrt(squared).ravel()
+    least, most = distances.bounds(np.repeat(ids, 37), np.tile(ids, 37))
+    assert (least <= exact * (1 + 1e-12)).all()
+    assert (most >= exact * (1 - 1e-12)).all()
+    assert (most - least <= 1e-4 * exact + 1e-15).all()
+
+
+def test_distances_whose_squares_are_lost_stay_within_their_bounds():
+    space = _space(np.array([[0.0, 0.0], [1e-25, -1e-25], [1.0, 0.0]], np.float32))
+    first, second = np.array([0, 0]), np.array([1, 2])
+    least, most = Distances(space).bounds(first, second)
+    exact = Distances(space).exact(first, second)
+    assert (least <= exact).all()
+    assert (exact <= most).all()
 
 
 def test_padding_columns_are_out_of_reach():

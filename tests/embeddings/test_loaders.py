@@ -350,7 +350,7 @@ def test_saving_refuses_to_overwrite_and_other_names(places: Path) -> None:
     path = save_space(space, places / "space.safetensors")
     with pytest.raises(OutputError, match="exists already"):
         save_space(space, path)
-    save_space(spaces()["full"], path, overwrite=True)
+    save_space(spaces()["full"], path, force=True)
     assert load_space(path).name == "mine"
     with pytest.raises(OutputError, match=r"ends in \.safetensors"):
         save_space(space, places / "space.npz")
@@ -500,6 +500,15 @@ def test_packaged_weights_that_are_not_the_published_ones_are_refused(
     digest = encoder_space.file_sha256(folder / "model.safetensors")
     monkeypatch.setattr(encoder_space, "WEIGHTS_SHA256", digest)
     assert list(load_space("encoder").words) == PIECES  # found without importing the package
+    hashed: list[Path] = []
+
+    def counting(path: Path) -> str:
+        hashed.append(path)
+        return digest
+
+    monkeypatch.setattr(encoder_space, "file_sha256", counting)
+    assert digest in load_space("encoder").provenance
+    assert hashed == [folder / "model.safetensors"], "a large file is hashed once"
 
 
 @pytest.mark.encoder

@@ -17,6 +17,8 @@ from spaces import random_space
         (["a", 3], [[1.0], [2.0]], "non-empty strings; entry 1"),
         (["a", "b"], [[1.0], [np.nan]], "entry 1"),
         (["a", "b"], [[1.0], [np.inf]], "entry 1"),
+        (["a", "b"], [[0.0], [1e13]], "at most 1e\\+12 in size.*entry 1 .*divide all vectors"),
+        (["a", "b"], np.float32([[-1e20], [0.0]]), "at most 1e\\+12 in size.*entry 0 "),
         (["a", "b"], [[1.0]], "2 words need 2 vectors; got 1"),
         (["a", "b"], [1.0, 2.0], "must be a matrix"),
         (["a", "b"], np.zeros((2, 0)), "must be a matrix"),

@@ -346,3 +346,19 @@ def test_without_a_command_the_help_is_shown(tmp_path):
     module = [sys.executable, "-m", "discreet", "--version"]
     assert subprocess.run(module, capture_output=True, text=True, check=True).stdout == "0.1.0\n"
     one_sentence(discreet("nosuch", cache=tmp_path), 2, "no such command 'nosuch'")
+
+
+@pytest.mark.parametrize("group", ["account", "attack", "reproduce", "train"])
+def test_a_group_without_a_command_shows_its_help(tmp_path, group):
+    done = called(group, cache=tmp_path)
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith("Usage: ")
+    assert f"discreet {group} " in done.err
+    one_sentence(called(group, "nosuch", cache=tmp_path), 2, "no such command 'nosuch'")
+
+
+def test_help_has_no_marks_for_a_library_of_colours(tmp_path):
+    for command in (["sanitize"], ["train", "map"], ["audit", "training"]):
+        told = called(*command, "--help", cache=tmp_path).out.decode()
+        assert "[default: " in told
+        assert "\\[" not in told

@@ -77,7 +77,7 @@ def test_a_run_of_the_installed_command(place, tmp_path):
     assert receipt["input"] == {
         "format": "jsonl",
         "text_field": "text",
-        "second_field": None,
+        "pair_field": None,
         "label_field": "label",
         "kept": ["id"],
     }
@@ -223,7 +223,7 @@ BAD = {
     "a prior in words": labelled(
         "must be numbers", *RR, "--label-mechanism", "prior-response", "--label-prior", "x,y"
     ),
-    "a prior without its mechanism": labelled("belongs to", *RR, "--label-prior", ".5,.5"),
+    "a prior without its mechanism": labelled("no other takes it", *RR, "--label-prior", ".5,.5"),
     "unknown label mechanism": labelled("must be one of", *RR, "--label-mechanism", "coin"),
     "keeping the text": Row("--keep text would write", ["--keep", "text"]),
     "keeping the label": labelled("--keep label would write", *RR, "--keep", "label"),

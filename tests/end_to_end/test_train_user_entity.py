@@ -3,7 +3,9 @@
 import gzip
 import json
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from command import called, discreet
 
@@ -123,6 +125,36 @@ def test_classes_are_learned_from_a_field(files):
     assert (files / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_public_model_is_gone_on_with_and_only_some_parts_move(files):
+    public = ("--algorithm", "noiseless", "--steps", "2", "--seed", "1")
+    assert run(files, *public, name="public").code == 0
+    more = ("--start", files / "public", "--trained", "output", "--steps", "2", "--seed", "2")
+    done = run(files, *more)
+    assert done.code == 0, done.err
+    before, after = (load_file(files / name / "model.safetensors") for name in ("public", "model"))
+    moved = [name for name in before if not np.array_equal(before[name], after[name])]
+    assert moved == ["output.bias"]
+    about = json.loads((files / "model" / "privacy.json").read_text())["model"]["awd-lstm"]
+    assert about["trained"] == ["output.bias"]
+    assert about["start"] is not None
+    # A run that began elsewhere is another run.
+    elsewhere = run(files, *more[2:], "--resume")
+    assert elsewhere.code == 2
+    assert "another model" in elsewhere.err
+
+
+def test_a_public_model_with_other_words_or_sizes_is_refused(files):
+    public = ("--algorithm", "noiseless", "--steps", "1", "--seed", "1")
+    assert run(files, *public, name="public").code == 0
+    done = run(files, "--start", files / "public", "--hidden", "5", "--layers", "2")
+    assert done.code == 2
+    assert "another shape" in done.err
+    (files / "words.txt").write_text("\n".join(WORDS[::-1]) + "\n")
+    done = run(files, "--start", files / "public")
+    assert done.code == 2
+    assert "knows other words" in done.err
+
+
 BAD = {
     "no noise": (["--steps", "1", "--epsilon", "1"], "one of the two"),
     "rate": (["--user-rate", "1.5"], "user rate"),
@@ -133,6 +165,9 @@ BAD = {
     "two kinds of entities": (["--entities-field", "entities"], "in one way"),
     "classes": (["--label-field", "kind"], "--classes"),
     "plot": (["--plot", "x.png"], "--evaluate"),
+    "no start": (["--start", "nowhere"], "no file"),
+    "parts": (["--trained", "words"], "trained part"),
+    "parts of another model": (["--trained", "lstm", "--model", "there"], "leave them out"),
     "resume": (["--resume"], "no run"),
     "steps": (["--steps", "0"], "steps"),
 }

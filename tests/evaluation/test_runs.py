@@ -11,8 +11,6 @@ from discreet.evaluation.runs import overview, runs_in, section_of
 from discreet.reproduce.record import Record
 from discreet.statement import Notion, PrivacyStatement, Unit
 
-STATEMENT = PrivacyStatement(notion=Notion.PURE, epsilon=2.0, unit=Unit.LABEL, caveats=("seeded",))
-
 
 def _receipt(epsilon=2.0, **more):
     statement = PrivacyStatement(notion=Notion.PURE, epsilon=epsilon, unit=Unit.LABEL)
@@ -112,6 +110,12 @@ def test_missing_files_and_empty_folders_are_refused(tmp_path):
         runs_in([tmp_path / "absent.json"])
     with pytest.raises(NotFound, match="no receipt"):
         runs_in([tmp_path])
+    (tmp_path / "curve.json").write_text("[1, 2]")
+    with pytest.raises(NotFound, match="no receipt"):
+        runs_in([tmp_path])
+    # Beside a result, other files of a folder are passed over.
+    (tmp_path / "result.json").write_text('{"rows": 1}')
+    assert runs_in([tmp_path]) == [("result", {"rows": 1})]
 
 
 def test_the_page_escapes_what_it_shows_and_needs_no_network(tmp_path):

@@ -37,8 +37,8 @@ def network(**options):
     return model
 
 
-def slow_loss(model, weights, sentence, label):
-    """The loss of one sentence by PyTorch's LSTM, with these weights."""
+def slow_losses(model, weights, sentence, label):
+    """The losses of a sentence's predictions by PyTorch's LSTM, with these weights."""
     shape = model.shape
     words = [0, *sentence] if shape.classes is None else sentence
     x = weights["embedding"][torch.tensor(words)][None]
@@ -62,12 +62,12 @@ def slow_loss(model, weights, sentence, label):
         logits, target = x[0, -1:] @ out.T + weights["output.bias"], torch.tensor([label])
     else:
         logits, target = x[0] @ out.T + weights["output.bias"], torch.tensor([*sentence, 0])
-    return functional.cross_entropy(logits, target, reduction="sum")
+    return functional.cross_entropy(logits, target, reduction="none")
 
 
 def slow_gradient(model, sentence, label):
     weights = {n: p.clone().requires_grad_() for n, p in model.trainable().items()}
-    loss = slow_loss(model, weights, sentence, label)
+    loss = slow_losses(model, weights, sentence, label).sum()
     return dict(zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True))
 
 
@@ -82,14 +82,69 @@ KINDS = {
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 def test_losses_and_gradients_are_those_of_pytorchs_lstm(options):
     model = network(**options)
-    losses = model.losses(batch())
+    predicted = model.predicted(batch())
+    assert len(predicted.losses) == model.predictions(batch())
+    first = 0
     found = sentence_gradients(model.factors(batch(), None), model.trainable(), len(SENTENCES))
     for place, (sentence, label) in enumerate(zip(SENTENCES, LABELS, strict=True)):
         with torch.no_grad():
-            slow = slow_loss(model, model.trainable(), sentence, label)
-        torch.testing.assert_close(losses[place], slow)
+            slow = slow_losses(model, model.trainable(), sentence, label)
+        torch.testing.assert_close(predicted.losses[first : first + len(slow)], slow)
+        first += len(slow)
         for name, value in slow_gradient(model, sentence, label).items():
             torch.testing.assert_close(found[name][place], value, rtol=1e-4, atol=1e-5)
+
+
+def test_a_prediction_is_wrong_if_another_is_likelier():
+    model = network()
+    for value in model.trainable().values():
+        value.zero_()
+    model.weights()["output.bias"][7] = 1.0
+    wrong = model.predicted(batch()).wrong.tolist()
+    assert wrong == [word != 7 for sentence in SENTENCES for word in (*sentence, 0)]
+
+
+@pytest.mark.parametrize("parts", [["output"], ["lstm", "output"], ["embedding"]])
+def test_some_parts_are_trained_as_they_would_be_with_all(parts):
+    whole, some = network(), AwdLstm(network().shape, seed=3, trained=parts)
+    for name, value in some.weights().items():
+        value.copy_(whole.weights()[name])
+    names = [name for name in whole.trainable() if name.partition(".")[0] in parts]
+    assert list(some.trainable()) == names
+    assert list(some.weights()) == list(whole.weights())
+    expected = sentence_gradients(whole.factors(batch(), None), whole.trainable(), len(SENTENCES))
+    found = sentence_gradients(some.factors(batch(), None), some.trainable(), len(SENTENCES))
+    assert {name: value.tolist() for name, value in found.items()} == {
+        name: expected[name].tolist() for name in names
+    }
+    norms = group_norms(some.factors(batch(), None), torch.arange(len(SENTENCES)), len(SENTENCES))
+    squares = sum(value.flatten(1).double().pow(2).sum(dim=1) for value in found.values())
+    # The norm covers the trained parts and no others; with tied weights it is an upper bound.
+    assert bool((norms >= squares.sqrt() * (1 - 1e-6)).all())
+    if "embedding" not in parts:
+        torch.testing.assert_close(norms, squares.sqrt(), rtol=1e-5, atol=1e-7)
+
+
+def test_a_network_begins_with_given_weights_and_says_so():
+    whole = network()
+    arrays = {name: value.numpy() for name, value in whole.weights().items()}
+    again = AwdLstm(whole.shape, start=arrays)
+    assert again.predicted(batch()).losses.tolist() == whole.predicted(batch()).losses.tolist()
+    assert again.description != AwdLstm(whole.shape).description
+    again.trainable()["output.bias"] += 1.0  # the weights it was given stay as they are
+    assert again.weights()["output.bias"].tolist() != whole.weights()["output.bias"].tolist()
+    for wrong in (
+        {name: value for name, value in arrays.items() if name != "output.bias"},
+        arrays | {"output.bias": arrays["output.bias"][1:]},
+    ):
+        with pytest.raises(InvalidValue, match="another shape"):
+            AwdLstm(whole.shape, start=wrong)
+
+
+@pytest.mark.parametrize("parts", [[], ["lstm.0"], ["everything"]])
+def test_parts_that_are_not_there_are_refused(parts):
+    with pytest.raises(InvalidValue, match="trained part"):
+        AwdLstm(network().shape, trained=parts)
 
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)

@@ -145,5 +145,5 @@ def test_data_that_is_missing_or_broken_is_one_sentence(encoder, tmp_path):
     with pytest.raises(NotFound, match=r"20news-train\.jsonl\.gz"):
         load_corpus("20news", tmp_path, SIZE.news, encoder, tmp_path)
     (tmp_path / "imdb-train.jsonl.gz").write_bytes(b"not gzip")
-    with pytest.raises(InputError, match="gzipped JSON lines"):
+    with pytest.raises(InputError, match="is not intact gzip data"):
         load_corpus("imdb", tmp_path, SIZE.imdb, encoder, tmp_path)

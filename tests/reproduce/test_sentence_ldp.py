@@ -67,11 +67,11 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
 
 def test_data_that_is_missing_or_broken_is_one_sentence(place, tmp_path):
     encoder = load_encoder(str(place / "model"))
-    with pytest.raises(NotFound, match="is missing"):
-        runs.load_part(tmp_path / "sst2-dev.jsonl.gz", 5, encoder, tmp_path)
+    with pytest.raises(NotFound, match=r"there is no sst2-dev\.jsonl\.gz in .*; --data must name"):
+        runs.load_part(tmp_path, "sst2-dev", 5, encoder, tmp_path)
     (tmp_path / "bytes.jsonl.gz").write_bytes(b"not gzip")
     with gzip.open(tmp_path / "fields.jsonl.gz", "wt") as file:
         file.write('{"text": "tea"}\n')
-    for name in ("bytes", "fields"):
-        with pytest.raises(InputError, match="gzipped JSON lines with the fields text and label"):
-            runs.load_part(tmp_path / f"{name}.jsonl.gz", 5, encoder, tmp_path)
+    for name, words in (("bytes", "is not intact gzip data"), ("fields", "has no field label")):
+        with pytest.raises(InputError, match=words):
+            runs.load_part(tmp_path, name, 5, encoder, tmp_path)

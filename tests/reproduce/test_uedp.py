@@ -18,11 +18,15 @@ from discreet.reproduce.record import Record
 SIZE = uedp.Size(
     words=60,
     steps=2,
-    noises=(8.0,),
+    epsilons=(1.0,),
     published_noises=(2.0,),
     sentence_rates=(0.0,),
+    vocabularies=(30,),
+    public_steps=(2, 3),
+    seeds=2,
     ag_news=30,
     ag_news_test=6,
+    canaries=16,
 )
 TEXTS = ["The tea in Bonn is good, and we like it.", "You have a new cup; I have not been there."]
 
@@ -50,6 +54,7 @@ def data(tmp_path):
     ]
     write(folder / "conll2003-train.jsonl.gz", rows)
     write(folder / "conll2003-test.jsonl.gz", rows[:10])
+    write(folder / "conll2003-valid.jsonl.gz", rows[:40])
     write(folder / "agnews-dev.jsonl.gz", [{"text": TEXTS[i % 2]} for i in range(40)])
     write(folder / "agnews-test.jsonl.gz", [{"text": TEXTS[1]} for _ in range(10)])
     return folder
@@ -66,12 +71,13 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     # The figures that need the mixture over many holders are slow; one holder is enough here.
     monkeypatch.setattr(pages, "PAPER", PAPER[2:3])
     monkeypatch.setattr(uedp, "_PRIVATE", replace(uedp._PRIVATE, holders=1))
+    monkeypatch.setattr(uedp, "_PUBLIC_TEXTS", 10)
     record = uedp.run(data, tmp_path / "out", size=SIZE)
     assert (tmp_path / "out" / "README.md").is_file()
     tables = {table.name: table for table in record.tables}
     rows = tables["conll2003-epsilon"].rows
     assert Counter(row[0] for row in rows) == {
-        "untrained": 1,
+        "public start": 1,
         "noiseless": 1,
         "de-identified": 1,
         "certified": 1,
@@ -86,7 +92,7 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     user, entity, joint = by_algorithm["certified"][3:6]
     assert by_algorithm["certified"][2] is None
     assert max(user, entity) <= joint <= user + entity + 0.1
-    assert by_algorithm["user-level"][3] == pytest.approx(user)
+    assert user < by_algorithm["user-level"][3] <= 1.0  # the same budget for the user alone
     assert by_algorithm["user-level"][5] is None
     assert [row[0] for row in tables["conll2003-categories"].rows] == [
         "all",
@@ -98,7 +104,22 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     # Each of the four kinds is in one of five sentences.
     assert [row[1] for row in tables["conll2003-categories"].rows] == ["80 %", *["20 %"] * 4]
     assert {"agnews-epsilon", "agnews-categories", "accounting"} <= set(tables)
-    assert [line.subject for line in record.headlines] == ["utility"]
+    assert [line.subject for line in record.headlines] == ["utility", "attack"]
+    # Only the two that are compared have several seeds; words of entities are told apart.
+    assert [row[0] for row in rows if "±" in row[6]] == ["de-identified", "certified"]
+    assert all(row[7] is not None and row[8] is not None for row in rows)
+    assert all(row[7] is None for row in tables["agnews-epsilon"].rows)
+    compared = tables["conll2003-vocabularies"].rows
+    assert [row[:2] for row in compared] == [
+        (words, algorithm)
+        for words in (30, 60)
+        for algorithm in ("public start", "de-identified", "certified")
+    ]
+    assert joint == pytest.approx(1.0, rel=0.02)
+    assert joint <= 1.0
+    kinds = [row[:2] for row in tables["attack"].rows]
+    assert kinds[:2] == [("published", "entities"), ("published-optimized", "entities")]
+    assert all(row[4] <= row[3] for row in tables["attack"].rows[2:])
 
     def stop(*_rules):
         raise AssertionError("a finished part was computed again")
@@ -106,11 +127,39 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     monkeypatch.setattr(uedp._Bench, "_trained", stop)
     again = uedp.run(data, tmp_path / "out", size=SIZE)
     assert again.tables == record.tables
-    # The published mode gives the paper's figures, to the 6 % that its own curves are off by.
-    ours = {(row[0], row[1]): row[3] for row in tables["accounting"].rows}
-    assert len(ours) == 1
-    for steps, what, _, printed in PAPER[2:3]:
-        assert ours[steps, what] == pytest.approx(printed, rel=0.12), what
+
+
+def test_the_papers_figures_stand_beside_ours_to_two_digits(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "_HOLDERS", 1)  # what certified training would have is not at issue
+    record = Record(tmp_path, "uedp", {})
+    pages.add_accounting(record)
+    [table] = record.tables
+    ours = {(row[0], row[1]): (row[2], row[3]) for row in table.rows}
+    for key, printed, again in (
+        ((50, "f_E, org"), 0.62, 0.587),
+        ((50, "user-level"), 1.18, 1.113),
+        ((500, "f_E+, org, share taken as 0.4"), 0.61, 0.617),
+    ):
+        assert ours[key][0] == printed
+        assert ours[key][1] == pytest.approx(again, abs=0.002)
+    # All others too are where the paper's curves are, but for what its own curves are off by.
+    for key, (printed, again) in ours.items():
+        assert again == pytest.approx(printed, rel=0.13), key
+
+
+def test_public_text_is_three_of_four_validation_documents_and_no_other(data):
+    words = corpora.public_words(60)
+    public = corpora.public_conll(data, words)
+    validation = corpora.conll(data, "valid", words, ())
+    assert [user.name for user in public] == [
+        user.name for place, user in enumerate(validation) if place % 4
+    ]
+    assert not any(user.cells for user in public)
+
+
+def test_what_is_left_of_escapes_is_mended(tmp_path):
+    write(tmp_path / "agnews-dev.jsonl.gz", [{"text": "It #39;s #36;5, not # 7;"}])
+    assert corpora.ag_news_texts(tmp_path, "dev", 3) == ["It's$5, not # 7;"]
 
 
 def test_masked_words_are_unknown_and_others_are_not(data):
@@ -152,7 +201,7 @@ def test_sizes_of_users_are_normal_and_texts_are_dealt_at_random():
 def test_a_worse_model_is_not_called_better(tmp_path):
     def verdict(certified, masked):
         rows = [
-            Row("untrained", "all", perplexity=[99.0], error_rate=[1.0]),
+            Row("public start", "all", perplexity=[99.0], error_rate=[1.0]),
             Row("noiseless", "all", perplexity=[10.0], error_rate=[0.5]),
             Row("de-identified", "all", perplexity=[masked], error_rate=[0.5]),
             Row("certified", "all", noise=1.0, perplexity=[certified], error_rate=[0.5], joint=7.0),

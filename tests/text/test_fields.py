@@ -49,6 +49,17 @@ def test_every_format_gives_the_field(tmp_path, suffix, most, text_field):
         assert found[name] == [str(row[name]) if plain else row[name] for row in ROWS]
 
 
+def test_a_row_is_parsed_once_for_all_fields(tmp_path, monkeypatch):
+    path, parsed, loads = write(tmp_path / "in.jsonl"), [], json.loads
+    monkeypatch.setattr(json, "loads", lambda line: parsed.append(line) or loads(line))
+    with open_documents(path) as reader:
+        batch = next(reader)
+        for name in ("id", "label", "more"):
+            assert field_of(reader, name)(batch) == [row[name] for row in ROWS]
+    assert len(parsed) == len(ROWS)
+    assert not any("quoted" in line for line in parsed)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl"])
 def test_a_missing_field(tmp_path, suffix):
     with open_documents(write(tmp_path / f"in{suffix}")) as reader:

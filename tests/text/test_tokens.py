@@ -3,6 +3,8 @@
 import importlib.util
 import pickle
 import re
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -374,3 +376,14 @@ def test_copies_and_reprs_carry_no_text(tokenizer: Tokenizer) -> None:
     copy = pickle.loads(stored)
     assert np.array_equal(copy.encode(["Rumpelstiltskin the dog"]).ids, batch.ids)
     assert "Rumpel" not in repr(tokenizer) + repr(copy)
+
+
+def test_writing_text_does_not_wait_for_pandas() -> None:
+    """Arrow imports it for a plain list wherever it is installed, which takes a long while."""
+    code = (
+        "import sys; from discreet.text.tokens import WordTokenizer;"
+        "t = WordTokenizer(['<unk>', 'é', 'tea'], 0); batch = t.encode(['tea é', '', 'x tea']);"
+        "assert t.decode(batch.ids, batch.offsets) == ['tea é', '', '<unk> tea'];"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,6 +1,7 @@
 """Maps trained through noise keep what their task needs, and say where they come from."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from discreet.embeddings.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 from discreet.training import _bottleneck
-from discreet.training.maps import MapSettings, bayes_flip, train_map
+from discreet.training.maps import MapSettings, train_map
 
 pytest.importorskip("torch")
 
@@ -41,6 +42,16 @@ def _separation(found: PublicMap, epsilon: float) -> float:
     truth = np.array(names) == "c1"
     axis = noisy[truth].mean(axis=0) - noisy[~truth].mean(axis=0)
     return float(((noisy @ axis > 0) == truth).mean())
+
+
+def bayes_flip(epsilon: float) -> float:
+    """How often the nearer of two opposite points of the circle is the wrong one after the noise.
+
+    In two dimensions the angle is exponential, cut at pi, so a point crosses the right angle with
+    probability ``1 / (1 + exp(pi epsilon / 2))``. No map to the circle and no decision from it does
+    better for two classes that are equally likely.
+    """
+    return 1.0 / (1.0 + math.exp(math.pi * epsilon / 2))
 
 
 def test_a_trained_map_nearly_reaches_the_bound_and_a_random_one_does_not():

@@ -159,8 +159,10 @@ def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_pa
     command = ("train", "classify", tmp_path / "sa.jsonl", "-o", model)
     done = called(*command, "--test", tmp_path / "sb.jsonl", "--json", cache=tmp_path)
     assert done.code == 0, done.err
-    assert "with a receipt" in done.err
-    assert json.loads(done.out)["test"]["accuracy"] > 0.9
+    assert "Protects each word" in done.err
+    found = json.loads(done.out)
+    assert found["metrics"]["accuracy"] > 0.9
+    assert found["statement"]["epsilon"] == 400
     assert BagOfWords.load(model).about["receipt"]["statement"]["epsilon"] == 400
     assert called(*command, cache=tmp_path).code == 2  # it exists
     done = called(*command, "--model", bert, "--frozen", "--force", "--test", test, cache=tmp_path)
@@ -171,7 +173,9 @@ def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_pa
     predict = ("predict", tmp_path / "sb.jsonl", "--model", model, "-o", out)
     done = called(*predict, "--label-field", "label", "--json", cache=tmp_path)
     assert done.code == 0, done.err
-    assert json.loads(done.out)["accuracy"] > 0.9
+    found = json.loads(done.out)
+    assert found["metrics"]["accuracy"] > 0.9
+    assert found["statement"]["epsilon"] == 400
     assert len(out.read_text().splitlines()) == 81
     done = called(*predict, "--pair-field", "label", "--force", cache=tmp_path)
     assert done.code == 2

@@ -99,10 +99,23 @@ def test_the_bound_is_reached():
     model = GivenGradients([[1e6, 0.0], [0.01, 0.0]])
     sentences = [Sentence(f"user {u}", [1]) for u in range(3)]
     sentences += [Sentence(f"user {u}", [0], frozenset({NEW_ENTITY})) for u in range(3)]
-    sentences += [Sentence(NEW_USER, [0])]
+    sentences += [Sentence(NEW_USER, [0])] * 5  # each of a cell's norm, a quarter of a user's
     whole = pre_noise(sentences, model, everything())
     few = pre_noise(without(sentences, user=NEW_USER, entity=NEW_ENTITY), model, everything())
     assert np.linalg.norm(whole - few) == pytest.approx(CLIP + 3 * CELL_CLIP, rel=1e-3)
+
+
+def test_a_sentence_without_an_entity_weighs_no_more_than_a_cell():
+    model = GivenGradients(np.diag([100.0, 100.0, 100.0]))
+    sentences = [Sentence("a", [0]), Sentence("a", [1]), Sentence("a", [2], frozenset({"x"}))]
+    [given] = contributions(
+        model,
+        UserEntityTrainer(rules(), gather(sentences), model, seed=0).active(everything()),
+        everything(),
+        clip=CLIP,
+        cell_clip=CELL_CLIP,
+    )
+    assert given["weights"].tolist() == pytest.approx([CELL_CLIP] * 3, rel=1e-3)
 
 
 def test_without_the_second_clipping_the_bound_breaks():
@@ -151,8 +164,8 @@ def test_a_gradient_that_is_no_number_counts_for_nothing():
     bad = [Sentence("a", [0]), Sentence("b", [1], frozenset({"x"})), Sentence("c", [2])]
     bad += [Sentence("d", [0], frozenset({"y"})), Sentence("d", [2])]
     total = pre_noise(bad, model, everything())
-    # Of a cell that is no number only that cell is lost; of other text, the user's contribution.
-    assert total == pytest.approx([2 / np.sqrt(2)] * 2, rel=1e-3)
+    # Only the cell, or the sentence without an entity, that is no number is lost.
+    assert total == pytest.approx([2 * CELL_CLIP / np.sqrt(2)] * 2, rel=1e-3)
 
 
 # -- activation ----------------------------------------------------------------------------------

@@ -376,3 +376,23 @@ def test_quality_of_a_model_that_knows_nothing():
     for value in model.trainable().values():
         value.zero_()
     assert quality(model, people()).perplexity == pytest.approx(12.0, rel=1e-4)
+
+
+def test_words_of_entities_are_told_apart():
+    model = AwdLstm(SHAPE)
+    for value in model.trainable().values():
+        value.zero_()
+    model.weights()["output.bias"][5] = math.log(3.0)  # 3 of 14, the others 1 of 14
+    sentences = [
+        Sentence("a", [5, 2], marked=[True, False]),
+        Sentence("a", [3, 4, 5], marked=[False, False, True]),
+        Sentence("b", [5], marked=[False]),
+    ]
+    found = quality(model, gather(sentences))
+    assert found.entities == pytest.approx(14 / 3, rel=1e-4)
+    # Seven others, one of them word 5; the end of a sentence is none of an entity.
+    assert found.others == pytest.approx(14 / 3 ** (1 / 7), rel=1e-4)
+    assert found.perplexity == pytest.approx(14 / 3 ** (3 / 9), rel=1e-4)
+    unmarked = quality(model, gather([*sentences, Sentence("c", [1])]))
+    assert unmarked.entities is None
+    assert unmarked.others is None

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Width of the loss grid; rounding on it is pessimistic, and costs less than 0.01 in epsilon.
 _GRID = 1e-3
 _COARSE_GRID = 5e-3
+# A step's losses are on at most so many points of it: with little noise it is wider.
+_POINTS = 2**15
 # Losses rarer than exp(-32) are counted as infinite.
 _LOG_TRUNCATION = -32.0
 # Numbers of drawn holders that are together this improbable are counted as all of them.
@@ -149,10 +151,9 @@ class UserEntityTraining:
         return kept
 
     def _one_step(self, drawn: int, *, user: bool, entity: bool) -> "PrivacyLossDistribution":
-        from dp_accounting.pld.privacy_loss_distribution import (
-            from_mixture_gaussian_mechanism,
-            identity,
-        )
+        from dp_accounting.pld.privacy_loss_distribution import identity
+
+        from discreet.accounting._mixtures import mixture_of_gaussians
 
         shift = drawn * self.cells * self.cell_ratio
         chances: dict[float, float] = {}
@@ -161,16 +162,24 @@ class UserEntityTraining:
                 at = b + a * shift
                 chances[at] = chances.get(at, 0.0) + p * q
         where = sorted(at for at, chance in chances.items() if chance > 0)
-        grid = _COARSE_GRID if entity else _GRID
+        grid = self._grid(user=user, entity=entity)
         if where == [0.0]:
             return identity(value_discretization_interval=grid)  # nothing of it was drawn
-        return from_mixture_gaussian_mechanism(
+        return mixture_of_gaussians(
             self.noise,
             where,
             [chances[at] for at in where],
-            value_discretization_interval=grid,
-            log_mass_truncation_bound=_LOG_TRUNCATION,
+            grid=grid,
+            log_truncation=_LOG_TRUNCATION,
         )
+
+    def _grid(self, *, user: bool, entity: bool) -> float:
+        """The width of the loss grid: fine, but with little noise never of too many points."""
+        largest = user + entity * self.holders * self.cells * self.cell_ratio
+        reach = largest / self.noise
+        losses = reach**2 / 2 + math.sqrt(-2 * _LOG_TRUNCATION) * reach
+        grid = _COARSE_GRID if entity else _GRID
+        return grid * 2.0 ** max(0, math.ceil(math.log2(losses / grid / _POINTS)))
 
 
 @dataclass(frozen=True)

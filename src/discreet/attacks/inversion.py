@@ -61,7 +61,9 @@ class Bags:
         counts = csr_array((ones, (rows[known], batch.ids[known])), shape=shape)
         counts.sum_duplicates()
         if (counts.sum(axis=1) == 0).any():
-            raise InvalidValue("a sentence without a single known token cannot be attacked")
+            raise InvalidValue(
+                "a sentence without a single known token cannot be attacked; drop such rows"
+            )
         return cls(counts, space.vectors)
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ def load_object(name: str) -> Any:
     found = _imported(module_name)
     for part in path.split("."):
         if not hasattr(found, part):
-            raise NotFound(f"{module_name} has no object {path}")
+            raise NotFound(f"{module_name} has no object {path}; check what stands after the colon")
         found = getattr(found, part)
     if isinstance(found, type) or (callable(found) and not hasattr(found, "release")):
         try:
@@ -44,8 +44,12 @@ def _imported(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
-            hint = "; leave off the .py" if name.endswith(".py") else ""
-            raise NotFound(f"there is no module {name} here or among the installed{hint}") from None
+            hint = (
+                "leave off the .py" if name.endswith(".py") else "check its name and the directory"
+            )
+            raise NotFound(
+                f"there is no module {name} here or among the installed; {hint}"
+            ) from None
         raise InvalidValue(f"importing {name} needs a module that is missing: {error}") from error
     except DiscreetError:
         raise

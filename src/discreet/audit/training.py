@@ -17,7 +17,7 @@ from scipy import special, stats
 from discreet import check
 from discreet.audit.canaries import ALARM, Bools, CanaryAudit, Floats, audit_canaries
 from discreet.errors import InvalidValue
-from discreet.models.factors import Factor, Masks, Parameters, SentenceBatch
+from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 from discreet.training.user_entity import (
     Plan,
     Rules,
@@ -62,21 +62,20 @@ class KnownGradients:
         """The weights."""
         return {"weights": self._weights}
 
+    def weights(self) -> Parameters:
+        """The same."""
+        return self.trainable()
+
     def factors(self, batch: SentenceBatch, _masks: Masks | None) -> list[Factor]:
         """A row for each word."""
         sentence = torch.repeat_interleave(torch.arange(len(batch)), batch.lengths)
         errors = self._size[batch.tokens][:, None]
         return [Factor("weights", errors, sentence, self._place[batch.tokens])]
 
-    def losses(self, batch: SentenceBatch) -> torch.Tensor:
-        """The loss of each sentence."""
-        sentence = torch.repeat_interleave(torch.arange(len(batch)), batch.lengths)
-        words = self._size[batch.tokens] * self._weights[self._place[batch.tokens], 0]
-        return torch.zeros(len(batch)).index_add_(0, sentence, words)
-
-    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
-        """Nothing is predicted."""
-        return torch.zeros(len(batch))
+    def predicted(self, batch: SentenceBatch) -> Predicted:
+        """What each word adds to the loss; no word is right or wrong."""
+        losses = self._size[batch.tokens] * self._weights[self._place[batch.tokens], 0]
+        return Predicted(losses, torch.zeros_like(losses, dtype=torch.bool))
 
     def predictions(self, _batch: SentenceBatch) -> int:
         """Nothing is predicted."""
@@ -276,7 +275,9 @@ def _separate(game: TrainingGame, included: Bools) -> tuple[UserText, ...]:
                 if included[i]:
                     sentences.append(Sentence(name, [1 + i], entities))
         if included[i] and not game.protected.startswith("entities"):
-            sentences.append(Sentence(f"user {i}", [1 + i]))
+            # Each sentence is clipped to the norm of a cell: so many reach that of a user.
+            enough = math.ceil(rules.clip / rules.cell_clip) + 1
+            sentences += [Sentence(f"user {i}", [1 + i])] * enough
     if not sentences:
         sentences.append(Sentence("somebody", [_SILENT]))
     return gather(sentences)

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any, NoReturn, cast
 
 import typer
+import typer.core
 
 from discreet.cli._terminal import say
 from discreet.cli.account import account
@@ -24,6 +25,9 @@ from discreet.cli.sanitize import sanitize
 from discreet.cli.spaces import spaces
 from discreet.cli.train import train
 from discreet.errors import DiscreetError
+
+# Our help is plain text. Typer would escape its brackets for rich all the same: "\\[required]".
+typer.core.HAS_RICH = False
 
 app = typer.Typer(
     name="discreet",

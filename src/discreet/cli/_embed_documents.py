@@ -73,16 +73,16 @@ def _checked(choice: "VectorChoice", job: "Job") -> tuple[float, Path]:
     from discreet.cli._vectors import VectorChoice
 
     if choice.mechanism not in MECHANISMS:
-        raise InvalidValue(
-            f"--unit document needs --mechanism, one of {', '.join(MECHANISMS)}; "
-            f"got {choice.mechanism}"
-        )
+        raise InvalidValue(f"--unit document needs --mechanism, one of {', '.join(MECHANISMS)}")
     for name in ("delta", "dim", "map", "public", "public_field"):
         if getattr(choice, name) != getattr(VectorChoice(), name):
             flag = "--" + name.replace("_", "-")
             raise InvalidValue(f"{flag} is for --unit sentence; leave it out")
-    if job.second_field is not None or job.label_field is not None:
-        raise InvalidValue("pairs and labels are released with --unit sentence only")
+    if job.pair_field is not None or job.label_field is not None:
+        raise InvalidValue(
+            "pairs and labels are released with --unit sentence only; leave out --pair-field and "
+            "--label-field"
+        )
     for name in job.keep:
         if name in ("candidate", "label", "row", "vector"):
             raise InvalidValue(
@@ -181,12 +181,7 @@ class _Documents:
                 "dimension": release.values.dimension,
                 **_counts(mechanism),
             },
-            "encoder": {
-                "name": encoder.name,
-                "fingerprint": encoder.fingerprint,
-                "dimension": encoder.dimension,
-                "provenance": encoder.provenance,
-            },
+            "encoder": encoder.to_dict(),
             "candidates": {"fingerprint": self.store.fingerprint, "about": dict(self.store.about)},
             "counts": {
                 "documents": len(release.values),

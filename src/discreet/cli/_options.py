@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from discreet import check
 from discreet.cli._mechanisms import word_mechanism_names
 
 Documents = Annotated[
@@ -25,6 +26,7 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="Format of the input if its name does not tell it."),
 ]
+MaxDocumentMb = Annotated[float, typer.Option("--max-document-mb", help="Refuse longer documents.")]
 Mechanism = Annotated[
     str | None,
     typer.Option(
@@ -117,3 +119,8 @@ Seed = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def document_bytes(megabytes: float) -> int:
+    """What --max-document-mb allows."""
+    return max(1, round(check.positive(megabytes, "--max-document-mb") * 2**20))

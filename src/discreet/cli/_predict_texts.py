@@ -5,7 +5,6 @@ from typing import Any
 
 from discreet.cli._terminal import say
 from discreet.errors import InvalidValue
-from discreet.statement import RECEIPT_SUFFIX
 
 
 def on_texts(
@@ -15,8 +14,9 @@ def on_texts(
     text_field: str,
     pair_field: str | None,
     label_field: str | None,
-) -> tuple[dict[str, Any], dict[str, float]]:
-    """The columns to write and, where labels are named, how good the predictions are."""
+) -> tuple[dict[str, Any], dict[str, float], Any]:
+    """The columns to write, how good they are (with labels), and the statement of the texts."""
+    from discreet.embeddings.vectors import read_receipt
     from discreet.text.labelled import read_labelled
     from discreet.training.scores import class_scores, number_scores
     from discreet.training.text_models import load_text_model
@@ -31,9 +31,8 @@ def on_texts(
     data = read_labelled(
         source, text_field=text_field, second_field=pair_field, label_field=label_field
     )
-    if (loaded.about.get("receipt") is not None) and not Path(
-        f"{source}{RECEIPT_SUFFIX}"
-    ).is_file():
+    receipt = read_receipt(source)
+    if loaded.about.get("receipt") is not None and receipt is None:
         say("The model was trained on sanitised text, and these texts have no receipt.")
     predicted: Any = loaded.predict(data.texts, data.seconds)
     scores: dict[str, float] = {}
@@ -42,4 +41,5 @@ def on_texts(
             scores = number_scores(data.numbers(), predicted)
         else:
             scores = class_scores(data.labels, predicted)
-    return {"row": list(range(1, len(data) + 1)), "prediction": predicted}, scores
+    columns = {"row": list(range(1, len(data) + 1)), "prediction": predicted}
+    return columns, scores, None if receipt is None else receipt.get("statement")

@@ -183,10 +183,14 @@ def label_mechanism(
     """The label mechanism of a command line; None releases labels as they are."""
     check.one_of(name, LABEL_MECHANISMS, "--label-mechanism")
     if (prior is not None) != (name == "prior-response"):
-        raise InvalidValue("--label-prior belongs to --label-mechanism prior-response, and there")
+        raise InvalidValue(
+            "--label-mechanism prior-response needs --label-prior, and no other takes it"
+        )
     if name == "none":
         if epsilon is not None:
-            raise InvalidValue("--label-epsilon has no use with --label-mechanism none")
+            raise InvalidValue(
+                "--label-epsilon has no use with --label-mechanism none; leave it out"
+            )
         return None
     if epsilon is None:
         raise InvalidValue(f"{name} needs --label-epsilon")

@@ -8,6 +8,7 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
+from discreet.cli._groups import command_group
 from discreet.cli._terminal import say
 from discreet.errors import InvalidValue
 
@@ -16,19 +17,7 @@ if TYPE_CHECKING:
 
 _POINTS = 16
 
-account = typer.Typer(
-    help="Say what releases guarantee together.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
-
-
-@account.callback()
-def _account(context: typer.Context) -> None:
-    """Say what releases guarantee together."""
-    if context.invoked_subcommand is None:
-        say(context.get_help())
-        raise typer.Exit(2)
+account = command_group("Say what releases guarantee together.")
 
 
 @account.command()
@@ -151,7 +140,9 @@ def user_entity(
         check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
         check_plot(plot, force=force)
     if (published == "optimized") != (sensitive_share is not None):
-        raise InvalidValue("--sensitive-share belongs to --published optimized, and only there")
+        raise InvalidValue(
+            "--published optimized needs --sensitive-share, and nothing else takes it"
+        )
     paper = None
     if published is not None:
         check.one_of(published, ("simple", "optimized"), "--published")

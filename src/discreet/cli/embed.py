@@ -110,9 +110,7 @@ def embed(
         typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
     ] = None,
     format: options.Format = None,
-    max_document_mb: Annotated[
-        float, typer.Option("--max-document-mb", help="Refuse longer texts.")
-    ] = 4.0,
+    max_document_mb: options.MaxDocumentMb = 4.0,
     candidates: Annotated[
         Path | None,
         typer.Option(
@@ -174,9 +172,7 @@ def embed(
         label_prior=label_prior,
         keep=tuple(keep or ()),
         format=format,
-        max_document_bytes=max(
-            1, round(check.positive(max_document_mb, "--max-document-mb") * 2**20)
-        ),
+        max_document_bytes=options.document_bytes(max_document_mb),
         candidates=candidates,
         selection=selection,
         with_candidate_text=with_candidate_text,
@@ -254,7 +250,9 @@ def _check(job: Job) -> None:
         raise InvalidValue("options about labels need --label-field and --labels")
     for name in job.keep:
         if name in (job.text_field, job.pair_field, job.label_field):
-            raise InvalidValue(f"--keep {name} would write as it is what is to be protected")
+            raise InvalidValue(
+                f"--keep {name} would write as it is what is to be protected; leave it out"
+            )
     beside = ["second vectors"] * bool(job.pair_field) + ["labels"] * bool(job.labels)
     check_output(job.output, force=job.force, beside=beside + ["kept columns"] * bool(job.keep))
     source = Path(job.source)

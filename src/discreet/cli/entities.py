@@ -107,7 +107,7 @@ def entities(
         raise InvalidValue("--evaluate compares other sources with the labels; leave out --labels")
     if least_score is not None:
         if presidio is None:
-            raise InvalidValue("--least-score belongs to --presidio")
+            raise InvalidValue("--least-score belongs to --presidio; leave it out")
         check.share(least_score, "--least-score")
     names = None if categories is None else [name.strip() for name in categories.split(",")]
     chosen = chosen_categories(names)

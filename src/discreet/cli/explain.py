@@ -3,16 +3,13 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import Choice, chooses_mechanism
 from discreet.errors import InvalidValue
-
-if TYPE_CHECKING:
-    pass
 
 
 @chooses_mechanism

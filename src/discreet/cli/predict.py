@@ -76,10 +76,9 @@ def predict(
     else:
         from discreet.cli._predict_texts import on_texts
 
-        columns, scores = on_texts(
+        columns, scores, statement = on_texts(
             source, model, text_field=text_field, pair_field=pair_field, label_field=label_field
         )
-        statement = None
     _write(output, columns)
     rows = counted(len(columns["prediction"]), "row")
     say(f"Predicted {rows}.")
@@ -97,7 +96,7 @@ def _on_vectors(
     source: Path, model: "TaskModel", score_field: str | None
 ) -> tuple[dict[str, Any], dict[str, float], Any]:
     """The columns to write, how good they are, and the statement of what was predicted from."""
-    from discreet.embeddings.vectors import read_receipt, read_vectors
+    from discreet.embeddings.vectors import read_receipt, read_vectors, receipt_path
     from discreet.models.task import ReleasedAs
 
     data = read_vectors(source)
@@ -105,7 +104,7 @@ def _on_vectors(
     if model.released is not None:
         if receipt is None:
             raise InputError(
-                f"{source} has no receipt beside it ({source.name}.privacy.json), so nothing says "
+                f"{source} has no receipt beside it ({receipt_path(source).name}), so nothing says "
                 "that it fits the model; release the vectors with 'discreet embed'"
             )
         model.released.require(ReleasedAs.of(receipt))
@@ -143,7 +142,7 @@ def _format(path: Path) -> str:
 
     ending = path.suffix.lower()
     if ending not in (".csv", ".tsv", ".jsonl", ".parquet"):
-        raise OutputError(f"{path} must end in .csv, .tsv, .jsonl or .parquet")
+        raise OutputError(f"{path} must end in .csv, .tsv, .jsonl or .parquet; rename it")
     if not path.parent.is_dir():
         raise OutputError(f"{path} is in a directory that does not exist; create it first")
     return ending

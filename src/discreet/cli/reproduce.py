@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli._groups import command_group
 from discreet.cli._terminal import say
 
 if TYPE_CHECKING:
@@ -15,9 +16,8 @@ Quick = Annotated[
     bool, typer.Option("--quick", help="Stated subsets, fewer settings and trials: minutes.")
 ]
 
-reproduce = typer.Typer(
-    help="Run the experiments of the papers on data in a folder, beside the published figures.",
-    no_args_is_help=True,
+reproduce = command_group(
+    "Run the experiments of the papers on data in a folder, beside the published figures."
 )
 
 
@@ -74,7 +74,9 @@ def sentdp(
 def santext(
     data: Annotated[
         Path,
-        typer.Option("--data", help="Folder with sst2-{train,dev,test} and stsb-{train,test}."),
+        typer.Option(
+            "--data", help="Folder with sst2-{train,dev,test}, stsb-{train,test} and imdb-val."
+        ),
     ],
     output: Output,
     quick: Quick = False,
@@ -137,7 +139,8 @@ def uedp(
     data: Annotated[
         Path,
         typer.Option(
-            "--data", help="Folder with conll2003-{train,test}; in full also agnews-{dev,test}."
+            "--data",
+            help="Folder with conll2003-{train,valid,test}, agnews-dev; in full also agnews-test.",
         ),
     ],
     output: Output,

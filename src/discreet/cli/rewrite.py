@@ -27,6 +27,7 @@ def rewrite(
     ],
     text_field: options.TextField = "text",
     format: options.Format = None,
+    max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
 ) -> None:
@@ -42,10 +43,13 @@ def rewrite(
     from discreet.text.readers import open_documents
     from discreet.text.writers import open_output
 
+    largest = options.document_bytes(max_document_mb)
     documents = tokens = 0
     companions = [] if output == "-" else [Path(output + RECEIPT_SUFFIX)]
     with (
-        open_documents(source, format=format, text_field=text_field) as reader,
+        open_documents(
+            source, format=format, text_field=text_field, max_document_bytes=largest
+        ) as reader,
         open_output(output, reader, force=force, companions=companions) as writer,
     ):
         from discreet.evaluation.explanation import mean_keep

@@ -2,9 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from discreet import check
 from discreet.cli import _options as options
@@ -30,9 +28,7 @@ def sanitize(
     text_field: options.TextField = "text",
     format: options.Format = None,
     layout: options.Layout = "tokens",
-    max_document_mb: Annotated[
-        float, typer.Option("--max-document-mb", help="Refuse longer documents.")
-    ] = 4.0,
+    max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
 ) -> None:
@@ -48,7 +44,7 @@ def sanitize(
     from discreet.text.readers import open_documents
     from discreet.text.writers import open_output
 
-    largest = max(1, round(check.positive(max_document_mb, "--max-document-mb") * 2**20))
+    largest = options.document_bytes(max_document_mb)
     documents = tokens = 0
     companions = [] if output == "-" else [Path(output + RECEIPT_SUFFIX)]
     # The files come first: a mistake in a name must not show only after a space was certified.

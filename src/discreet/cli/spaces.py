@@ -119,13 +119,13 @@ def build(
     """
     from discreet.embeddings.index import build_index, store_index
     from discreet.embeddings.loaders import save_space
-    from discreet.errors import OutputError
+    from discreet.embeddings.tensors import refuse_existing
 
-    if output is not None and output.exists() and not force:
-        raise OutputError(f"{output} exists already; use --force to replace it")
+    if output is not None:
+        refuse_existing(output, force=force)  # before anything large is read
     space = _load(name, max_words)
     if output is not None:
-        save_space(space, output, overwrite=force)
+        save_space(space, output, force=force)
     with progress_bar("finding neighbours") as show:
         index = build_index(space, progress=show)
     store_index(space, index)

@@ -23,6 +23,7 @@ from discreet.embeddings.tensors import kind_of, load_tensors, refuse_existing, 
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
 
 KIND = "candidate store"
+_RECODER = "recoder."
 _VOTER_PARTS = ("choices", "weights", "biases")
 ARRAYS, TEXTS, ABOUT = "store.safetensors", "texts.jsonl", "about.json"
 Floats = NDArray[np.float32]
@@ -189,7 +190,8 @@ class CandidateStore:
             encoded = lines.encode("utf-8", "replace")
             (new / TEXTS).write_bytes(encoded)
             about = self._about(hashlib.sha256(encoded).hexdigest())
-            save_tensors(new / ARRAYS, KIND, self._arrays() | self._layers(), about)
+            layers = {} if self.recoder is None else self.recoder.arrays(_RECODER)
+            save_tensors(new / ARRAYS, KIND, self._arrays() | layers, about)
             described = json.dumps(about, indent=2, ensure_ascii=False)
             (new / ABOUT).write_text(described + "\n", "utf-8")
 
@@ -201,16 +203,17 @@ class CandidateStore:
                 f"there is no candidate store {folder}; make one with: discreet train candidates"
             )
         if not (folder / ARRAYS).is_file():
-            raise InputError(f"{folder} is not a candidate store: it has no file {ARRAYS}")
+            raise InputError(
+                f"{folder} is not a candidate store: it has no file {ARRAYS}; make one with: "
+                "discreet train candidates"
+            )
         arrays, about = load_tensors(folder / ARRAYS, KIND)
         try:
             texts = _texts(folder / TEXTS, about["texts"])
-            layers = range(sum(name.startswith("recoder.weight.") for name in arrays))
             recoder = None
-            if layers:
-                weights = tuple(arrays[f"recoder.weight.{i}"] for i in layers)
-                biases = tuple(arrays[f"recoder.bias.{i}"] for i in layers)
-                recoder = PublicMap(weights, biases, about["encoder"], {"made": "recoder"})
+            if any(name.startswith(_RECODER) for name in arrays):
+                made = {"made": "recoder"}
+                recoder = PublicMap.of_arrays(arrays, about["encoder"], made, prefix=_RECODER)
             return cls(
                 candidates=arrays["candidates"],
                 texts=texts,
@@ -240,7 +243,7 @@ class CandidateStore:
                 f"{folder} is damaged: it lacks {error}; make the store again"
             ) from error
         except InvalidValue as error:
-            raise InputError(f"{folder} cannot be used: {error}") from error
+            raise InputError(f"{folder} cannot be used: {error}; make the store again") from error
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {
@@ -254,16 +257,6 @@ class CandidateStore:
             f"voters.{n}.{part}": getattr(some, part)
             for n, some in self.voters.items()
             for part in _VOTER_PARTS
-        }
-
-    def _layers(self) -> dict[str, NDArray[Any]]:
-        if self.recoder is None:
-            return {}
-        pairs = enumerate(zip(self.recoder.weights, self.recoder.biases, strict=True))
-        return {
-            f"recoder.{kind}.{i}": array
-            for i, layer in pairs
-            for kind, array in zip(("weight", "bias"), layer, strict=True)
         }
 
     def _about(self, texts: str) -> dict[str, Any]:

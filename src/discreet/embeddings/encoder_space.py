@@ -37,6 +37,8 @@ class Found:
     directory: Path | None
     place: str
     refused: tuple[str, ...] = ()
+    sha256: str | None = None
+    """Of the weights, where they had to be hashed to be accepted."""
 
 
 def find_encoder() -> Found:
@@ -55,7 +57,7 @@ def find_encoder() -> Found:
                 f"the package {PACKAGE} holds other weights than those {MODEL} is published with"
             )
         else:
-            return Found(packaged, f"the package {PACKAGE}", tuple(refused))
+            return Found(packaged, f"the package {PACKAGE}", tuple(refused), WEIGHTS_SHA256)
     return Found(None, "", tuple(refused))
 
 
@@ -64,7 +66,7 @@ def encoder_space() -> EmbeddingSpace:
     found = find_encoder()
     if found.directory is None:
         raise NotFound(missing_encoder(found))
-    return model_space(found.directory, name="encoder")
+    return model_space(found.directory, name="encoder", sha256=found.sha256)
 
 
 def missing_encoder(found: Found) -> str:
@@ -77,8 +79,16 @@ def missing_encoder(found: Found) -> str:
     )
 
 
-def model_space(directory: Path, *, name: str | None = None) -> EmbeddingSpace:
-    """The token matrix in a directory with ``model.safetensors`` and the WordPiece vocabulary."""
+def model_space(
+    directory: Path, *, name: str | None = None, sha256: str | None = None
+) -> EmbeddingSpace:
+    """The token matrix in a directory with ``model.safetensors`` and the WordPiece vocabulary.
+
+    Args:
+        directory: where both are.
+        name: what messages call the space; the directory's name unless given.
+        sha256: of the weights, if they have just been hashed: it takes a while.
+    """
     weights = directory / _WEIGHTS
     if not weights.is_file():
         raise InputError(
@@ -92,7 +102,7 @@ def model_space(directory: Path, *, name: str | None = None) -> EmbeddingSpace:
             f"{weights} has {len(matrix)} token vectors but the vocabulary beside it has "
             f"{len(pieces)} pieces; they do not belong together"
         )
-    digest = file_sha256(weights)
+    digest = sha256 or file_sha256(weights)
     provenance = [
         f"token matrix of {MODEL}"
         if digest == WEIGHTS_SHA256

@@ -45,6 +45,15 @@ class Encoder:
     provenance: str
     _model: "_Pooled | _SentenceTransformer" = field(repr=False, compare=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """What a receipt says of it, ready for JSON."""
+        return {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "dimension": self.dimension,
+            "provenance": self.provenance,
+        }
+
     def encode(
         self, texts: Sequence[str], *, batch: int = 64, progress: Progress | None = None
     ) -> NDArray[np.float32]:
@@ -75,7 +84,8 @@ class Encoder:
         bad = ~np.isfinite(out).all(axis=1)
         if bad.any():
             raise InvalidValue(
-                f"the encoder {self.name} gives no finite vector for text {int(bad.argmax()) + 1}"
+                f"the encoder {self.name} gives no finite vector for text {int(bad.argmax()) + 1}; "
+                "drop the text, or use another encoder"
             )
         return out
 

@@ -142,7 +142,9 @@ def _vectors(
     try:
         digest = file_sha256(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}; check its permissions"
+        ) from error
     if not cache:
         with open_vectors(path, max_words, progress) as file:
             collected = _Collected(file, path, digest, max_words)

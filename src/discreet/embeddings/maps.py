@@ -6,7 +6,7 @@ apart at all, two that it sends to opposite points are protected least, by pi ti
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,10 @@ class PublicMap:
         biases: For each layer an (outputs,) array.
         encoder: Fingerprint of the encoder it was made for; None fits any of its input size.
         about: Where it comes from, ready for JSON.
+
+    >>> found = PublicMap.random(384, 2, seed=1)
+    >>> found.apply(np.ones((5, 384), np.float32)).shape, found.about["made"]
+    ((5, 2), 'random projection')
     """
 
     weights: tuple[Floats, ...] = field(repr=False)
@@ -99,27 +103,43 @@ class PublicMap:
                 "for this one, or use the encoder it was made for"
             )
 
+    def arrays(self, prefix: str = "") -> dict[str, Floats]:
+        """Its layers by names that :meth:`of_arrays` understands, for a file."""
+        named = {f"{prefix}weight.{i}": weight for i, weight in enumerate(self.weights)}
+        return named | {f"{prefix}bias.{i}": bias for i, bias in enumerate(self.biases)}
+
+    @classmethod
+    def of_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        encoder: str | None,
+        about: dict[str, Any],
+        prefix: str = "",
+    ) -> "PublicMap":
+        """The map whose :meth:`arrays` are among these; a bias that is missing is a KeyError."""
+        layers = range(sum(name.startswith(f"{prefix}weight.") for name in arrays))
+        return cls(
+            tuple(arrays[f"{prefix}weight.{i}"] for i in layers),
+            tuple(arrays[f"{prefix}bias.{i}"] for i in layers),
+            encoder,
+            about,
+        )
+
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it as safetensors with its provenance."""
-        arrays = {f"weight.{i}": weight for i, weight in enumerate(self.weights)}
-        arrays |= {f"bias.{i}": bias for i, bias in enumerate(self.biases)}
         about = {"encoder": self.encoder, "about": self.about}
-        save_tensors(path, KIND, arrays, about, force=force)
+        save_tensors(path, KIND, self.arrays(), about, force=force)
 
     @classmethod
     def load(cls, path: Path) -> "PublicMap":
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
         try:
-            layers = range(len(arrays) // 2)
-            return cls(
-                tuple(arrays[f"weight.{i}"] for i in layers),
-                tuple(arrays[f"bias.{i}"] for i in layers),
-                about["encoder"],
-                about["about"],
-            )
+            return cls.of_arrays(arrays, about["encoder"], about["about"])
         except KeyError as error:
-            raise InputError(f"{path} lacks {error} and cannot be used as a map") from error
+            raise InputError(
+                f"{path} lacks {error} and cannot be used as a map; make it again"
+            ) from error
 
     @classmethod
     def random(cls, inputs: int, dimension: int, *, seed: int = 0) -> "PublicMap":

@@ -88,6 +88,10 @@ class NearestWords:
 
     Args:
         points: finite numbers, one row per word.
+
+    >>> words = NearestWords(np.array([[0.0, 0.0], [1.0, 0.0]]))
+    >>> words.search(np.array([[0.9, 3.0], [-5.0, 0.0]])).tolist()
+    [1, 0]
     """
 
     def __init__(self, points: NDArray[np.floating]) -> None:
@@ -96,12 +100,8 @@ class NearestWords:
         # Equal points could never be told apart: only the first of them takes part.
         self._ids: Ids = np.flatnonzero(first == np.arange(len(points)))
         self._points = points if len(self._ids) == len(points) else points[self._ids]
-        # Near the middle of the points products are smallest, and so is their rounding error. A
-        # median, because one far point must not pull the origin away from all the others.
-        sample = np.linspace(0, len(self._ids) - 1, min(len(self._ids), _SAMPLED_POINTS))
-        self._centre: Floats = np.median(
-            self._points[sample.astype(int)].astype(np.float64), axis=0
-        )
+        # Near the middle of the points products are smallest, and so is their rounding error.
+        self._centre = middle(self._points)
         self._radius = self._largest_norm()
         self._columns = self._prepared()
         self._error = self._columns[:, -1].copy()

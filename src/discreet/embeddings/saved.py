@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 
 from discreet.cache import written_whole
 from discreet.embeddings.space import EmbeddingSpace
+from discreet.embeddings.tensors import refuse_existing
 from discreet.errors import InputError, OutputError
 
 FORMAT = "discreet space 1"
@@ -23,15 +24,13 @@ FORMAT = "discreet space 1"
 _ENTRY = "discreet"
 
 
-def save_space(
-    space: EmbeddingSpace, path: str | os.PathLike[str], *, overwrite: bool = False
-) -> Path:
+def save_space(space: EmbeddingSpace, path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Write a space to one ``.safetensors`` file, which :func:`load_space` reads back exactly.
 
     Args:
         space: any space; words, vectors, frequencies and provenance are all kept.
         path: where to; the name must end in ``.safetensors``.
-        overwrite: replace a file that is there already.
+        force: replace a file that is there already.
 
     Returns:
         the path written.
@@ -39,10 +38,9 @@ def save_space(
     target = Path(path)
     if target.suffix != ".safetensors":
         raise OutputError(
-            f"a space is saved to a file that ends in .safetensors; got {target.name}"
+            f"a space is saved to a file that ends in .safetensors; rename {target.name}"
         )
-    if target.exists() and not overwrite:
-        raise OutputError(f"{target} exists already; choose another name or pass overwrite=True")
+    refuse_existing(target, force=force)
     about = {
         "name": space.name,
         "provenance": space.provenance,
@@ -52,7 +50,9 @@ def save_space(
     try:
         write_saved(target, space.words, space.vectors, space.frequencies, about)
     except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
+        raise OutputError(
+            f"{target} cannot be written: {error.strerror or error}; check its directory"
+        ) from error
     return target
 
 

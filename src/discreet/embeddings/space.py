@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InvalidValue, NotFound
 
 UNKNOWN_NAMES = ("[UNK]", "<unk>", "<UNK>")
+LARGEST_NUMBER = 1e12
+"""Squared distances of vectors of larger numbers would leave the range of 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,8 @@ class EmbeddingSpace:
 
         Args:
             words: unique, not empty.
-            vectors: finite numbers, one row per word; float32 and float64 keep their type.
+            vectors: finite numbers of at most 1e12 in size, one row per word; float32 and float64
+                keep their type.
             provenance: one line that says where the vectors come from.
             name: a short name for messages.
             unknown: the word that stands for unknown words; ``[UNK]`` and ``<unk>`` are recognised.
@@ -76,7 +79,9 @@ class EmbeddingSpace:
                     f"words of a space must be non-empty strings; entry {index} is not"
                 )
         if unknown is not None and unknown not in ids:
-            raise InvalidValue(f"the unknown token {unknown!r} is not a word of this space")
+            raise InvalidValue(
+                f"the unknown token {unknown!r} is not a word of this space; name one that is"
+            )
         found = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
         counts = None
         if frequencies is not None:
@@ -115,7 +120,7 @@ class EmbeddingSpace:
             return self._ids[word]
         except KeyError:
             raise NotFound(
-                f"that word is not among the {len(self):,} words of {self.name}"
+                f"that word is not among the {len(self):,} words of {self.name}; choose another"
             ) from None
 
     @property
@@ -209,6 +214,13 @@ def _checked_vectors(vectors: ArrayLike, rows: int) -> NDArray[np.floating]:
     if not finite.all():
         raise InvalidValue(
             f"vectors must be finite; entry {int(np.argmin(finite))} (counted from 0) is not"
+        )
+    if max(matrix.max(initial=0), -matrix.min(initial=0)) > LARGEST_NUMBER:
+        large = (np.abs(matrix) > LARGEST_NUMBER).any(axis=1)
+        raise InvalidValue(
+            f"numbers of vectors must be at most {LARGEST_NUMBER:g} in size, for distances to be "
+            f"computed; entry {int(large.argmax())} (counted from 0) has a larger one: divide all "
+            "vectors by one number"
         )
     if matrix.flags.writeable:
         matrix = matrix.copy()  # the caller's array stays the caller's

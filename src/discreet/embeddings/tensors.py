@@ -56,10 +56,12 @@ def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
             names = list(file.keys())
             arrays = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path} is not a file that discreet wrote ({error})") from error
+        raise InputError(
+            f"{path} is not a file that discreet wrote ({error}); check the path"
+        ) from error
     found = about.get("kind") if isinstance(about, dict) else None
     if found != kind:
-        raise InputError(f"{path} holds {_article(found)}, not {_article(kind)}")
+        raise InputError(f"{path} holds {_article(found)}, not {_article(kind)}; give another file")
     return arrays, about
 
 

@@ -167,7 +167,7 @@ def read_vectors(path: Path) -> VectorSet:
 
 
 def read_receipt(path: Path) -> dict[str, Any] | None:
-    """The receipt beside a file of vectors; None if there is none."""
+    """The receipt beside a file of vectors or of text; None if there is none."""
     beside = receipt_path(path)
     if not beside.is_file():
         return None
@@ -176,7 +176,9 @@ def read_receipt(path: Path) -> dict[str, Any] | None:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise InputError(f"{beside} is not a receipt that discreet wrote")
+        raise InputError(
+            f"{beside} is not a receipt that discreet wrote; release the file again, or delete it"
+        )
     return found
 
 
@@ -273,10 +275,15 @@ def _matrix(column: Any, path: Path, name: str) -> NDArray[Any]:
     kind = column.type
     lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if not (lists or pa.types.is_fixed_size_list(kind)) or not _is_number(kind.value_type):
-        raise InputError(f"the column {name} of {path} does not hold lists of numbers")
+        raise InputError(
+            f"the column {name} of {path} does not hold lists of numbers; write it as 'discreet "
+            "embed' does"
+        )
     lengths = set(pc.unique(pc.list_value_length(_no_nulls(column, path, name))).to_pylist())
     if len(lengths) > 1:
-        raise InputError(f"the vectors in the column {name} of {path} differ in length")
+        raise InputError(
+            f"the vectors in the column {name} of {path} differ in length; keep those of one length"
+        )
     width = kind.list_size if not lists else next(iter(lengths), 0)
     numbers = np.concatenate([np.empty(0, np.float32), *map(_flat, column.chunks)])
     return numbers.reshape(-1, max(width, 1))
@@ -295,7 +302,10 @@ def _is_number(kind: Any) -> bool:
 
 def _no_nulls(column: Any, path: Path, name: str) -> Any:
     if column.null_count:
-        raise InputError(f"the column {name} of {path} lacks {column.null_count} values")
+        raise InputError(
+            f"the column {name} of {path} lacks {column.null_count} values; fill them in, or drop "
+            "the rows"
+        )
     return column
 
 

@@ -45,6 +45,7 @@ class Plot:
     log_x: bool = False
     level: tuple[str, float] | None = None
     """A named horizontal line, such as chance or the unprotected figure."""
+    log_y: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ def picture(plot: Plot) -> bytes:
         axes.axhline(height, color="0.3", linewidth=1, linestyle=(0, (1, 2)), label=name)
     if plot.log_x:
         axes.set_xscale("log", base=2)
+    if plot.log_y:
+        axes.set_yscale("log")
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y)
     axes.set_title(plot.title, fontsize=11)

@@ -122,7 +122,7 @@ def find_epsilon(
         while not reached(high):
             high *= 2
             if high > 1e9:
-                raise InvalidValue("no epsilon up to 1e9 gives that in this space")
+                raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
     low = high / 2
     while high / low > 1.001:
         middle = math.sqrt(low * high)
@@ -148,7 +148,7 @@ def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) 
     """Evenly spaced words of a public text, so that frequent words count as often as they occur."""
     ids = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts).ids
     if not len(ids):
-        raise InvalidValue("the public sample holds no words")
+        raise InvalidValue("the public sample holds no words; give another file")
     return np.asarray(ids[np.linspace(0, len(ids) - 1, min(count, len(ids))).astype(int)], np.int64)
 
 

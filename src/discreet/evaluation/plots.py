@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.cache import written_whole
+from discreet.embeddings.tensors import refuse_existing
 from discreet.errors import InvalidValue, MissingExtra, OutputError
 from discreet.evaluation.summary import Summary
 
@@ -42,10 +43,7 @@ def check_plot(path: Path, *, force: bool = False) -> None:
     """Refuse what :func:`plot_histograms` could not write, before anything long is computed."""
     _figure_class()
     _format_of(path)
-    if path.exists() and not force:
-        raise OutputError(
-            f"{path} exists already; choose another name, or use --force to replace it"
-        )
+    refuse_existing(path, force=force)
 
 
 def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit: str) -> None:
@@ -80,7 +78,9 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
         with written_whole(path) as temporary, rc_context({"svg.hashsalt": "discreet"}):
             figure.savefig(temporary, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise OutputError(
+            f"{path} cannot be written: {error.strerror or error}; check its directory"
+        ) from error
 
 
 def _draw(axes: Any, panel: Histogram) -> None:

@@ -72,7 +72,7 @@ def text_sample(
         counts += np.bincount(tokenizer.encode(texts).ids, minlength=len(space))
     total = int(counts.sum())
     if not total:
-        raise InvalidValue("the public text holds no words")
+        raise InvalidValue("the public text holds no words; give another file")
     weights = counts
     if count is not None and check.whole(count, "count of text_sample", at_least=1) < total:
         weights = rng.multivariate_hypergeometric(counts, count, method="marginals")

@@ -26,10 +26,20 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
         try:
             values = json.loads(path.read_text("utf-8"))
         except (ValueError, OSError) as error:
-            raise InputError(f"{path} is not a receipt or a result: it is no JSON text") from error
+            raise InputError(
+                f"{path} is not a receipt or a result: it is no JSON text; give a receipt, or what "
+                "a command printed with --json"
+            ) from error
         if not isinstance(values, dict) or not values:
-            raise InputError(f"{path} is not a receipt or a result of discreet")
+            if path not in paths:
+                continue  # a folder may hold other files as well
+            raise InputError(
+                f"{path} is not a receipt or a result of discreet; give a receipt, or what a "
+                "command printed with --json"
+            )
         out.append((_name(path), values))
+    if not out:
+        raise NotFound("there is no receipt and no result in what was given; name the files")
     return out
 
 

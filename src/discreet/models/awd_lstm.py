@@ -17,6 +17,7 @@ no sentence acts through another.
 import hashlib
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,7 +28,10 @@ from torch.nn import functional
 
 from discreet import check
 from discreet.errors import InvalidValue
-from discreet.models.factors import Factor, Masks, Parameters, SentenceBatch
+from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
+
+PARTS = ("embedding", "lstm", "output")
+"""What of a network can be trained by itself: word vectors, layers, and what scores words."""
 
 # Seeds of the masks: the two that a step shares, then one for each layer's locked mask.
 _WEIGHTS, _ROWS, _LOCKED = 0, 1, 2
@@ -95,17 +99,35 @@ class AwdLstm:
         shape: the network.
         seed: of the first weights; public, because it is chosen before any text is read.
         vectors: public vectors to begin with instead, for the last so many words.
+        trained: which of :data:`PARTS` are trained; the others stay as they begin. Noise grows with
+            the root of the number of trained parameters. With tied weights the output's matrix is
+            the embedding's, and "output" is its bias alone.
+        start: weights to begin with instead, all of them; they must come from public text.
 
     >>> shape = AwdLstmShape(words=10, boundary=0, embedding=4, hidden=5)
     >>> sum(p.numel() for p in AwdLstm(shape, seed=1).trainable().values())
     194
+    >>> sorted(AwdLstm(shape, trained=["output"]).trainable())
+    ['output.bias']
     """
 
     def __init__(
-        self, shape: AwdLstmShape, *, seed: int = 0, vectors: NDArray[Any] | None = None
+        self,
+        shape: AwdLstmShape,
+        *,
+        seed: int = 0,
+        vectors: NDArray[Any] | None = None,
+        trained: Sequence[str] = PARTS,
+        start: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.shape = shape
         self._seed = seed
+        if not trained:
+            raise InvalidValue(
+                f"name at least one trained part of an AWD-LSTM, of {', '.join(PARTS)}"
+            )
+        for part in trained:
+            check.one_of(part, PARTS, "a trained part of an AWD-LSTM")
         random = torch.Generator().manual_seed(seed)
 
         def uniform(bound: float, *size: int) -> torch.Tensor:
@@ -131,14 +153,46 @@ class AwdLstm:
             last = shape.widths(shape.layers - 1)[1]
             self._parameters["output.weight"] = uniform(bound, outputs, last)
         self._parameters["output.bias"] = torch.zeros(outputs)
+        self._start: str | None = None
+        if start is not None:
+            self._begin_with(start)
+        self._trained = {
+            name: value
+            for name, value in self._parameters.items()
+            if name.partition(".")[0] in trained
+        }
+
+    def _begin_with(self, start: Mapping[str, NDArray[Any]]) -> None:
+        sizes = {name: tuple(value.shape) for name, value in self._parameters.items()}
+        if sizes != {name: value.shape for name, value in start.items()}:
+            raise InvalidValue(
+                "the weights to begin with belong to a network of another shape; give the same "
+                "vocabulary and sizes as they were trained with"
+            )
+        digest = hashlib.sha256()
+        for name in sizes:
+            array = np.array(start[name], dtype=np.float32)
+            digest.update(array.tobytes())
+            self._parameters[name] = torch.from_numpy(array)
+        self._start = digest.hexdigest()[:16]
 
     @property
     def description(self) -> str:
-        """The shape and where the first weights come from."""
-        about = {"shape": asdict(self.shape), "seed": self._seed, "vectors": self._vectors}
+        """The shape, what is trained of it, and where the first weights come from."""
+        about = {
+            "shape": asdict(self.shape),
+            "seed": self._seed,
+            "vectors": self._vectors,
+            "trained": sorted(self._trained),
+            "start": self._start,
+        }
         return json.dumps({"awd-lstm": about}, sort_keys=True)
 
     def trainable(self) -> Parameters:
+        """The parameters that are trained, by name."""
+        return self._trained
+
+    def weights(self) -> Parameters:
         """All parameters, by name."""
         return self._parameters
 
@@ -176,19 +230,13 @@ class AwdLstm:
                 Factor(f"{name}.recurrent", error, rows, before, state.mask, run.largest_mask)
             )
             found.append(Factor(f"{name}.bias", error, rows))
-        return found
+        return [factor for factor in found if factor.name in self._trained]
 
-    def losses(self, batch: SentenceBatch) -> torch.Tensor:
-        """Nats of each sentence, without dropout."""
-        packed, logits, targets, rows = self._logits(batch)
+    def predicted(self, batch: SentenceBatch) -> Predicted:
+        """Nats of each prediction and whether it is wrong, without dropout."""
+        packed, logits, targets = self._logits(batch)
         losses = functional.cross_entropy(logits, targets, reduction="none")
-        return torch.zeros(len(packed.by_length)).index_add_(0, rows, losses)
-
-    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
-        """How many predictions of each sentence are wrong."""
-        packed, logits, targets, rows = self._logits(batch)
-        wrong = (logits.argmax(dim=1) != targets).float()
-        return torch.zeros(len(packed.by_length)).index_add_(0, rows, wrong)
+        return Predicted(losses, logits.argmax(dim=1) != targets).ordered(packed.place)
 
     def predictions(self, batch: SentenceBatch) -> int:
         """Words and the end of each sentence; or one class each."""
@@ -197,20 +245,13 @@ class AwdLstm:
         return len(batch.tokens) + len(batch)
 
     @torch.no_grad()
-    def _logits(
-        self, batch: SentenceBatch
-    ) -> "tuple[_Packed, torch.Tensor, torch.Tensor, torch.Tensor]":
+    def _logits(self, batch: SentenceBatch) -> "tuple[_Packed, torch.Tensor, torch.Tensor]":
         packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
-        outputs = _Run(self, packed, None).outputs
-        rows, targets = packed.sentence, packed.targets
+        outputs, targets = _Run(self, packed, None).outputs, packed.targets
         if self.shape.classes is not None:
-            outputs, rows, targets = outputs[packed.final], packed.by_length, packed.labels
-        return (
-            packed,
-            torch.addmm(self._parameters["output.bias"], outputs, self._output_weight().T),
-            targets,
-            rows,
-        )
+            outputs, targets = outputs[packed.final], packed.labels
+        bias = self._parameters["output.bias"]
+        return packed, torch.addmm(bias, outputs, self._output_weight().T), targets
 
     def _output_weight(self) -> torch.Tensor:
         return self._parameters["embedding" if self.shape.shares_matrix else "output.weight"]
@@ -237,8 +278,11 @@ class _Packed:
                 ends, boundary, batch.tokens[place.clamp(max=len(batch.tokens) - 1)]
             )
             self.inputs = torch.where(at == 0, boundary, batch.tokens[(place - 1).clamp(min=0)])
+            # Where a prediction belongs if sentences follow each other, each with its end.
+            self.place = place + self.sentence
         else:
             self.inputs = self.targets = batch.tokens[place]
+            self.place = self.by_length
         offsets = torch.tensor(self.sizes).cumsum(0) - torch.tensor(self.sizes)
         self.final = offsets[sizes - 1] + torch.arange(len(sizes))
         if batch.labels is not None:
@@ -265,7 +309,7 @@ class _Run:
     """A forward pass that keeps what the factors are made of."""
 
     def __init__(self, model: AwdLstm, packed: _Packed, masks: Masks | None) -> None:
-        shape, weights = model.shape, model.trainable()
+        shape, weights = model.shape, model.weights()
         self._packed, self._masks = packed, masks
         learn = torch.is_grad_enabled()
         self.largest_mask = 1.0

@@ -93,6 +93,23 @@ class Factor:
         return product if self.mask is None else product.mul_(self.mask)
 
 
+@dataclass(frozen=True)
+class Predicted:
+    """Every prediction of a batch: the words of a sentence and its end, sentence after sentence.
+
+    Where sentences are classified there is one for each sentence.
+    """
+
+    losses: torch.Tensor = field(repr=False)
+    """Nats."""
+    wrong: torch.Tensor = field(repr=False)
+
+    def ordered(self, place: torch.Tensor) -> "Predicted":
+        """The same predictions, each at its place."""
+        losses = torch.zeros_like(self.losses).index_copy_(0, place, self.losses)
+        return Predicted(losses, torch.zeros_like(self.wrong).index_copy_(0, place, self.wrong))
+
+
 class FactorModel(Protocol):
     """A model whose trained parameters all have gradients in factors."""
 
@@ -105,16 +122,16 @@ class FactorModel(Protocol):
         """The parameters that are trained, by name; changing them changes the model."""
         ...
 
+    def weights(self) -> Parameters:
+        """What a file of the model holds: these, and others that are not to be had elsewhere."""
+        ...
+
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of every sentence's loss, in factors; without masks there is no dropout."""
         ...
 
-    def losses(self, batch: SentenceBatch) -> torch.Tensor:
-        """The loss of each sentence, without dropout: nats, summed over what is predicted."""
-        ...
-
-    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
-        """How many predictions of each sentence are wrong."""
+    def predicted(self, batch: SentenceBatch) -> Predicted:
+        """How well each prediction of a batch does, without dropout."""
         ...
 
     def predictions(self, batch: SentenceBatch) -> int:

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from discreet import check
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
-from discreet.models.factors import Factor, Masks, Parameters, SentenceBatch
+from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 
 
 class AdaptedLanguageModel:
@@ -139,6 +139,10 @@ class AdaptedLanguageModel:
         """The adapters and a new head."""
         return self._parameters
 
+    def weights(self) -> Parameters:
+        """The same: the model's own weights are public and stay where they are."""
+        return self._parameters
+
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors; there is no dropout."""
         del masks
@@ -169,14 +173,13 @@ class AdaptedLanguageModel:
         return found
 
     @torch.no_grad()
-    def losses(self, batch: SentenceBatch) -> torch.Tensor:
-        """Nats of each sentence."""
-        return self._token_losses(batch)[0].sum(dim=1)
-
-    @torch.no_grad()
-    def wrong(self, batch: SentenceBatch) -> torch.Tensor:
-        """How many predictions of each sentence are wrong."""
-        return self._token_losses(batch)[1].float().sum(dim=1)
+    def predicted(self, batch: SentenceBatch) -> Predicted:
+        """Nats of each prediction and whether it is wrong."""
+        losses, wrong = self._token_losses(batch)
+        if self.classes is not None:
+            return Predicted(losses[:, 0], wrong[:, 0])
+        there = torch.arange(losses.shape[1])[None, :] <= batch.lengths[:, None]
+        return Predicted(losses[there], wrong[there])
 
     def predictions(self, batch: SentenceBatch) -> int:
         """Words and the end of each sentence; or one class each."""

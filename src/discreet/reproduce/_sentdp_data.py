@@ -1,7 +1,5 @@
 """The two data sets of the SentDP recipe: split into sentences, encoded once, parted three ways."""
 
-import gzip
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.embeddings.encoders import Encoder, encoded_once
-from discreet.errors import InputError, NotFound
+from discreet.reproduce.data_files import labelled_rows
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
 
 MAX_SENTENCES = 30
@@ -131,8 +129,8 @@ def _part(pool: Pool, size: int, encoder: Encoder, cache: Path, progress: Progre
 def _twenty_news(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
     """Nine categories; the whole set is shuffled and parted 60/20/20, as the paper does."""
     category = {g: i for i, groups in enumerate(NINE_CATEGORIES.values()) for g in groups}
-    rows = _rows(data / "20news-train.jsonl.gz") + _rows(data / "20news-test.jsonl.gz")
-    pool = [(str(row["text"]), category[str(row["label"])]) for row in rows]
+    rows = _rows(data, "20news-train") + _rows(data, "20news-test")
+    pool = [(text, category[label]) for text, label in rows]
     shuffled = _shuffled(pool)
     first, second = len(pool) * 6 // 10, len(pool) * 8 // 10
     parts = [shuffled[:first], shuffled[first:second], shuffled[second:]]
@@ -143,10 +141,11 @@ def _imdb(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
     """Positive and negative reviews in the parts that the data set comes in."""
     pools = []
     for part in ("train", "val", "test"):
-        rows = _rows(data / f"imdb-{part}.jsonl.gz")
+        rows = _rows(data, f"imdb-{part}")
         # Line breaks of the web page that the reviews were taken from.
-        pool = [(str(r["text"]).replace("<br />", "\n"), int(str(r["label"]))) for r in rows]
-        pools.append(_shuffled(pool))
+        pools.append(
+            _shuffled([(text.replace("<br />", "\n"), int(label)) for text, label in rows])
+        )
     return ("negative", "positive"), pools
 
 
@@ -154,11 +153,6 @@ def _shuffled(pool: Pool) -> Pool:
     return [pool[i] for i in np.random.default_rng(0).permutation(len(pool))]
 
 
-def _rows(path: Path) -> list[dict[str, object]]:
-    if not path.is_file():
-        raise NotFound(f"there is no file {path}; --data must name a folder that has it")
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as gzipped JSON lines") from error
+def _rows(data: Path, name: str) -> list[tuple[str, str]]:
+    rows = labelled_rows(data, name)
+    return list(zip(rows.texts, rows.labels or (), strict=True))

@@ -1,11 +1,8 @@
 """The computations of the sentence-ldp recipe: data, maps, releases, models, attacks."""
 
-import gzip
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +16,10 @@ from discreet.embeddings.encoder_space import encoder_space
 from discreet.embeddings.encoders import Encoder, encoded_once
 from discreet.embeddings.maps import PublicMap
 from discreet.embeddings.vectors import VectorSet
-from discreet.errors import InputError, NotFound
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.sentence import unit_rows
 from discreet.models.sphere_noise import sphere_mechanism
+from discreet.reproduce.data_files import labelled_rows
 from discreet.training.embeddings import Target, TaskSettings, train_on_release
 from discreet.training.linear_head import fit_head
 from discreet.training.maps import MapSettings, MapTrainer
@@ -64,19 +61,10 @@ class Part:
         return np.array([int(label) for label in self.labels])
 
 
-def load_part(path: Path, rows: int, encoder: Encoder, folder: Path) -> Part:
+def load_part(data: Path, name: str, rows: int, encoder: Encoder, folder: Path) -> Part:
     """The first rows of a file, encoded once for the folder (these data sets are public)."""
-    if not path.is_file():
-        raise NotFound(f"{path} is missing; --data must hold the files of SST-2 and IMDb")
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            found = [json.loads(line) for line in islice(file, rows)]
-        texts = [str(row["text"]) for row in found]
-        labels = [str(row["label"]) for row in found]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} must be gzipped JSON lines with the fields text and label"
-        ) from error
+    found = labelled_rows(data, name)
+    texts, labels = found.texts[:rows], (found.labels or [])[:rows]
     return Part(texts, labels, encoded_once(encoder, texts, folder))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from discreet.accounting.user_entity import (
@@ -13,6 +13,7 @@ from discreet.accounting.user_entity import (
 from discreet.reproduce.record import Cell, Curve, Finding, Headline, Plot, Record
 
 DELTA = 1e-5
+_HOLDERS = 10
 TARGET = 8.0
 # What the paper prints for CoNLL-2003 with its AWD-LSTM: steps, estimator, share of sentences that
 # count (None for user-level privacy), epsilon.
@@ -24,6 +25,7 @@ PAPER: tuple[tuple[int, str, float | None, float], ...] = (
     (500, "f_E+, misc", 3438 / _ALL, 0.44),
     (500, "f_E+, person", 4406 / _ALL, 0.52),
     (500, "f_E+, org", 5187 / _ALL, 0.61),
+    (500, "f_E+, org, share taken as 0.4", 0.4, 0.61),
     (500, "f_E+, loc", 5433 / _ALL, 0.63),
     (500, "f_E+, all", 11_176 / _ALL, 1.31),
     (500, "user-level", None, 3.40),
@@ -36,11 +38,17 @@ class Row:
 
     algorithm: str
     category: str
+    words: int = 0
+    """Of the vocabulary."""
     sentence_rate: float = 1.0
     noise: float | None = None
     perplexity: Sequence[float] = ()
     """Of each seed; empty where only figures were computed."""
     error_rate: Sequence[float] = ()
+    entities: Sequence[float] = ()
+    """Perplexity of words of entities alone,"""
+    others: Sequence[float] = ()
+    """and of all others; empty where they are not told apart."""
     user: float | None = None
     entity: float | None = None
     joint: float | None = None
@@ -81,6 +89,8 @@ def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[Row]) -> Non
             "holds: entity",
             "holds: user and entity",
             "perplexity",
+            "of entities",
+            "of other words",
             "error rate",
         ],
         [
@@ -90,13 +100,16 @@ def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[Row]) -> Non
                 row.claimed,
                 *_held(row),
                 _over_seeds(row.perplexity, 1),
+                _over_seeds(row.entities, 1),
+                _over_seeds(row.others, 1),
                 _over_seeds(row.error_rate, 4),
             ]
             for row in rows
         ],
         f"Delta {DELTA:g}. Claimed: what the paper's accounting gives. Of the published algorithms "
         "what holds is at least the figure shown, which counts one of five faults; no upper bound "
-        "is known. Error rate: share of next words that are not the likeliest one. Noise is in "
+        "is known. Of several seeds: mean and standard deviation. Error rate: share of next words "
+        "that are not the likeliest one. Noise is in "
         "units of the clipping norm; the published algorithms multiply theirs by the expected "
         "number of users in a step.",
     )
@@ -210,6 +223,49 @@ def _by_category(record: Record, key: str, name: str, rows: Sequence[Row]) -> No
     )
 
 
+def add_vocabularies(record: Record, rows: Sequence[Row]) -> None:
+    """Certified and de-identified training by how many names the vocabulary knows."""
+    record.add_table(
+        "conll2003-vocabularies",
+        "CoNLL-2003: which is better depends on how many names the vocabulary knows",
+        ["words", "algorithm", "user and entity", "perplexity", "of entities", "of other words"],
+        [
+            [
+                row.words,
+                row.algorithm,
+                row.joint,
+                _over_seeds(row.perplexity, 1),
+                _over_seeds(row.entities, 1),
+                _over_seeds(row.others, 1),
+            ]
+            for row in rows
+        ],
+        "Names that the vocabulary does not know are the unknown word, which is what "
+        "de-identification makes of all of them: there it costs nothing. Names that it knows are "
+        "unlearned by de-identified training. Perplexities of different vocabularies do not "
+        "compare.",
+    )
+    sizes = tuple(float(words) for words in dict.fromkeys(row.words for row in rows))
+    curves = []
+    for algorithm in dict.fromkeys(row.algorithm for row in rows):
+        own = [row for row in rows if row.algorithm == algorithm]
+        entities, others = [fmean(r.entities) for r in own], [fmean(r.others) for r in own]
+        curves.append(Curve(f"{algorithm}: entities", sizes, tuple(entities)))
+        curves.append(Curve(f"{algorithm}: other words", sizes, tuple(others)))
+    record.add_plot(
+        Plot(
+            "conll2003-vocabularies",
+            "CoNLL-2003: perplexity of entities and of other words",
+            "words of the vocabulary",
+            "perplexity",
+            tuple(curves),
+            "Perplexity of words of entities and of other words against the vocabulary's size, "
+            "for the public start, certified and de-identified training.",
+            log_x=True,
+        )
+    )
+
+
 def add_accounting(record: Record) -> None:
     """The paper's epsilons beside ours: computed its way, and what holds."""
 
@@ -218,7 +274,7 @@ def add_accounting(record: Record) -> None:
         held: dict[int, tuple[float, float]] = {}  # slow, and the same for all shares
         for steps, what, share, printed in PAPER:
             run = UserEntityTraining(
-                user_rate=0.05, entity_rate=0.5, noise=2.0, steps=steps, holders=10
+                user_rate=0.05, entity_rate=0.5, noise=2.0, steps=steps, holders=_HOLDERS
             )
             if share is None:
                 again = moments_epsilon(0.05, 2.0, steps, DELTA)
@@ -240,8 +296,10 @@ def add_accounting(record: Record) -> None:
             [*row[:4], f"{row[4]:.3g}" if row[5] is None else f"at least {row[4]:.3g}", row[5]]
             for row in rows
         ],
-        "Rates 0.05 for users and 0.5 for entities, noise 2, delta 1e-5. Certified: at most 10 "
-        "holders, a cell's norm a tenth of a user's. User-level: exact accounting.",
+        "Rates 0.05 for users and 0.5 for entities, noise 2, delta 1e-5; shares of sensitive "
+        "sentences from the counts that the paper prints, which give somewhat less than its "
+        "curves: with a share of 0.4 for org instead of 0.37 its figure is met. Certified: at most "
+        f"{_HOLDERS} holders, a cell's norm a tenth of a user's. User-level: exact accounting.",
     )
     for steps, what, printed, again, holds, joint in rows:
         if joint is None:
@@ -268,7 +326,7 @@ def add_findings(record: Record, rows: Sequence[Row], steps: int) -> None:
     trained = [row for row in rows if row.perplexity]
     every = [r for r in trained if r.category == "all" and r.sentence_rate == 1.0]
     masked, noiseless = _first(every, "de-identified"), _first(every, "noiseless")
-    start = _first(every, "untrained")
+    start = _first(every, "public start")
     within = [r for r in every if r.algorithm == "certified" and (r.joint or 0.0) <= TARGET]
     if within:
         best = min(within, key=lambda row: row.mean)
@@ -277,9 +335,11 @@ def add_findings(record: Record, rows: Sequence[Row], steps: int) -> None:
                 f"certified training with a joint epsilon of at most {TARGET:g} is better than "
                 f"de-identification after the same {steps} steps",
                 "claimed for the published algorithm at epsilon 2 and more",
-                f"perplexity {best.mean:.0f} at epsilon {best.joint:.2f}; de-identified "
-                f"{masked.mean:.0f}, noiseless {noiseless.mean:.0f}",
+                f"perplexity {best.mean:.1f} at epsilon {best.joint:.2f}; de-identified "
+                f"{masked.mean:.1f}, noiseless {noiseless.mean:.1f}, public start "
+                f"{start.mean:.1f}",
                 _verdict(best.mean < masked.mean),
+                _why(best, masked),
             )
         )
         record.headlines.append(
@@ -287,8 +347,8 @@ def add_findings(record: Record, rows: Sequence[Row], steps: int) -> None:
                 "utility",
                 f"CoNLL-2003, next word, users and entities protected at epsilon {best.joint:.2f}, "
                 f"{steps} steps",
-                f"perplexity {best.mean:.0f} certified; {masked.mean:.0f} de-identified, "
-                f"{noiseless.mean:.0f} noiseless, {start.mean:.0f} untrained",
+                f"perplexity {best.mean:.1f} certified; {masked.mean:.1f} de-identified, without a "
+                f"guarantee; {noiseless.mean:.1f} noiseless, {start.mean:.1f} public start",
             )
         )
     published = min(
@@ -298,9 +358,10 @@ def add_findings(record: Record, rows: Sequence[Row], steps: int) -> None:
         Finding(
             "UeDP-Alg comes near training without noise",
             "perplexity near the noiseless model's",
-            f"{published.mean:.0f} ({published.algorithm}, noise {published.noise:g}); untrained "
-            f"{start.mean:.0f}, noiseless {noiseless.mean:.0f}",
-            _verdict(published.mean < 1.1 * noiseless.mean),
+            f"{published.mean:.1f} ({published.algorithm}, noise {published.noise:g}); public "
+            f"start {start.mean:.1f}, noiseless {noiseless.mean:.1f}",
+            # At least most of what training without noise gains.
+            _verdict(start.mean - published.mean > 0.8 * (start.mean - noiseless.mean) > 0),
             "with the noise that its own lemmas ask for, which grows with the number of users, "
             "divided by weights of all entities; with the paper's norm and user rate, but only as "
             f"many steps as here, {steps}, and a learning rate that was not tuned",
@@ -326,6 +387,16 @@ def add_findings(record: Record, rows: Sequence[Row], steps: int) -> None:
         )
 
 
+def _why(certified: Row, masked: Row) -> str:
+    if not certified.entities or not masked.entities:
+        return ""
+    return (
+        f"words of entities: {fmean(certified.entities):.0f} certified, "
+        f"{fmean(masked.entities):.0f} de-identified; other words: "
+        f"{fmean(certified.others):.0f} and {fmean(masked.others):.0f}"
+    )
+
+
 def _held(row: Row) -> list[Cell]:
     if row.at_least is not None:
         return [None, None, f"at least {row.at_least:.3g}"]
@@ -344,11 +415,11 @@ def _wrong(row: Row) -> float:
     return row.wrong
 
 
-def _over_seeds(values: Sequence[float], digits: int) -> str:
+def _over_seeds(values: Sequence[float], digits: int) -> str | None:
+    if not values:
+        return None
     middle = f"{fmean(values):,.{digits}f}"
-    if len(values) == 1:
-        return middle
-    return f"{middle} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
+    return middle if len(values) == 1 else f"{middle} ± {stdev(values):,.{digits}f}"
 
 
 def _percent(share: float | None) -> str | None:

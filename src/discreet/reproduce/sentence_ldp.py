@@ -121,7 +121,7 @@ def _data_set(record: Record, name: str, data: Path, size: Size, encoder: Encode
 
 def _task(name: str, data: Path, size: Size, encoder: Encoder, folder: Path) -> Task:
     def part(file: str, rows: int) -> Any:
-        return load_part(data / f"{file}.jsonl.gz", rows, encoder, folder)
+        return load_part(data, file, rows, encoder, folder)
 
     reviews = part("imdb-val", size.imdb[0])
     if name == "imdb":

@@ -99,6 +99,19 @@ def slices(offsets: Offsets, size: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
+def string_array(strings: Sequence[str]) -> Any:
+    """Strings end to end in an Arrow array.
+
+    ``pyarrow.array`` would do, but it first imports pandas wherever that is installed, which takes
+    longer than everything else that a short text needs.
+    """
+    encoded = [string.encode() for string in strings]
+    ends = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(ends.data), data)
+
+
 def concatenate(strings: Any, codes: NDArray[np.integer], offsets: Offsets) -> list[str]:
     """For each document the strings its codes stand for, with nothing between them.
 
@@ -107,7 +120,9 @@ def concatenate(strings: Any, codes: NDArray[np.integer], offsets: Offsets) -> l
     documents: list[str] = []
     for first, last in slices(offsets, SLICE):
         bounds = offsets[first : last + 1]
-        chosen = strings.take(pa.array(codes[bounds[0] : bounds[-1]]))
+        some = np.ascontiguousarray(codes[bounds[0] : bounds[-1]], np.int64)
+        places = pa.Array.from_buffers(pa.int64(), len(some), [None, pa.py_buffer(some.data)])
+        chosen = strings.take(places)
         if not len(chosen):
             documents += [""] * (last - first)
             continue

@@ -13,7 +13,8 @@ _MOST_NAMES = 30
 def too_large(what: str, limit: int) -> InputError:
     """The error for a line, record or document above the limit."""
     return InputError(
-        f"{what} is longer than {size_in_words(limit)}; split it, or raise --max-document-mb"
+        f"{what} is longer than {size_in_words(limit)}; split it, or raise --max-document-mb where "
+        "the command has it"
     )
 
 

@@ -74,18 +74,20 @@ def _label(value: object, place: str, name: str) -> str:
         return value
     if isinstance(value, bool | int | float):
         return json.dumps(value)  # 1 is "1" and true is "true", as the file spells them
-    raise InputError(f"{place} has a {name} that is neither a string nor a number")
+    raise InputError(
+        f"{place} has a {name} that is neither a string nor a number; correct it, or name another "
+        "field"
+    )
 
 
 def _json_values(source: str, name: str, batch: Batch) -> list[Any]:
     values = []
-    for row, (before, after) in enumerate(cast(list[tuple[str, str]], batch.rows), batch.first_row):
-        try:
-            fields = json.loads(f'{before}""{after}')
-        except ValueError:  # a whole number of thousands of digits is one that Python refuses
-            fields = None
+    for row, fields in enumerate(batch.objects, batch.first_row):
         if fields is None:
-            raise InputError(f"row {row} of {source} holds a number that is too long to be read")
+            raise InputError(
+                f"row {row} of {source} holds a number that is too long to be read; write it as a "
+                "string, or drop it"
+            )
         if name not in fields:
             raise InputError(
                 f"row {row} of {source} has no field {name}; {listed_names(list(fields), 'field')}"

@@ -11,11 +11,10 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from discreet.errors import InvalidValue
-from discreet.text.chunks import ChunkTable, Ints, Offsets, concatenate
+from discreet.text.chunks import ChunkTable, Ints, Offsets, concatenate, string_array
 from discreet.text.tokens import (
     INNER_MARKS,
     TokenBatch,
@@ -210,9 +209,7 @@ class PublicLayout:
         bare = bare_words(self.tokenizer.words, self.tokenizer.subwords)
         lower, upper = [w.lower() for w in bare], [w.upper() for w in bare]
         title = [w[:1].upper() + w[1:] for w in lower]
-        return pa.array(
-            [*bare, *lower, *title, *upper, "", *public_characters()], pa.large_string()
-        )
+        return string_array([*bare, *lower, *title, *upper, "", *public_characters()])
 
 
 _NOTHING = 0

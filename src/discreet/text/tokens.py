@@ -15,12 +15,11 @@ from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from discreet.check import fail
 from discreet.errors import InvalidValue
-from discreet.text.chunks import ChunkTable, Ints, Offsets, concatenate
+from discreet.text.chunks import ChunkTable, Ints, Offsets, concatenate, string_array
 
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"
@@ -207,7 +206,7 @@ class _Vocabulary(ABC):
         """Each word as it is written inside a document, then each as it is written at the start."""
         bare = bare_words(self.words, self.subwords)
         within = [b if b is not w else " " + w for w, b in zip(self.words, bare, strict=True)]
-        return pa.array(within + bare, pa.large_string())
+        return string_array(within + bare)
 
 
 def bare_words(words: Sequence[str], subwords: bool) -> list[str]:

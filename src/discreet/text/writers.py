@@ -68,14 +68,14 @@ class DocumentWriter:
         self._finished = False
         places = [] if self.path is None else [self.path, *self.companions]
         for path in places:
-            _check_place(path, reader, force)
+            check_place(path, reader.path, force=force)
         if len({os.path.realpath(path) for path in places}) < len(places):
             raise fail("companions", "other files than the output", list(map(str, companions)))
         self._file: IO[bytes] | None = None
         self._sink: _Sink | None = None
         try:
             with self._failures():
-                self._file = self._stage(self.path) if self.path else _spool()
+                self._file = self._stage(self.path) if self.path else spool()
                 self._sink = _sink(self._file, self.format, self._compressed, reader)
         except BaseException:
             self.discard()
@@ -111,11 +111,7 @@ class DocumentWriter:
                 self._sink = None
                 self._file.flush()
                 if self.path is None:
-                    self._file.seek(0)
-                    if sys.stdout is None:
-                        raise OutputError("standard output is closed; give a file, or open it")
-                    shutil.copyfileobj(self._file, sys.stdout.buffer, 2**20)
-                    sys.stdout.buffer.flush()
+                    to_standard_output(self._file)
                 else:
                     os.fsync(self._file.fileno())
                     self._file.close()
@@ -225,11 +221,17 @@ def _output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
     return base, compressed
 
 
-def _check_place(path: Path, reader: DocumentReader, force: bool) -> None:
-    """Refuse a place that is not ours to take, before any work is done."""
+def check_place(path: Path, source: Path | None, *, force: bool) -> None:
+    """Refuse a place that is not ours to take, before any work is done.
+
+    Args:
+        path: Where the output is to go.
+        source: The input, which is never replaced; None if it is no file.
+        force: A file that exists may be replaced.
+    """
     try:
         exists = path.exists()
-        if exists and reader.path is not None and path.samefile(reader.path):
+        if exists and source is not None and source.exists() and path.samefile(source):
             problem = "is the input itself; choose another name"
         elif path.is_dir():
             problem = "is a directory; name a file in it"
@@ -246,9 +248,18 @@ def _check_place(path: Path, reader: DocumentReader, force: bool) -> None:
     raise OutputError(f"{path} {problem}")
 
 
-def _spool() -> IO[bytes]:
+def spool() -> IO[bytes]:
     """Where standard output waits, unnamed, until it is complete."""
     return cast(IO[bytes], tempfile.SpooledTemporaryFile(_SPOOL_BYTES))
+
+
+def to_standard_output(waiting: IO[bytes]) -> None:
+    """Copy what was waiting to where it goes."""
+    waiting.seek(0)
+    if sys.stdout is None:
+        raise OutputError("standard output is closed; give a file, or open it")
+    shutil.copyfileobj(waiting, sys.stdout.buffer, 2**20)
+    sys.stdout.buffer.flush()
 
 
 def _sink(file: IO[bytes], format: str, compressed: bool, reader: DocumentReader) -> _Sink:

@@ -62,6 +62,8 @@ def contributions(
     ``cell_clip`` if it is longer; so is, to norm ``clip``, the user's sum of all cells and of the
     sentences without an entity. The second is the projection on a ball, which never moves two
     vectors apart: taking a cell away moves what the user contributes by at most ``cell_clip``.
+    Each sentence without an entity is scaled as a cell is, so that these do not outweigh the
+    others; the guarantee does not need it.
 
     Args:
         model: with the parameters of this step.
@@ -159,12 +161,13 @@ def _shrink(norm: float, bound: float) -> float:
 def _cell_scales(
     factors: list[Factor], texts: Sequence[ActiveText], weight: torch.Tensor, bound: float
 ) -> torch.Tensor:
-    """For each sentence what its cell is scaled by; 1 where it is in no cell."""
+    """For each sentence what its cell is scaled by; without an entity it is by itself."""
     cells, first = [], 0
     for text in texts:
         own = text.user.cell[text.sentences]
-        cells.append(np.where(own >= 0, own + first, -1))
-        first += len(text.user.cells)
+        alone = first + len(text.user.cells) + np.arange(len(own))
+        cells.append(np.where(own >= 0, own + first, alone))
+        first += len(text.user.cells) + len(own)
     group = torch.from_numpy(np.concatenate(cells))
     if bool((weight != 1).any()):
         raise ValueError("cells are clipped as they are, without weights")
@@ -172,7 +175,7 @@ def _cell_scales(
     inner = bound * (1 - _MARGIN)
     scale = torch.where(norms > inner, inner / norms, 1.0)
     scale = torch.where(torch.isfinite(norms), scale, 0.0)
-    return torch.cat([scale, torch.ones(1, dtype=torch.float64)])[group].float()
+    return scale[group].float()
 
 
 def _weights(texts: Sequence[ActiveText]) -> torch.Tensor:

@@ -21,6 +21,8 @@ class Sentence:
     """Numbers of its words in a public vocabulary."""
     entities: frozenset[str] = field(default=frozenset(), repr=False)
     label: int | None = field(default=None, repr=False)
+    marked: Sequence[bool] | None = field(default=None, repr=False)
+    """Which of its words belong to an entity, where that is known word by word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class UserText:
         cell: which cell each sentence belongs to; -1 if it holds no sensitive entity.
         cells: the entities of each cell, sorted.
         labels: class of each sentence, if sentences are classified.
+        marked: which words belong to an entity, if known; to measure with, not to train with.
     """
 
     name: str = field(repr=False)
@@ -42,6 +45,7 @@ class UserText:
     cell: Ints = field(repr=False)
     cells: tuple[tuple[str, ...], ...] = field(repr=False)
     labels: Ints | None = field(default=None, repr=False)
+    marked: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -49,17 +53,19 @@ class UserText:
     def take(self, kept: NDArray[Any]) -> "UserText":
         """Some of the sentences, in their order; cells without a sentence go too."""
         positions = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
+        places = self.places(positions)
         cell = self.cell[positions]
         used = np.unique(cell[cell >= 0])
         renumbered = np.full(len(self.cells) + 1, -1, dtype=np.int64)
         renumbered[used] = np.arange(len(used))
         return UserText(
             self.name,
-            self.tokens[self.places(positions)],
+            self.tokens[places],
             self.lengths[positions],
             renumbered[cell],
             tuple(self.cells[i] for i in used),
             None if self.labels is None else self.labels[positions],
+            None if self.marked is None else self.marked[places],
         )
 
     def places(self, sentences: Ints) -> Ints:
@@ -100,6 +106,7 @@ def gather(sentences: Iterable[Sentence], *, max_words: int = 128) -> tuple[User
         ]
         words = [np.asarray(sentence.ids, dtype=np.int64)[:max_words] for sentence in own]
         labels = [sentence.label for sentence in own]
+        marks = [s.marked[:max_words] for s in own if s.marked is not None]
         users.append(
             UserText(
                 name,
@@ -108,6 +115,7 @@ def gather(sentences: Iterable[Sentence], *, max_words: int = 128) -> tuple[User
                 np.array(cell, dtype=np.int64),
                 tuple(cells),
                 None if None in labels else np.array(labels, dtype=np.int64),
+                np.concatenate(marks).astype(np.bool_) if len(marks) == len(own) else None,
             )
         )
     return tuple(users)

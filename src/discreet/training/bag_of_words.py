@@ -85,16 +85,13 @@ class BagOfWords:
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
         try:
-            classes = about["classes"]
-            head = LinearHead(
-                arrays["head.weight"],
-                arrays["head.bias"],
-                None if classes is None else tuple(classes),
-            )
+            head = LinearHead.of_arrays(arrays, about["classes"])
             words = tuple(about["words"])
             return cls(words, arrays["rarity"], head, bool(about["pairs"]), about["about"])
         except KeyError as error:
-            raise InputError(f"{path} lacks {error} and cannot be used as a model") from error
+            raise InputError(
+                f"{path} lacks {error} and cannot be used as a model; train it again"
+            ) from error
 
 
 def fit_bag_of_words(

@@ -42,6 +42,12 @@ class LinearHead:
         """To be saved with the model."""
         return {"head.weight": self.weight, "head.bias": self.bias}
 
+    @classmethod
+    def of_arrays(cls, arrays: Arrays, classes: Sequence[str] | None) -> "LinearHead":
+        """The layer whose :attr:`arrays` are among these."""
+        names = None if classes is None else tuple(classes)
+        return cls(arrays["head.weight"], arrays["head.bias"], names)
+
 
 def fit_head(
     features: Any,

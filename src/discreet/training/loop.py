@@ -24,6 +24,11 @@ KIND = "training state"
 Progress = Callable[[int, int], None]
 
 
+def state_beside(output: Path) -> Path:
+    """Where the state of a run lies until its result is at ``output``."""
+    return output.with_name(output.name + ".resume")
+
+
 @dataclass(frozen=True)
 class Stage:
     """Steps that train some of the weights.

@@ -5,7 +5,6 @@ public text, it spends the few dimensions it has on what a task needs, and learn
 put what must not be confused.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -183,20 +182,6 @@ class MapTrainer:
             **task.chosen,
         }
         return PublicMap.of_layers(trained.layers, encoder=self._encoder, about=about)
-
-
-def bayes_flip(epsilon: float) -> float:
-    """How often the nearer of two opposite points of the circle is the wrong one after the noise.
-
-    In two dimensions the angle is exponential, cut at pi, so a point crosses the right angle with
-    probability ``1 / (1 + exp(pi epsilon / 2))``: the flip rate of randomised response at half of
-    the largest loss, pi times epsilon. No map to the circle and no decision from it does better for
-    two classes that are equally likely.
-
-    >>> [round(bayes_flip(e), 4) for e in (1.0, 2.0, 4.0)]
-    [0.1721, 0.0414, 0.0019]
-    """
-    return 1.0 / (1.0 + math.exp(math.pi * epsilon / 2))
 
 
 class _Task:

@@ -32,11 +32,19 @@ from discreet.training.alignment import (
     padded,
     piece_table,
 )
-from discreet.training.loop import Keeping, Progress, Stage, epoch_order, forget, run, step_seed
+from discreet.training.loop import (
+    Keeping,
+    Progress,
+    Stage,
+    epoch_order,
+    forget,
+    run,
+    state_beside,
+    step_seed,
+)
 
 _MASKED, _RANDOM, _SHOWN = 0.8, 0.1, 0.1
 _CLEAN, _NOISY, _DRAWN = 1, 2, 3
-RESUME_SUFFIX = ".resume"
 
 
 @dataclass(frozen=True)
@@ -221,7 +229,7 @@ def pretrain(
         raise InvalidValue("pretraining needs at least 1 step")
     about = _about(model, space, mechanism, settings, head_steps, source, len(texts), windows)
     keeping = Keeping(
-        None if output is None else output.with_name(output.name + RESUME_SUFFIX),
+        None if output is None else state_beside(output),
         check.whole(save_every, "steps between savings", at_least=1),
         resume,
         {**about, "model": model.fingerprint},

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from discreet.errors import InputError
+from discreet.models.vocabulary import Vocabulary
 from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
 from discreet.text.entities.found import Entity
 from discreet.text.entities.gazetteer import Gazetteer
@@ -93,14 +94,16 @@ def read_sentences(
                 entities = _by_words(row, spans, found[place])
             else:
                 entities = _given(row, spans, values, fields, categories, at)
+            within = {i for entity in entities for i in range(entity.start, entity.end)}
             if masked is not None:
-                hidden = {i for entity in entities for i in range(entity.start, entity.end)}
-                words = [masked if i in hidden else word for i, word in enumerate(words)]
+                words = [masked if i in within else word for i, word in enumerate(words)]
+            marks = [i in within for i in range(len(words))]
             yield Sentence(
                 _user(values, fields.user, at),
                 encoder.encode(words),
                 frozenset(entity.id for entity in entities),
                 _label(values, fields.label, classes, at),
+                marks if isinstance(encoder, Vocabulary) else None,
             )
 
 

@@ -148,18 +148,12 @@ class TextClassifier:
             # The layer over the first position is no part of the model: nothing reads it.
             if lost.unexpected_keys or any(not n.startswith("pooler.") for n in lost.missing_keys):
                 raise ValueError("the weights and the configuration differ")
-            classes = about["classes"]
             pieces = tuple(about["pieces"])
-            head = LinearHead(
-                arrays["head.weight"],
-                arrays["head.bias"],
-                None if classes is None else tuple(classes),
-            )
             return cls(
                 network.eval(),
                 pieces,
                 marks_of_pieces(pieces),
-                head,
+                LinearHead.of_arrays(arrays, about["classes"]),
                 bool(about["pairs"]),
                 int(about["max_tokens"]),
                 about["about"],

@@ -9,8 +9,6 @@ from discreet.errors import InputError
 from discreet.training import bag_of_words, text_classifier
 from discreet.training.linear_head import LinearHead
 
-KINDS = (bag_of_words.KIND, text_classifier.KIND)
-
 
 class TextModel(Protocol):
     """Says a class or a number of each text, or pair of texts."""

@@ -14,12 +14,14 @@ sets: :mod:`discreet.training._bounds`.
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from discreet import check
 from discreet.accounting.user_entity import TrainingLoss, noise_for
@@ -89,6 +91,10 @@ class Quality:
     """exp of the mean loss of a prediction: of a word, or of a class."""
     error_rate: float
     """Share of predictions that are wrong."""
+    entities: float | None = None
+    """Perplexity of the words of entities, where they are marked,"""
+    others: float | None = None
+    """and of all others."""
 
 
 @dataclass(frozen=True)
@@ -227,68 +233,31 @@ class UserEntityTrainer:
         check.whole(steps, "steps", at_least=1)
         check.whole(checkpoint_every, "checkpoint_every", at_least=1)
         limit = self._limit(steps, budget)
-        if folder is None:
-            if resume:
-                raise InvalidValue("resume needs the folder of a run")
-            return self._run(
-                _Nowhere(),
-                0,
-                [],
-                limit,
-                steps,
-                checkpoint_every,
-                evaluate,
-                evaluate_every,
-                progress,
-            )
-        with RunFolder(folder, self._settings(folder), resume=resume) as kept:
+        if folder is None and resume:
+            raise InvalidValue("resume needs the folder of a run")
+        with (
+            nullcontext(_Nowhere())
+            if folder is None
+            else RunFolder(folder, self._settings(folder), resume=resume)
+        ) as kept:
             done, curve = 0, []
             if resume and (checkpoint := kept.load()) is not None:
                 done, curve = checkpoint.step, checkpoint.curve
                 self._restore(checkpoint)
-            return self._run(
-                kept,
-                done,
-                curve,
-                limit,
-                steps,
-                checkpoint_every,
-                evaluate,
-                evaluate_every,
-                progress,
-            )
-
-    def _run(
-        self,
-        kept: "RunFolder | _Nowhere",
-        done: int,
-        curve: list[dict[str, Any]],
-        limit: int,
-        steps: int,
-        checkpoint_every: int,
-        evaluate: Callable[[], dict[str, float]] | None,
-        evaluate_every: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> Outcome:
-        first = True
-        while True:
+            before = done
             # With a seed a step that was lost is the same step again, and no new release.
-            count = done + 1 if self.seed is not None else kept.charged + 1
-            if count > limit:
-                break
-            kept.charge(count)
-            norm = self.step(done)
-            done += 1
-            first = False
-            point: dict[str, Any] = {"step": done, "norm": norm}
-            if evaluate is not None and (done % evaluate_every == 0 or count == limit):
-                point |= evaluate()
-            curve.append(point)
-            if done % checkpoint_every == 0 or count == limit:
-                kept.save(self._checkpoint(done, curve))
-            if progress is not None:
-                progress(done, limit)
-        if first:
+            while (count := (kept.charged if self.seed is None else done) + 1) <= limit:
+                kept.charge(count)
+                point: dict[str, Any] = {"step": done + 1, "norm": self.step(done)}
+                done += 1
+                if evaluate is not None and (done % evaluate_every == 0 or count == limit):
+                    point |= evaluate()
+                curve.append(point)
+                if done % checkpoint_every == 0 or count == limit:
+                    kept.save(self._checkpoint(done, curve))
+                if progress is not None:
+                    progress(done, limit)
+        if done == before:
             raise BudgetExceeded(
                 f"{kept.charged} steps are spent and {limit} are allowed: nothing more can be "
                 "done; the model stays as it is"
@@ -358,6 +327,9 @@ class _Nowhere:
     def charge(self, steps: int) -> None:
         self.charged = max(self.charged, steps)
 
+    def load(self) -> Checkpoint | None:
+        return None
+
     def save(self, checkpoint: Checkpoint) -> None:
         pass
 
@@ -375,16 +347,36 @@ def calibrated(rules: Rules, steps: int, epsilon: float) -> Rules:
 
 
 def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
-    """Perplexity and error rate on text that is public, or that stays with its keeper."""
-    loss, wrong, asked = 0.0, 0.0, 0
+    """How well a model predicts text that is public, or that stays with its keeper.
+
+    Where words of entities are marked, their perplexity and that of all others are told apart.
+    """
+    sums = np.zeros((2, 2))  # nats and predictions; of words of entities, and of others
+    wrong = 0.0
     part: list[ActiveText] = []
+    known = all(user.marked is not None for user in users)
     for place, user in enumerate(users):
         part.append(ActiveText(user, np.arange(len(user))))
         if sum(text.words for text in part) > _EVALUATE_WORDS or place == len(users) - 1:
-            batch = sentence_batch(part)
-            loss += float(model.losses(batch).double().sum())
-            wrong += float(model.wrong(batch).sum())
-            asked += model.predictions(batch)
+            found = model.predicted(sentence_batch(part))
+            losses = found.losses.double().numpy()
+            wrong += float(found.wrong.sum())
+            within = np.zeros(len(losses), dtype=np.bool_)
+            if known and len(losses) == sum(text.words + len(text.sentences) for text in part):
+                within = np.concatenate([_marked_predictions(text.user) for text in part])
+            sums[0] += losses[within].sum(), within.sum()
+            sums[1] += losses[~within].sum(), (~within).sum()
             part = []
-    mean = loss / asked
-    return Quality(math.exp(mean) if mean < 700 else math.inf, wrong / asked)
+    nats, asked = sums.sum(axis=0)
+    entities, others = (_perplexity(*some) if sums[0, 1] else None for some in sums)
+    return Quality(_perplexity(nats, asked), wrong / asked, entities, others)
+
+
+def _marked_predictions(user: UserText) -> NDArray[np.bool_]:
+    """Which predictions are words of an entity: every sentence is followed by its end."""
+    return np.insert(np.asarray(user.marked), np.cumsum(user.lengths), values=False)
+
+
+def _perplexity(nats: float, predictions: float) -> float:
+    mean = nats / predictions
+    return math.exp(mean) if mean < 700 else math.inf

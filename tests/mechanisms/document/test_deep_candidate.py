@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
 from discreet.mechanism import FiniteMechanism
-from discreet.mechanisms.document import DeepCandidate
-from discreet.mechanisms.document import deep_candidate as module
+from discreet.mechanisms.document import DeepCandidate, _depth
 from discreet.mechanisms.document._selection import RULES, Selection
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits
@@ -90,10 +89,14 @@ def test_the_fast_depth_is_the_naive_one(seed, projections, candidates):
         assert (fast[i] == naive(mechanism, vectors[offsets[i] : offsets[i + 1]])).all()
 
 
-def test_the_fast_depth_of_many_candidates_and_long_documents(monkeypatch):
-    monkeypatch.setattr(module, "_FEW", 3)
+@pytest.mark.parametrize("few", [3, 256], ids=["bounds first", "all counted"])
+@pytest.mark.parametrize("cells", [4, 128])
+def test_the_fast_depth_of_many_candidates_and_long_documents(monkeypatch, few, cells):
+    monkeypatch.setattr(_depth, "_FEW", few)
+    monkeypatch.setattr(_depth, "_MOST_CELLS", cells)
+    monkeypatch.setattr(_depth, "_COMPARISONS", 2**10)
     rng = np.random.default_rng(SEED)
-    mechanism = DeepCandidate(rng.normal(size=(60, 4)), rng.normal(size=(40, 4)), 1.0)
+    mechanism = DeepCandidate(rng.normal(size=(200, 4)), rng.normal(size=(40, 4)), 1.0)
     vectors, offsets = many(rng, 3, 10, 4)
     long = rng.normal(scale=3.0, size=(300, 4))
     offsets = np.append(offsets, offsets[-1] + 300)
@@ -101,6 +104,21 @@ def test_the_fast_depth_of_many_candidates_and_long_documents(monkeypatch):
     assert (fast[3] == naive(mechanism, long)).all()
     assert (fast[0] == naive(mechanism, vectors[: offsets[1]])).all()
     assert len(np.unique(fast[3])) > 5
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 0), (0, -1)], ids=["below", "above"])
+def test_who_may_be_deep_must_be_rounded_outwards(monkeypatch, low, high):
+    """The mutant that rounds one end inwards loses candidates."""
+    monkeypatch.setattr(_depth, "_MOST_CELLS", 8)
+    rng = np.random.default_rng(SEED)
+    vectors, offsets = many(rng, 20, 14, 3)
+    mechanism = DeepCandidate(rng.normal(scale=0.5, size=(200, 3)), rng.normal(size=(6, 3)), 1.0)
+    right = mechanism.scores(vectors, offsets)
+    between = _depth.Depths._between
+    monkeypatch.setattr(
+        _depth.Depths, "_between", lambda self, a, b: between(self, a + low, b + high)
+    )
+    assert (mechanism.scores(vectors, offsets) != right).any()
 
 
 def test_huge_vectors_count_like_any_other():

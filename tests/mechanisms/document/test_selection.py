@@ -11,12 +11,20 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from discreet.errors import InvalidValue
-from discreet.mechanisms.document._selection import RULES, Selection
+from discreet.mechanisms.document._selection import RULES, Levels, Selection
 from goodness import fits
 
 SEED = 20260501
 
 rows = st.lists(st.integers(-6, 0), min_size=1, max_size=6)
+
+
+def listed(dense):
+    """Levels from all of them; the first candidate's is the row's own."""
+    lowest = dense[:, 0]
+    row, candidate = np.nonzero(dense != lowest[:, None])
+    ends = np.cumsum(np.bincount(row, minlength=len(dense)))
+    return Levels(dense.shape[1], lowest, ends, candidate, dense[row, candidate])
 
 
 def enumerated(scores, rate):
@@ -98,7 +106,7 @@ def test_the_samplers_follow_the_law_and_a_wrong_epsilon_does_not(rule):
     law = np.exp(selection.log_probabilities(-levels[None] / 2))[0]
     many = np.tile(levels, (40_000, 1))
     dense = selection.select(-many / 2, rng)
-    grouped = selection.select_level(many, 0.5, rng)
+    grouped = selection.select_level(listed(many), 0.5, rng)
     assert fits(dense, law), f"seed {SEED}"
     assert fits(grouped, law), f"seed {SEED}"
     wrong = np.exp(Selection(rule, 1.7 * 1.08).log_probabilities(-levels[None] / 2))[0]
@@ -111,9 +119,21 @@ def test_levels_that_differ_by_row_and_are_missing_in_some(rule):
     levels = np.array([[3, 3, 3], [0, 7, 7], [2, 0, 1]])
     selection, rng = Selection(rule, 2.0), np.random.default_rng(SEED)
     law = np.exp(selection.log_probabilities(-levels / 2))
-    drawn = np.stack([selection.select_level(levels, 0.5, rng) for _ in range(6000)])
+    drawn = np.stack([selection.select_level(listed(levels), 0.5, rng) for _ in range(6000)])
     for row in range(3):
         assert fits(drawn[:, row], law[row]), f"seed {SEED}"
+
+
+def test_listed_levels_are_those_of_the_whole_table():
+    dense = np.random.default_rng(SEED).integers(0, 4, (40, 9))
+    levels = listed(dense)
+    assert (levels.dense() == dense).all()
+    for row in range(40):
+        for level in range(4):
+            members = np.flatnonzero(dense[row] == level)
+            assert levels.counts()[row, level] == len(members)
+            found = [levels.member(row, level, number) for number in range(len(members))]
+            assert found == members.tolist()
 
 
 @pytest.mark.parametrize("rule", RULES)

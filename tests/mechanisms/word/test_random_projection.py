@@ -157,6 +157,11 @@ def test_a_slow_stretch_is_kept_and_a_damaged_or_foreign_one_is_not_used(monkeyp
         path.write_text(damage)
         assert RandomProjection(space, epsilon=1.0, dimension=2).stretch == stretch
 
+    # One that cannot be written is done without.
+    (tmp_path / "taken").write_text("a file")
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path / "taken"))
+    assert RandomProjection(space, epsilon=1.0, dimension=2).stretch == stretch
+
 
 def test_progress_is_told(monkeypatch):
     monkeypatch.setattr(module, "_ROWS", 50)

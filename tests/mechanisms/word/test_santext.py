@@ -103,15 +103,15 @@ def test_rows_and_index_agree_on_duplicate_and_outlying_vectors():
 
 
 class _Forced(np.random.Generator):
-    """Proposes one given word from the rest, then passes every test with a tiny uniform."""
+    """Proposes one given word from the rest, then passes any test: its uniforms are huge."""
 
     def __init__(self, column: int):
         super().__init__(np.random.PCG64(0))
-        self.column, self.first = column, True
+        self.column, self.left = column, 200
 
     def random(self, size=None):
-        first, self.first = self.first, False
-        return np.full(size, 1 - 2**-53 if first else 0.0)
+        self.left -= 1
+        return np.full(size, 1 - 2**-53 if self.left > 0 else 0.0)
 
     def integers(self, _low, _high, size):
         return np.full(size, self.column)
@@ -134,6 +134,14 @@ def test_improbable_words_keep_their_relative_probabilities():
     law = DistanceLaw(space, 1.0)
     draws = _draws(law, 0, 1_500_000, seed=3)
     assert fits(draws, np.exp(law.log_probabilities(np.array([0])))[0])
+
+
+def test_at_a_vanishing_epsilon_every_word_is_as_likely():
+    # Columns that only fill up a block lie far away; at a tiny kappa even far is near.
+    space = EmbeddingSpace.from_arrays(list("abcde"), np.arange(5.0)[:, None])
+    mechanism = SanText(space, 2e-16, calibration="published")
+    drawn = mechanism.release(np.zeros(20_000, dtype=np.int64), np.random.default_rng(3))
+    assert fits(drawn, np.full(5, 0.2))
 
 
 def test_positions_get_independent_noise():

@@ -1,15 +1,13 @@
 """``discreet attack``: a module for each attack."""
 
-import typer
-
+from discreet.cli._groups import command_group
 from discreet.cli.attack.attributes import attributes
 from discreet.cli.attack.inversion import inversion
 from discreet.cli.attack.mask_inference import mask_inference
 from discreet.cli.attack.membership import membership
 
-attack = typer.Typer(
-    help="Measure what an attacker still learns, against chance and without protection.",
-    no_args_is_help=True,
+attack = command_group(
+    "Measure what an attacker still learns, against chance and without protection."
 )
 attack.command("mask-inference", short_help="Guess the original words of sanitised text.")(
     mask_inference

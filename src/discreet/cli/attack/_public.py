@@ -27,9 +27,6 @@ Source = Annotated[
         "the figures depend on it.",
     ),
 ]
-TextField = Annotated[
-    str, typer.Option("--text-field", help="Column or field that holds the text.")
-]
 Texts = Annotated[
     int, typer.Option("--texts", help="Use so many texts, drawn at random; 0 uses all.")
 ]

@@ -21,7 +21,7 @@ def attributes(
             "--attribute-field", help="Column or field of the attribute (an author, a genre)."
         ),
     ],
-    text_field: public.TextField = "text",
+    text_field: options.TextField = "text",
     texts: public.Texts = 4000,
     seed: public.Seed = 0,
     as_json: options.Json = False,

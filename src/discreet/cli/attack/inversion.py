@@ -11,7 +11,7 @@ from discreet.cli.attack import _public as public
 def inversion(
     choice: VectorChoice,
     source: public.Source,
-    text_field: public.TextField = "text",
+    text_field: options.TextField = "text",
     texts: public.Texts = 4000,
     seed: public.Seed = 0,
     as_json: options.Json = False,

@@ -58,7 +58,7 @@ def membership(
         if unprotected_model is None or unprotected_members is None or unprotected_others is None:
             raise InvalidValue(
                 "--unprotected-model, --unprotected-members and --unprotected-others belong "
-                "together"
+                "together; give all three or none"
             )
         bare = TaskModel.load(unprotected_model)
         base = (_predicted(bare, unprotected_members), _predicted(bare, unprotected_others))

@@ -1,7 +1,6 @@
 """``discreet train``: a module for each thing that is trained."""
 
-import typer
-
+from discreet.cli._groups import command_group
 from discreet.cli.train.candidates import candidates
 from discreet.cli.train.classify import classify
 from discreet.cli.train.embeddings import embeddings
@@ -10,9 +9,8 @@ from discreet.cli.train.pretrain import pretrain
 from discreet.cli.train.rewriter import rewriter
 from discreet.cli.train.user_entity import user_entity
 
-train = typer.Typer(
-    help="Train public maps and stores, and models on what was released or on raw text.",
-    no_args_is_help=True,
+train = command_group(
+    "Train public maps and stores, and models on what was released or on raw text."
 )
 train.command("rewriter", short_help="Learn from public text to undo a mechanism's noise.")(
     rewriter

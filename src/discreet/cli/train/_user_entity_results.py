@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.training.user_entity import Outcome, UserEntityTrainer
 
 STATE = "state"
+MODEL, VOCABULARY, KIND = "model.safetensors", "vocabulary.txt", "language model"
 
 
 def say_dropped(trainer: "UserEntityTrainer") -> None:
@@ -77,16 +78,16 @@ def write(
     from discreet.embeddings.tensors import save_tensors
     from discreet.models.vocabulary import Vocabulary
 
-    arrays = {n: p.detach().numpy() for n, p in trainer.model.trainable().items()}
+    arrays = {n: p.detach().numpy() for n, p in trainer.model.weights().items()}
     about = {"model": receipt["model"], "statement": receipt["statement"]}
-    save_tensors(output / "model.safetensors", "language model", arrays, about, force=True)
+    save_tensors(output / MODEL, KIND, arrays, about, force=True)
     files = {
         "privacy.json": json.dumps(receipt, indent=2) + "\n",
         "curve.json": json.dumps(outcome.curve, indent=1) + "\n",
         f"{STATE}/dropped.json": json.dumps(asdict(trainer.dropped)) + "\n",
     }
     if isinstance(words, Vocabulary):
-        files["vocabulary.txt"] = "\n".join(words.words) + "\n"
+        files[VOCABULARY] = "\n".join(words.words) + "\n"
     for name, content in files.items():
         with written_whole(output / name) as temporary:
             temporary.write_text(content, "utf-8")

@@ -9,6 +9,7 @@ import typer
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._vectors import EncoderName, Pooling
 
 _FEWEST_VALIDATION = 5
 
@@ -50,9 +51,8 @@ def candidates(
         float,
         typer.Option("--validation-share", help="Share of the documents that choices are made on."),
     ] = 0.1,
-    encoder: Annotated[
-        str, typer.Option("--encoder", help="A model directory or a hub name in the cache.")
-    ] = "all-MiniLM-L6-v2",
+    encoder: EncoderName = "all-MiniLM-L6-v2",
+    pooling: Pooling = None,
     text_field: options.TextField = "text",
     format: options.Format = None,
     language: Annotated[
@@ -100,7 +100,7 @@ def candidates(
     # Before the encoder is even loaded: encoding is the long part.
     require_candidates(np.diff(offsets)[training], candidates, min_sentences)
     names, codes = (None, None) if public.labels is None else classes_of(public.labels)
-    model = load_encoder(encoder)
+    model = load_encoder(encoder, pooling=pooling)
     with progress_bar("encoding sentences") as show:
         documents = Documents(model.encode(sentences, progress=show), offsets, codes)
     store = train_candidates(

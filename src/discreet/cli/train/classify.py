@@ -9,8 +9,7 @@ import typer
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, progress_bar, say
-from discreet.errors import InputError, InvalidValue
-from discreet.statement import RECEIPT_SUFFIX
+from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
     from discreet.text.labelled import Labelled
@@ -43,11 +42,13 @@ def classify(
         bool,
         typer.Option("--frozen", help="Leave the encoder as it is; fit a linear layer on top."),
     ] = False,
-    text_field: Annotated[str, typer.Option("--text-field")] = "text",
+    text_field: options.TextField = "text",
     pair_field: Annotated[
         str | None, typer.Option("--pair-field", help="The second text, for tasks about pairs.")
     ] = None,
-    label_field: Annotated[str, typer.Option("--label-field")] = "label",
+    label_field: Annotated[
+        str, typer.Option("--label-field", help="Column or field that holds the label.")
+    ] = "label",
     regression: Annotated[
         bool, typer.Option("--regression", help="Labels are numbers, not classes.")
     ] = False,
@@ -61,8 +62,10 @@ def classify(
         int | None, typer.Option("--rows", help="Train on so many rows, drawn at random.")
     ] = None,
     epochs: Annotated[int, typer.Option("--epochs", help="Passes with all weights.")] = 2,
-    batch: Annotated[int, typer.Option("--batch")] = 32,
-    learning_rate: Annotated[float, typer.Option("--learning-rate")] = 5e-5,
+    batch: Annotated[int, typer.Option("--batch", help="Texts or pairs in a step.")] = 32,
+    learning_rate: Annotated[
+        float, typer.Option("--learning-rate", help="The highest, of all weights.")
+    ] = 5e-5,
     max_tokens: Annotated[int, typer.Option("--max-tokens", help="Longer texts are cut.")] = 128,
     penalty: Annotated[
         float, typer.Option("--penalty", help="On the squared weights of a linear layer.")
@@ -106,12 +109,12 @@ def classify(
 
         chosen = np.random.default_rng(seed).choice(len(examples), rows, replace=False)
         examples = examples.part(chosen)
-    receipt = _receipt(source)
+    receipt = _receipt_of(source)
     about = {
         "task": "regression" if regression else "classification",
         "rows": len(examples),
         "receipt": receipt,
-        "test_receipt": None if test is None else _receipt(test),
+        "test_receipt": None if test is None else _receipt_of(test),
     }
     trained: BagOfWords | TextClassifier
     if model == BAG:
@@ -138,11 +141,15 @@ def classify(
     trained.save(output, force=force)
     say(
         f"Trained {model} on {counted(len(examples), 'row')}, "
-        + ("sanitised text with a receipt." if receipt else "no receipt: unprotected text."),
+        + ("which has no receipt: unprotected text." if receipt is None else "sanitised text:"),
+        *([] if receipt is None else receipt.get("in_words", [])[:1]),
         f"Written: {output}",
     )
     if as_json:
-        typer.echo(json.dumps({"model": str(output), "rows": len(examples), "test": scores}))
+        values: dict[str, Any] = {"model": str(output), "rows": len(examples), "metrics": scores}
+        if receipt is not None:
+            values["statement"] = receipt.get("statement")
+        typer.echo(json.dumps(values))
     elif scores is not None and tested is not None:
         shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
         typer.echo(f"On {counted(len(tested), 'test row')}: {shown}")
@@ -161,10 +168,11 @@ def _fine_tuned(
 ) -> "TextClassifier":
     from discreet.embeddings.encoder_space import file_sha256
     from discreet.models.bert import load_masked_model
+    from discreet.training.loop import state_beside
     from discreet.training.text_classifier import fine_tune
 
     loaded = load_masked_model(model)
-    state = output.with_name(output.name + ".resume")
+    state = state_beside(output)
     try:
         with progress_bar("training") as show:
             return fine_tune(
@@ -197,13 +205,8 @@ def _scores(
     return class_scores(tested.labels or [], predicted)
 
 
-def _receipt(source: str) -> dict[str, Any] | None:
+def _receipt_of(source: str) -> dict[str, Any] | None:
     """The receipt that 'discreet sanitize' left beside a file, if there is one."""
-    path = Path(source + RECEIPT_SUFFIX)
-    if source == "-" or not path.is_file():
-        return None
-    try:
-        receipt: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not a receipt; sanitise the text again") from error
-    return receipt
+    from discreet.embeddings.vectors import read_receipt
+
+    return None if source == "-" else read_receipt(Path(source))

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, progress_bar, say
-from discreet.cli._vectors import EncoderName, Pooling
+from discreet.cli._vectors import DIMENSION, EncoderName, Pooling
 from discreet.errors import InputError, InvalidValue
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def embeddings(
         typer.Option("--mechanism", "-m", help="--published: purkayastha or planar-laplace."),
     ] = None,
     dim: Annotated[
-        int | None, typer.Option("--dim", help="--published: dimensions; 16 unless given.")
+        int | None,
+        typer.Option("--dim", help=f"--published: dimensions; {DIMENSION} unless given."),
     ] = None,
     text_field: Annotated[
         str, typer.Option("--text-field", help="--published: the text.")
@@ -135,7 +136,7 @@ def embeddings(
             raw,
             target,
             epsilon=epsilon,
-            dimension=dim or 16,
+            dimension=DIMENSION if dim is None else dim,
             encoder=fingerprint,
             mechanism=mechanism or "purkayastha",
             settings=settings,
@@ -177,14 +178,14 @@ def _on_release(
     force: bool,
     as_json: bool,
 ) -> None:
-    from discreet.embeddings.vectors import read_receipt, read_vectors
+    from discreet.embeddings.vectors import read_receipt, read_vectors, receipt_path
     from discreet.models.task import ReleasedAs
     from discreet.training.embeddings import train_on_release
 
     data, receipt = read_vectors(source), read_receipt(source)
     if receipt is None:
         raise InputError(
-            f"{source} has no receipt beside it ({source.name}.privacy.json); 'discreet embed' "
+            f"{source} has no receipt beside it ({receipt_path(source).name}); 'discreet embed' "
             "writes one, and training needs it to know how labels and vectors were released"
         )
     made = ReleasedAs.of(receipt)
@@ -232,7 +233,9 @@ def scores_of(data: "VectorSet", name: str) -> list[float]:
         try:
             out.append(float(value))
         except (TypeError, ValueError) as error:
-            raise InputError(f"the {name} of row {row} is not a number") from error
+            raise InputError(
+                f"the {name} of row {row} is not a number; correct it, or name another column"
+            ) from error
     return out
 
 

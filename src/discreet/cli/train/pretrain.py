@@ -57,7 +57,9 @@ def pretrain(
     ] = None,
     batch: Annotated[int, typer.Option("--batch", help="Windows of text in a step.")] = 32,
     window: Annotated[int, typer.Option("--window", help="Words in a window.")] = 64,
-    learning_rate: Annotated[float, typer.Option("--learning-rate")] = 1e-4,
+    learning_rate: Annotated[
+        float, typer.Option("--learning-rate", help="The highest, of all weights.")
+    ] = 1e-4,
     warmup: Annotated[
         float, typer.Option("--warmup", help="Share of the steps in which the rate rises.")
     ] = 0.06,
@@ -84,6 +86,7 @@ def pretrain(
 
     Example: discreet train pretrain news.txt -o adapted --space encoder --epsilon 9
     """
+    from discreet.training.loop import state_beside
     from discreet.training.masked_lm import Pretraining
     from discreet.training.masked_lm import pretrain as train_model
 
@@ -130,7 +133,7 @@ def pretrain(
                 progress=show,
             )
     except BaseException:
-        left = output.with_name(output.name + ".resume")
+        left = state_beside(output)
         if left.exists():
             say(f"The run so far is kept in {left}: the same command with --resume goes on.")
         raise

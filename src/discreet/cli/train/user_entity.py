@@ -140,6 +140,21 @@ def user_entity(
     embedding_drop: Annotated[
         float, typer.Option("--embedding-drop", help="Share of words left out.")
     ] = 0.0,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--start",
+            help="Begin with the model in this folder, which this command trained on PUBLIC text.",
+        ),
+    ] = None,
+    trained: Annotated[
+        str | None,
+        typer.Option(
+            "--trained",
+            help="Train only these parts of the AWD-LSTM, with commas: embedding, lstm, output. "
+            "Fewer parameters, less noise.",
+        ),
+    ] = None,
     model: Annotated[
         Path | None,
         typer.Option("--model", help="A local transformers causal model, trained by adapters."),
@@ -224,6 +239,10 @@ def user_entity(
             "say what is a sensitive entity, in one way: --tags-field, --entities-field or "
             "--entities"
         )
+    if model is not None and (start is not None or trained is not None):
+        raise InvalidValue(
+            "--start and --trained are for the AWD-LSTM; leave them out with --model"
+        )
     if model is not None:
         from discreet.models.language import AdaptedLanguageModel
 
@@ -245,6 +264,8 @@ def user_entity(
                 "output_drop": output_drop,
                 "embedding_drop": embedding_drop,
             },
+            start,
+            trained,
         )
         known = {"words": len(words), "fingerprint": words.fingerprint}  # type: ignore[attr-defined, arg-type]
 
@@ -280,7 +301,8 @@ def user_entity(
     results.say_dropped(trainer)
 
     def measured() -> dict[str, float]:
-        return {} if public is None else asdict(quality(network, public))
+        found = {} if public is None else asdict(quality(network, public))
+        return {name: value for name, value in found.items() if value is not None}
 
     def run(running: UserEntityTrainer) -> "Outcome":
         with progress_bar("training") as show:
@@ -325,8 +347,10 @@ def _awd_lstm(
     embedding: int | None,
     classes: tuple[str, ...],
     sizes: dict[str, Any],
+    start: Path | None,
+    trained: str | None,
 ) -> "tuple[FactorModel, Encoder]":
-    from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
+    from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
     from discreet.models.vocabulary import Vocabulary, read_vocabulary
 
     vectors = None
@@ -351,4 +375,14 @@ def _awd_lstm(
         classes=len(classes) or None,
         **sizes,
     )
-    return AwdLstm(shape, vectors=vectors), words
+    weights = None
+    if start is not None:
+        from discreet.embeddings.tensors import load_tensors
+
+        weights, _ = load_tensors(start / results.MODEL, results.KIND)
+        if read_vocabulary(start / results.VOCABULARY).fingerprint != words.fingerprint:
+            raise InvalidValue(
+                "the model of --start knows other words; give it and this run the same vocabulary"
+            )
+    parts = PARTS if trained is None else trained.split(",")
+    return AwdLstm(shape, vectors=vectors, trained=parts, start=weights), words

@@ -21,6 +21,53 @@ Indices = NDArray[np.int64]
 RULES = ("permute-and-flip", "exponential")
 
 
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Whole numbers of at least 0 for each of some candidates, row by row; most are the row's own.
+
+    Attributes:
+        candidates: how many there are in each row.
+        lowest: the level of all candidates of a row that are not listed.
+        ends: where the listed candidates of each row end.
+        candidate: the listed candidates, rising within a row.
+        level: their levels, other than the row's own.
+    """
+
+    candidates: int
+    lowest: Indices
+    ends: Indices
+    candidate: Indices
+    level: Indices
+
+    @property
+    def rows(self) -> Indices:
+        """The row of each listed candidate."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+    def dense(self) -> Indices:
+        """``(rows, candidates)``: all of them."""
+        out = np.repeat(self.lowest[:, None], self.candidates, axis=1)
+        out[self.rows, self.candidate] = self.level
+        return out
+
+    def counts(self) -> Indices:
+        """``(rows, levels)``: how many candidates have each level."""
+        rows, width = len(self.ends), 1 + int(max(self.lowest.max(), self.level.max(initial=0)))
+        flat = np.bincount(self.rows * width + self.level, minlength=rows * width)
+        out = flat.reshape(rows, width)
+        out[np.arange(rows), self.lowest] += self.candidates - np.diff(self.ends, prepend=0)
+        return out
+
+    def member(self, row: int, level: int, number: int) -> int:
+        """The candidate of that number, counted from 0, among those of one level."""
+        own = slice(self.ends[row - 1] if row else 0, self.ends[row])
+        listed = self.candidate[own]
+        if level != self.lowest[row]:
+            return int(listed[self.level[own] == level][number])
+        # Before a candidate that is not listed come as many listed ones as it is moved up by.
+        return number + int(np.searchsorted(listed - np.arange(len(listed)), number, side="right"))
+
+
 @dataclass(frozen=True)
 class Selection:
     """A rule and the loss it may cause.
@@ -66,30 +113,24 @@ class Selection:
         drawn += self.rate * scores
         return np.asarray(drawn.argmax(axis=1))
 
-    def select_level(
-        self, levels: NDArray[np.integer], step: float, rng: np.random.Generator
-    ) -> Indices:
+    def select_level(self, levels: Levels, step: float, rng: np.random.Generator) -> Indices:
         """The same law for scores ``-step * level`` that take few values, at a draw for each value.
 
         The largest noise among the candidates of one level has a law of its own; the winning level
         then gives one of its candidates, each equally likely.
 
         Args:
-            levels: ``(n, candidates)``, whole numbers of at least 0, all small.
+            levels: of all candidates, at least one row.
             step: what a level takes off the score.
             rng: source of randomness.
         """
-        rows, width = len(levels), int(levels.max(initial=0)) + 1
-        flat = levels.astype(np.int64) + width * np.arange(rows)[:, None]
-        counts = np.bincount(flat.ravel(), minlength=rows * width).reshape(rows, width)
-        sums = self._largest_noise(counts, rng) - self.rate * step * np.arange(width)
+        counts = levels.counts()
+        sums = self._largest_noise(counts, rng) - self.rate * step * np.arange(counts.shape[1])
         sums[counts == 0] = -np.inf
-        level = sums.argmax(axis=1)
-        member = rng.integers(0, counts[np.arange(rows), level])
-        return np.array(
-            [np.flatnonzero(levels[row] == level[row])[member[row]] for row in range(rows)],
-            dtype=np.int64,
-        )
+        best = sums.argmax(axis=1)
+        number = rng.integers(0, counts[np.arange(len(counts)), best])
+        chosen = map(levels.member, range(len(counts)), best.tolist(), number.tolist())
+        return np.fromiter(chosen, np.int64, len(counts))
 
     def _largest_noise(self, counts: Indices, rng: np.random.Generator) -> Floats:
         """The law of the largest of ``counts`` independent draws of the rule's noise."""

@@ -1,15 +1,14 @@
 """DeepCandidate: release a public document's vector that lies deep among the private sentences."""
 
-import itertools
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.mechanisms.document._depth import Depths
 from discreet.mechanisms.document._documents import (
-    Offsets,
-    Rows,
     blocks,
     checked_documents,
     public_rows,
@@ -20,11 +19,6 @@ from discreet.parallel import ahead
 from discreet.statement import PrivacyStatement
 
 Floats = NDArray[np.float64]
-Levels = NDArray[np.int32]
-
-# So many projections at a time stay in a processor's cache.
-_STAGE = 16
-_FEW = 64
 
 
 class DeepCandidate:
@@ -70,11 +64,6 @@ class DeepCandidate:
         self.projections = public_rows(projections, "projections of DeepCandidate", self.dimension)
         self.epsilon = check.non_negative(epsilon, "epsilon of DeepCandidate")
         self.selection = Selection(selection, self.epsilon).rule
-        # Laid out twice: by projection to compare all candidates, by candidate to look at few.
-        self._by_candidate = np.ascontiguousarray(self.candidates @ self.projections.T)
-        self._by_projection = np.ascontiguousarray(self._by_candidate.T)
-        self._middle = np.median(self._by_candidate, axis=0)
-        self._spread = self._by_candidate.std(axis=0) + np.float32(1e-30)
         self._statement = sentence_statement(
             self.epsilon, "the candidate documents", "the projections"
         )
@@ -101,11 +90,11 @@ class DeepCandidate:
             offsets: where each document starts, and N at the end; None for a single document.
         """
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
-        rule = Selection(self.selection, self.epsilon)
+        rule, depths = Selection(self.selection, self.epsilon), self._depths
         chosen = np.empty(len(starts) - 1, dtype=np.int64)
         parts = list(blocks(starts))
         for (first, last), levels in zip(
-            parts, ahead(lambda part: self._levels(rows, starts, *part), parts), strict=True
+            parts, ahead(lambda part: depths.levels(rows, starts, *part), parts), strict=True
         ):
             chosen[first:last] = rule.select_level(levels, 0.5, rng)
         return chosen
@@ -120,57 +109,9 @@ class DeepCandidate:
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
         out = np.empty((len(starts) - 1, len(self.candidates)))
         for first, last in blocks(starts):
-            out[first:last] = self._levels(rows, starts, first, last) / -2
+            out[first:last] = self._depths.levels(rows, starts, first, last).dense() / -2
         return out
 
-    def _levels(self, rows: Rows, starts: Offsets, first: int, last: int) -> Levels:
-        """``max |2h - k|`` of all candidates for a block of documents."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Whatever a huge vector becomes here, it is one row and moves each count by one.
-            heights = rows[starts[first] : starts[last]].astype(np.float32) @ self.projections.T
-        heights[np.isnan(heights)] = -np.inf  # reaches as far as no candidate, like no number
-        cuts = starts[first : last + 1] - starts[first]
-        out = np.empty((last - first, len(self.candidates)), dtype=np.int32)
-        for row, (start, end) in enumerate(itertools.pairwise(cuts)):
-            out[row] = self._document(np.sort(heights[start:end], axis=0))
-        return out
-
-    def _document(self, heights: Rows) -> Levels:
-        """``max |2h - k|`` of all candidates; heights are sorted on each projection.
-
-        ``h > d`` says that a candidate is at most as high as the sentence d from the top, and
-        ``h < k - d`` that it is above the sentence d from the bottom. So the candidates between
-        these two on all projections are those of ``max |2h - k| < k - 2d``: two comparisons a
-        projection tell, for one depth after the other, who is deeper. Most candidates are not even
-        between the outermost sentences, and once few are left their sentences are counted.
-        """
-        sentences = len(heights)
-        out = np.full(len(self.candidates), sentences, dtype=np.int32)
-        kept = np.arange(len(self.candidates))
-        for depth in range(sentences // 2):
-            kept = self._between(heights[depth], heights[-1 - depth], kept)
-            if len(kept) <= _FEW:
-                reach = (heights[:, None, :] >= self._by_candidate[kept]).sum(axis=0)
-                out[kept] = np.abs(2 * reach - sentences).max(axis=1)
-                break
-            out[kept] = sentences - 2 * (depth + 1)
-        return out
-
-    def _between(self, low: Rows, high: Rows, kept: Indices) -> Indices:
-        """Those above ``low`` and not above ``high`` on all projections, or a few more if few."""
-        # Where the sentences reach least far beyond the candidates, most of these are told apart.
-        room = np.minimum(high - self._middle, self._middle - low) / self._spread
-        order = room.argsort()
-        every = 2 * len(kept) > len(self.candidates)  # then skipping some is slower than not
-        beyond = np.zeros(len(self.candidates) if every else len(kept), dtype=np.bool_)
-        for start in range(0, len(order), _STAGE):
-            part = order[start : start + _STAGE]
-            values = self._by_projection[part]
-            if not every:
-                values = values.take(kept, axis=1)
-            outside = values <= low[part, None]
-            outside |= values > high[part, None]
-            beyond |= outside.any(axis=0)
-            if len(beyond) - np.count_nonzero(beyond) <= _FEW:
-                break
-        return kept[~(beyond[kept] if every else beyond)]
+    @cached_property
+    def _depths(self) -> Depths:
+        return Depths(self.candidates, self.projections)

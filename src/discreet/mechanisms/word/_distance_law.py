@@ -25,7 +25,7 @@ from discreet.embeddings.index import NeighborIndex
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
-from discreet.randomness import bernoulli_exp
+from discreet.randomness import exponential
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,8 @@ _INDEX_BLOCK_NUMBERS = 2**20
 # One row product costs about as much as this many proposals from the rest.
 _PROPOSALS_PER_ROW = 1000
 _MOST_ROUNDS = 64
+# From so many draws a row on, its running sum costs less than the chunks they fall in.
+_MANY_DRAWS = 256
 
 
 class DistanceLaw:
@@ -125,6 +127,7 @@ class DistanceLaw:
                 shift[part] = self.kappa * least.astype(np.float64)
             some *= np.float32(-self.kappa)
             np.exp(some, out=some)
+            some[:, len(self.targets) :] = 0.0  # columns that only fill up the block
             limit = some.sum(axis=1) * np.float32(_HEAD_SHARE)
             listed = some >= limit[:, None]
             some *= listed
@@ -226,9 +229,9 @@ class DistanceLaw:
             column = rng.integers(0, len(self.targets), chosen.size)
             drawn[chosen] = self.targets[column]
             level = (head.shift - np.log(head.bound) - rounding)[rows[chosen]]
-            passed, distance = self._accept_rest(words[rows[chosen]], drawn[chosen], level, rng)
+            passed, least = self._accept_rest(words[rows[chosen]], drawn[chosen], level, rng)
             # Farther than any listed word means not listed; only the near ones are looked up.
-            near = passed[distance <= head.reach[rows[chosen[passed]]]]
+            near = passed[least <= head.reach[rows[chosen[passed]]]]
             listed_too = near[head.lists(rows[chosen[near]], column[near])]
             accepted[chosen] = False
             accepted[chosen[passed]] = True
@@ -256,14 +259,18 @@ class DistanceLaw:
     ) -> tuple[Ids, Floats]:
         """Accept each with probability exp(-(kappa * d(x, y) - level)), however small.
 
-        Returns the places that were accepted, and the distances there.
+        Returns the places that were accepted, and lower bounds of the distances there.
         """
-        # exp(-(a + b)) = exp(-a) exp(-b): most proposals fail at a, from the quick lower bound.
-        first = np.maximum(self.kappa * self.distances.lower(x, y) - level, 0.0)
-        left = np.flatnonzero(bernoulli_exp(first, rng))
-        distance = self.distances.exact(x[left], y[left])
-        second = bernoulli_exp(self.kappa * distance - level[left] - first[left], rng)
-        return left[second], distance[second]
+        # An exponential draw is at least t with probability exp(-t). Quick bounds of the distance
+        # settle nearly all comparisons with it.
+        reach = level + exponential(level.shape, rng)
+        least, most = self.distances.bounds(x, y)
+        accepted = self.kappa * most <= reach
+        unsure = np.flatnonzero(~accepted & (self.kappa * least <= reach))
+        exact = self.distances.exact(x[unsure], y[unsure])
+        accepted[unsure] = self.kappa * exact <= reach[unsure]
+        places = np.flatnonzero(accepted)
+        return places, least[places]
 
 
 @dataclass(frozen=True)
@@ -295,6 +302,22 @@ class _RowHead(_Head):
     weights: NDArray[np.float32]
 
     def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
+        if len(rows) > _MANY_DRAWS * len(self.weights):
+            column = self._find_many(rows, point)
+        else:
+            column = self._find_few(rows, point)
+        return column, self.weights[rows, column].astype(np.float64)
+
+    def _find_many(self, rows: Ids, point: Floats) -> Ids:
+        """A running sum of each row, which so many draws are worth; rows come in rising order."""
+        column = np.empty(len(rows), dtype=np.int64)
+        ends = np.searchsorted(rows, np.arange(len(self.weights)), side="right")
+        for own, first, last in zip(self.weights, np.append(0, ends), ends, strict=False):
+            summed = np.cumsum(own, dtype=np.float64)
+            column[first:last] = np.searchsorted(summed, point[first:last], side="right")
+        return np.asarray(np.minimum(column, self.weights.shape[1] - 1))
+
+    def _find_few(self, rows: Ids, point: Floats) -> Ids:
         chunk, before = _bisect(self.cumulative, rows, point)
         chunked = self.weights.reshape(len(self.weights), -1, _CHUNK)
         left = point - before
@@ -303,7 +326,7 @@ class _RowHead(_Head):
             inner = np.cumsum(chunked[rows[part], chunk[part]], axis=1, dtype=np.float64)
             place = np.count_nonzero(inner <= left[part, None], axis=1)
             column[part] = chunk[part] * _CHUNK + np.minimum(place, _CHUNK - 1)
-        return column, self.weights[rows, column].astype(np.float64)
+        return column
 
     def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
         return np.asarray(self.weights[rows, columns] > 0)

@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.embeddings.neighbors import NearestWords
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._words import checked_ids
+from discreet.parallel import ahead
 from discreet.statement import PrivacyStatement
 
 Floats = NDArray[np.float64]
 
-SCOPE = "every word is replaced by a draw from the vocabulary, independent of the others"
-
-_BLOCK_NUMBERS = 2**22
+_BLOCK_NUMBERS = 2**18
 
 
 class VectorNoise(Protocol):
@@ -64,12 +63,11 @@ class NoisyNearest:
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Noise on each word's vector, then the nearest word; memory is a block."""
         words = checked_ids(ids, self.space)
-        out = np.empty(len(words), dtype=np.int64)
         step = max(1, _BLOCK_NUMBERS // self.points.shape[1])
-        for start in range(0, len(words), step):
-            part = slice(start, start + step)
-            out[part] = self._nearest.search(self.noisy(words[part], rng))
-        return out
+        parts = [words[start : start + step] for start in range(0, len(words), step)]
+        # All noise is drawn here, in order; other threads search while the next block is drawn.
+        found = ahead(self._nearest.search, (self.noisy(part, rng) for part in parts))
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
     @cached_property
     def _nearest(self) -> NearestWords:

@@ -8,6 +8,7 @@ promises. Every figure here is rounded upwards: a sensitivity below the truth is
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from discreet.cache import cache_directory, written_whole
 from discreet.embeddings.distances import blocks
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word._noisy_nearest import SCOPE as NOISY_SCOPE
 from discreet.mechanisms.word._words import PUBLIC
+from discreet.mechanisms.word._words import SCOPE as ANY_WORD
 from discreet.parallel import WORKERS, in_threads
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ Points = NDArray[np.floating]
 Progress = Callable[[int, int], None]
 
 SENSITIVITIES = ("exact", "general")
-SCOPE = f"any two words of the vocabulary; {NOISY_SCOPE}"
+SCOPE = f"any two words of the vocabulary; {ANY_WORD}"
 CLIPPED_PUBLIC = (*PUBLIC, "the clipping norm")
 
 # Pairs times coordinates: at most about a minute on two cores. Beyond, a bound has to do.
@@ -137,7 +138,8 @@ def _remembered(
     except (OSError, ValueError, TypeError, KeyError):
         pass
     found = largest_distance(points, clip, norm, progress)
-    with written_whole(path) as temporary:
+    # A cache that cannot be written costs time, not correctness.
+    with suppress(OSError), written_whole(path) as temporary:
         temporary.write_text(
             json.dumps({**key, "value": found.value.hex(), "reason": found.reason})
         )

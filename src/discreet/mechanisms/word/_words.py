@@ -7,6 +7,7 @@ from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 
 CALIBRATIONS = ("certified", "published")
+SCOPE = "every word is replaced by a draw from the vocabulary, independent of the others"
 PUBLIC = ("the vocabulary and its vectors", "the number of tokens of each document")
 
 

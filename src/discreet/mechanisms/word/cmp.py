@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._certificate import metric_of
-from discreet.mechanisms.word._noisy_nearest import SCOPE, NoisyNearest
-from discreet.mechanisms.word._words import PUBLIC
+from discreet.mechanisms.word._noisy_nearest import NoisyNearest
+from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from discreet import check
 from discreet.embeddings.distances import blocks, euclidean_metric
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word._noisy_nearest import SCOPE, NoisyNearest
-from discreet.mechanisms.word._words import PUBLIC
+from discreet.mechanisms.word._noisy_nearest import NoisyNearest
+from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.statement import Adjacency, Metric, Notion, PrivacyStatement, Unit
 

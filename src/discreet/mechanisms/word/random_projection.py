@@ -5,6 +5,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar
 
 import numpy as np
@@ -16,8 +17,8 @@ from discreet.embeddings.distances import blocks
 from discreet.embeddings.neighbors import first_equal, middle
 from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._certificate import metric_of
-from discreet.mechanisms.word._noisy_nearest import SCOPE, NoisyNearest
-from discreet.mechanisms.word._words import PUBLIC
+from discreet.mechanisms.word._noisy_nearest import NoisyNearest
+from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
@@ -138,7 +139,8 @@ def _known_stretch(space: EmbeddingSpace, points: Floats, progress: Progress | N
     begin = time.perf_counter()
     stretch = largest_stretch(space.vectors, points, progress)
     if time.perf_counter() - begin > _WORTH_CACHING_SECONDS:
-        with written_whole(path) as temporary:
+        # A cache that cannot be written costs time, not correctness.
+        with suppress(OSError), written_whole(path) as temporary:
             temporary.write_text(json.dumps({**key, "stretch": stretch}))
     return stretch
 

@@ -16,7 +16,7 @@ from discreet.mechanisms.word._certificate import (
     metric_of,
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, SCOPE, checked_ids
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 
@@ -73,7 +73,7 @@ class SanText:
             metric=metric_of(space),
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
-            scope="every word is replaced by a draw from the vocabulary, independent of the others",
+            scope=SCOPE,
             public=PUBLIC,
         )
 

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.mechanisms.word._noisy_nearest import SCOPE
-from discreet.mechanisms.word._words import PUBLIC, checked_ids
+from discreet.mechanisms.word._words import PUBLIC, SCOPE, checked_ids
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 

@@ -14,7 +14,7 @@ from discreet.errors import InputError
 from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
 from discreet.text.entities.found import Entity
 from discreet.text.faults import listed_names, no_documents
-from discreet.text.formats import input_format
+from discreet.text.formats import STANDARD_STREAM, input_format
 from discreet.text.readers import Batch, DocumentReader, open_documents
 
 FIELD = "entities"
@@ -90,7 +90,9 @@ def read_rows(
         yield from _json_rows(source, compressed, fields, block)
         return
     if fields.tokens is not None:
-        raise InputError(f"tokens are read from jsonl, and {display_name(source)} is {base}")
+        raise InputError(
+            f"tokens are read from jsonl, and {display_name(source)} is {base}; convert it"
+        )
     with open_documents(
         source, format=format, text_field=fields.text, batch_documents=block
     ) as reader:
@@ -152,7 +154,7 @@ def _json_rows(
         if empty:
             raise no_documents(name)
     finally:
-        if source != "-":
+        if source != STANDARD_STREAM:
             file.close()
 
 

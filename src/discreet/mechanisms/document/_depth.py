@@ -1,0 +1,159 @@
+"""How deep public candidates lie among the sentences of a document, on all projections at once.
+
+Nearly all candidates lie beyond all sentences on some projection. For each projection the
+candidates below each of a few thresholds are kept as a row of bits, 64 to a word, so that those
+between two thresholds on all projections are an intersection of rows. Sentences are rounded to
+thresholds: outwards for candidates that may be that deep, inwards for those that surely are. Only
+where the two differ are sentences counted. So every depth is exact.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms.document._documents import Offsets, Rows
+from discreet.mechanisms.document._selection import Levels
+
+Indices = NDArray[np.int64]
+
+_MOST_CELLS, _FEWEST_CELLS = 128, 4
+_TABLE_BITS = 2**28
+# So many rows of bits, and so many comparisons, at a time stay in a processor's cache.
+_AT_ONCE = 8
+_DEPTHS = 2
+_COMPARISONS = 2**19
+# Counting the sentences of so many costs less than to look who is deeper than the outermost.
+_FEW = 1024
+
+
+class Depths:
+    """Counts sentences on both sides of fixed candidates.
+
+    Args:
+        candidates: ``(n, m)``, finite.
+        projections: ``(p, m)``, finite.
+    """
+
+    def __init__(self, candidates: Rows, projections: Rows) -> None:
+        self._projections = projections
+        self._count = len(candidates)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._heights = np.ascontiguousarray(candidates @ projections.T)
+        self._heights[np.isnan(self._heights)] = np.inf  # no sentence reaches it
+        self._thresholds = _thresholds(self._heights)
+        self._bits = self._below_thresholds()
+
+    def levels(self, rows: Rows, starts: Offsets, first: int, last: int) -> Levels:
+        """``max |2h - k|`` of each candidate for a block of documents.
+
+        Of the k sentences of a document, h reach at least as far as the candidate; the largest is
+        over the projections. Those of level k, beyond all sentences somewhere, are not listed.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Whatever a huge vector becomes here, it is one row and moves each count by one.
+            heights = rows[starts[first] : starts[last]].astype(np.float32) @ self._projections.T
+        heights[np.isnan(heights)] = -np.inf  # reaches as far as no candidate, like no number
+        cuts = starts[first : last + 1] - starts[first]
+        # For each sentence and projection the first threshold above it.
+        cells = np.empty(heights.shape, dtype=np.int32)
+        for j, limits in enumerate(self._thresholds):
+            cells[:, j] = np.searchsorted(limits, heights[:, j], side="right")
+        lowest = np.minimum.reduceat(cells, cuts[:-1], axis=0)
+        highest = np.maximum.reduceat(cells, cuts[:-1], axis=0)
+        found = []
+        for start in range(0, len(lowest), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            hopeful = self._between(lowest[part] - 1, highest[part])
+            for document, maybe in enumerate(hopeful, start):
+                own = slice(cuts[document], cuts[document + 1])
+                found.append(self._document(heights[own], cells[own], np.flatnonzero(maybe)))
+        counts = [len(candidates) for candidates, _ in found]
+        return Levels(
+            candidates=self._count,
+            lowest=np.diff(cuts),
+            ends=np.cumsum(counts),
+            candidate=np.concatenate([candidates for candidates, _ in found]),
+            level=np.concatenate([levels for _, levels in found]),
+        )
+
+    def _document(
+        self, heights: Rows, cells: NDArray[np.int32], hopeful: Indices
+    ) -> tuple[Indices, Indices]:
+        """The candidates above the lowest score among those given, and their levels."""
+        sentences = len(heights)
+        if len(hopeful) <= _FEW:
+            levels = self._counted(heights, hopeful)
+        else:
+            at_least, at_most = self._bounds(np.sort(cells, axis=0))
+            levels = sentences - 2 * at_least[hopeful]
+            unsure = at_least[hopeful] < at_most[hopeful]
+            levels[unsure] = self._counted(heights, hopeful[unsure])
+        deeper = levels < sentences
+        return hopeful[deeper], levels[deeper]
+
+    def _below_thresholds(self) -> NDArray[np.uint64]:
+        """``(p * (thresholds + 1), words)``: who is below each threshold, and last everyone."""
+        words, used = -(-self._count // 64), -(-self._count // 8)
+        projections, cells = self._thresholds.shape
+        table = np.zeros((projections, cells + 1, words * 8), dtype=np.uint8)
+        for own, limits, values in zip(table, self._thresholds, self._heights.T, strict=True):
+            own[:-1, :used] = np.packbits(values < limits[:, None], axis=1, bitorder="little")
+        table[:, -1, :used] = np.packbits(np.ones(self._count, np.bool_), bitorder="little")
+        return table.reshape(-1, words * 8).view(np.uint64)
+
+    def _between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """``(rows, n)``: who is below ``high`` and not below ``low`` on all projections.
+
+        Args:
+            low: ``(rows, p)``, numbers of thresholds.
+            high: the same.
+        """
+        projections, cells = self._thresholds.shape
+        first = np.arange(projections) * (cells + 1)
+        bits = np.bitwise_and.reduce(self._bits.take(high + first, axis=0), axis=1)
+        bits &= ~np.bitwise_or.reduce(self._bits.take(low + first, axis=0), axis=1)
+        each = np.unpackbits(bits.view(np.uint8), axis=1, count=self._count, bitorder="little")
+        return each.view(np.bool_)
+
+    def _bounds(self, cells: NDArray[np.int32]) -> tuple[Indices, Indices]:
+        """By how many sentences from the outermost each candidate is surely, and may be, inside.
+
+        ``h > d`` says that a candidate is at most as high as the sentence d from the top, and
+        ``h < k - d`` that it is above the sentence d from the bottom. So those between these two
+        on all projections are those of ``max |2h - k| < k - 2d``.
+        """
+        at_least = np.zeros(self._count, dtype=np.int64)
+        at_most = np.zeros(self._count, dtype=np.int64)
+        half = len(cells) // 2
+        for start in range(0, half, _DEPTHS):
+            depths = np.arange(start, min(start + _DEPTHS, half))
+            low, high = cells[depths], cells[-1 - depths]
+            outer = self._between(low - 1, high)
+            at_most += outer.sum(axis=0, dtype=np.uint8)
+            at_least += self._between(low, high - 1).sum(axis=0, dtype=np.uint8)
+            if not outer[-1].any():
+                break
+        return at_least, at_most
+
+    def _counted(self, heights: Rows, candidates: Indices) -> Indices:
+        """``max |2h - k|`` of some candidates for one document, by counting its sentences."""
+        sentences = len(heights)
+        out = np.empty(len(candidates), dtype=np.int64)
+        kind = np.uint8 if sentences < 256 else np.int32
+        step = max(1, _COMPARISONS // heights.size)
+        for start in range(0, len(candidates), step):
+            part = slice(start, start + step)
+            passed = heights[:, None, :] >= self._heights[candidates[part]]
+            reach = passed.view(np.uint8).sum(axis=0, dtype=kind)
+            most, least = reach.max(axis=1).astype(np.int64), reach.min(axis=1).astype(np.int64)
+            out[part] = np.maximum(2 * most - sentences, sentences - 2 * least)
+        return out
+
+
+def _thresholds(heights: Rows) -> Rows:
+    """``(p, thresholds)``: about as many candidates between any two; the outer ones beyond all."""
+    cells = int(np.clip(_TABLE_BITS // heights.size, _FEWEST_CELLS, _MOST_CELLS))
+    ordered = np.sort(heights, axis=0)
+    inner = ordered[np.arange(cells) * len(heights) // cells]
+    beyond = np.nextafter(ordered[-1:], np.float32(np.inf))
+    lowest = np.full_like(beyond, -np.inf)
+    return np.ascontiguousarray(np.concatenate([lowest, inner, beyond]).T)
