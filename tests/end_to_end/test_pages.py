@@ -111,5 +111,5 @@ def test_an_option_that_does_not_exist_would_be_found(text, unknown):
 def test_every_option_says_what_it_is_for(path):
     command = PARSERS[path]
     options = [p for p in command.params if p.param_type_name == "option"]
-    assert all(option.help for option in options)
+    assert all(parameter.help for parameter in command.params)
     assert not options or "Example: discreet " in command.help or path[-1] in NO_EXAMPLE
