@@ -74,7 +74,8 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     assert recipe.pearson(Setting("random"))[0] < 0.5
     monkeypatch.setattr(santext, "load_space", lambda _name: space)
     found = recipe.pretraining(300.0)
-    for name in ("original", "plain", "sanitised"):
+    assert min(found["original"]["accuracy"]) > 0.9
+    for name in ("plain", "sanitised"):
         assert min(found[name]["accuracy"]) > 0.9
         assert found[name]["attack"]["words"] == 50
         assert set(found[name]["attack"]["defence"]) >= {"mask", "bayes", "informed"}
@@ -136,7 +137,7 @@ def _figures(published, certified, sanitised):
         for c in ("published", "certified") for e in QUICK.epsilons
     ]  # fmt: skip
     models = {
-        "original": {"accuracy": [0.70], "attack": {"defence": {"mask": rate}}},
+        "original": {"accuracy": [0.70]},
         "plain": {"accuracy": [0.70], "attack": {"defence": {"mask": rate}}},
         "sanitised": {"accuracy": [sanitised], "attack": {"defence": {"mask": weak}}},
     }

@@ -224,7 +224,7 @@ def _pretraining(record: Record, size: Any, pretraining: list[dict[str, Any]]) -
     for row in pretraining:
         for name in ("original", "plain", "sanitised"):
             found = row[name]
-            defences = found["attack"]["defence"]
+            defences = found.get("attack", {}).get("defence", {})
             cells = [
                 f"{d['value']:.3f} ({d['low']:.3f} to {d['high']:.3f})" if d else ""
                 for d in (defences.get(attacker) for attacker in _ATTACKERS)

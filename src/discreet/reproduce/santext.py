@@ -201,12 +201,15 @@ class Recipe:
             for name, model in models.items():
                 tuned = fine_tune(copy.deepcopy(model), train, tuning, tokens=tokens)
                 accuracies[name].append(_tested(tuned, noisy_test, test))
-        out: dict[str, Any] = {"kappa": mechanism.kappa}
-        for name, model in models.items():
+        out: dict[str, Any] = {
+            "kappa": mechanism.kappa,
+            "original": {"accuracy": accuracies["original"]},
+        }
+        for name in ("plain", "sanitised"):
             report = attack_words(
                 mechanism,
                 target,
-                model=model,
+                model=models[name],
                 prior=self.prior(self.pieces),
                 sensitive=self.pieces.least_frequent(W),
                 most=self.size.attacked,
