@@ -139,6 +139,25 @@ def test_positions():
         Target.of(TokenBatch(np.array([1, 2], np.int32), np.array([0, 2])), [1])
 
 
+def test_nobody_guesses_the_unknown_word():
+    # It is common in a public text and never attacked: whoever guesses it is no good attacker.
+    space = EmbeddingSpace.from_arrays(["[UNK]", "tea", "cup"], [[0.0], [1.0], [2.0]])
+    original = np.tile([1, 1, 2, 0], 200)
+    mechanism = SanText(space, 0.5)
+    released = mechanism.release(original, np.random.default_rng(0))
+    target = Target(original, released, np.array([0, len(original)]))
+
+    def success(prior):
+        rng = np.random.default_rng(1)
+        found = attack_words(mechanism, target, model=None, prior=prior, most=None, rng=rng)
+        return {name: rate.value for name, rate in found.success.items()}
+
+    fair, swamped = success([0, 2, 1]), success([100, 2, 1])
+    assert swamped == fair
+    assert fair["chance"] == pytest.approx(2 / 3)
+    assert fair["bayes"] >= fair["chance"]
+
+
 def test_a_model_without_a_head_is_refused(tmp_path):
     bare = write_bert(tmp_path / "bare", head=False)
     model, space = load_masked_model(bare), bert_space(bare)

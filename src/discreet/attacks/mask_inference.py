@@ -245,8 +245,12 @@ def attack_words(
         rng: Draws the sample.
         progress: Called with (done, total).
     """
-    positions = attacked_positions(target, mechanism.space.unknown, most, rng)
+    unknown = mechanism.space.unknown
+    positions = attacked_positions(target, unknown, most, rng)
     truth, seen = target.original[positions], target.released[positions]
+    weights = np.array(prior, dtype=np.float64)
+    if unknown is not None:
+        weights[unknown] = 0.0  # it is never attacked, so an attacker does not guess it
     hits: dict[str, NDArray[np.bool_]] = {}
     unguessable = 0
     likelihoods = None
@@ -268,11 +272,11 @@ def attack_words(
             hits["informed"] = found.informed == truth
         hits["unprotected"] = plain.pieces == word
     if likelihoods is None:
-        guesses = best_guesses(mechanism, seen, prior)
+        guesses = best_guesses(mechanism, seen, weights)
     else:
-        guesses = guesses_from(*likelihoods, prior)
+        guesses = guesses_from(*likelihoods, weights)
     hits["bayes"] = guesses == truth
-    hits["chance"] = truth == int(np.argmax(np.asarray(prior)))
+    hits["chance"] = truth == int(np.argmax(weights))
     rare = np.isin(truth, [] if sensitive is None else np.asarray(sensitive))
     ordered = {name: hits[name] for name in ATTACKERS if name in hits}
     return AttackReport(

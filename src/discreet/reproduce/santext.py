@@ -75,7 +75,7 @@ def run(
         say: Called with a line for people at each part.
     """
     size = QUICK if quick else FULL
-    record = Record(folder, "santext", {"size": asdict(size), "format": 2}, say)
+    record = Record(folder, "santext", {"size": asdict(size), "format": 3}, say)
     recipe = Recipe(data, folder, size)
     part = record.part
     utility = {
@@ -274,7 +274,8 @@ class Recipe:
     def prior(self, space: EmbeddingSpace) -> Any:
         """How often words occur in the public part of SST-2: what an attacker may know."""
         batch = self._tokens(space, self._read("sst2-dev").texts)
-        return np.bincount(batch.ids, minlength=len(space)).astype(np.float64)
+        known = batch.ids[batch.ids != space.unknown]
+        return np.bincount(known, minlength=len(space)).astype(np.float64)
 
     def _tokens(self, space: EmbeddingSpace, texts: Sequence[str]) -> TokenBatch:
         return tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)

@@ -69,8 +69,8 @@ class Size:
 
 
 QUICK = Size(
-    news=Sizes(public=1000, validation=150, private=300),
-    imdb=Sizes(public=500, validation=100, private=200),
+    news=Sizes(public=700, validation=120, private=250),
+    imdb=Sizes(public=300, validation=80, private=150),
     candidates=5000,
     trials=3,
     word_documents=40,

@@ -46,11 +46,11 @@ def recipes() -> tuple[Recipe, ...]:
     from discreet.reproduce import santext, sentdp, sentence_ldp, trlaplace, uedp
 
     return (
-        Recipe("santext", santext.run, 8),
-        Recipe("sentence-ldp", sentence_ldp.run, 8),
+        Recipe("santext", santext.run, 13),
+        Recipe("sentence-ldp", sentence_ldp.run, 9),
         Recipe("sentdp", sentdp.run, 8),
-        Recipe("uedp", uedp.run, 6),
-        Recipe("trlaplace", trlaplace.run, 8),
+        Recipe("uedp", uedp.run, 7),
+        Recipe("trlaplace", trlaplace.run, 5),
     )
 
 
