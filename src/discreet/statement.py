@@ -239,7 +239,7 @@ class PrivacyStatement:
             case Notion.APPROXIMATE:
                 return (
                     f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}), "
-                    f"except with probability delta = {self.delta:.3g}."
+                    f"plus a probability of delta = {self.delta:.3g}."
                 )
             case Notion.METRIC | Notion.UTILITY_OPTIMISED:
                 assert self.metric is not None

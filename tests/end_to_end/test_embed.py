@@ -130,7 +130,7 @@ def test_noise_is_fresh_unless_seeded(place, tmp_path):
     ("options", "headline"),
     [
         (["-m", "planar-laplace", "-e", "7"], "exp(7 * d), where d is the Euclidean distance"),
-        (["-m", "gaussian", "-e", "7", "--delta", "1e-5"], "except with probability delta = 1e-05"),
+        (["-m", "gaussian", "-e", "7", "--delta", "1e-5"], "plus a probability of delta = 1e-05"),
         (["-e", "7", "--map", "pca", "--public", "PLACE/in.txt", "--dim", "3"], "in 3 dimensions"),
         (["-e", "7", "--map", "trained:PLACE/own.safetensors"], "in 3 dimensions"),
         (["-e", "7", "--pooling", "cls", "--dim", "16"], "in 16 dimensions"),

@@ -72,7 +72,7 @@ def shuffle(
     )
     typer.echo(
         f"  before the shuffle: odds change by at most {odds(local)}; after it: {odds(epsilon)}, "
-        f"except with probability {delta:.3g}"
+        f"at delta = {delta:.3g}"
     )
     published = "does not reach here" if closed is None else f"gives {closed:.6g}"
     typer.echo(f"  the closed form of the paper {published}")
@@ -165,7 +165,7 @@ def user_entity(
     if as_json:
         typer.echo(json.dumps(values, indent=2))
         return
-    typer.echo(f"Epsilon after {steps:,} steps, except with probability {delta:.3g}:")
+    typer.echo(f"Epsilon after {steps:,} steps, at delta = {delta:.3g}:")
     typer.echo(f"  one user more or less:            {values['user']:.4g}")
     typer.echo(f"  one entity more or less:          {values['entity']:.4g}")
     typer.echo(f"  one user and one entity together: {values['joint']:.4g}")

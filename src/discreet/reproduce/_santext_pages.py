@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.reproduce._santext_settings import FEW, Setting, Size
 from discreet.reproduce.record import Curve, Finding, Headline, Plot, Record
 
 _LABELS = {
@@ -16,8 +17,6 @@ _LABELS = {
     ("santext-plus", "published"): "SanText+, published",
     ("santext-plus", "certified"): "SanText+, certified",
 }
-_PLUS = "-w0.9-p0.3"
-_FEW = "-d20"
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Figures:
     speed: dict[str, float]
 
 
-def add_pages(record: Record, size: Any, figures: Figures) -> None:
+def add_pages(record: Record, size: Size, figures: Figures) -> None:
     """Write everything that the figures show."""
     record.title = "SanText: utility, privacy and pretraining"
     record.introduction = [
@@ -57,10 +56,9 @@ def add_pages(record: Record, size: Any, figures: Figures) -> None:
     record.headlines += _headlines(size, figures)
 
 
-def key_of(mechanism: str, calibration: str, epsilon: float, few: str = "") -> str:
+def key_of(mechanism: str, calibration: str, epsilon: float, *, few: bool = False) -> str:
     """The name of a setting of the sweep."""
-    plus = _PLUS if mechanism == "santext-plus" else ""
-    return f"{mechanism}-{calibration}-{epsilon:g}{plus}{few}"
+    return Setting(mechanism, epsilon, calibration, few=few).key
 
 
 def _shown(values: list[float]) -> str:
@@ -68,7 +66,7 @@ def _shown(values: list[float]) -> str:
     return f"{np.mean(values):.3f}{spread}"
 
 
-def _utility(record: Record, size: Any, utility: dict[str, list[float]]) -> None:
+def _utility(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
     rows = [("unsanitised", "", _shown(utility["unsanitised-published-0"]))]
     rows.append(("random", "", _shown(utility["random-published-0"])))
     curves = []
@@ -105,13 +103,13 @@ def _utility(record: Record, size: Any, utility: dict[str, list[float]]) -> None
     )
 
 
-def _order(record: Record, size: Any, utility: dict[str, list[float]]) -> None:
+def _order(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
     rows = [
         (
             f"{epsilon:g}",
             _shown(utility["random-published-0"]),
             *(
-                _shown(utility[key_of(name, "published", epsilon, _FEW)])
+                _shown(utility[key_of(name, "published", epsilon, few=True)])
                 for name in ("cmp", "santext", "santext-plus")
             ),
             _shown(utility["unsanitised-published-0"]),
@@ -120,16 +118,16 @@ def _order(record: Record, size: Any, utility: dict[str, list[float]]) -> None:
     ]
     record.add_table(
         "order",
-        "The order of the paper's Table 1 in 20 dimensions (SST-2, accuracy ± sd)",
+        f"The order of the paper's Table 1 in {FEW} dimensions (SST-2, accuracy ± sd)",
         ("epsilon", "random", "CMP", "SanText", "SanText+", "unsanitised"),
         rows,
-        "Published calibration, in the first 20 principal directions of the starter space, vectors "
+        f"Published calibration, in the first {FEW} principal directions of the space, vectors "
         "of length 1. In all its 80 dimensions CMP guesses at every epsilon at which SanText+ is "
         "still ahead of SanText.",
     )
 
 
-def _influence(record: Record, size: Any, influence: list[dict[str, Any]]) -> None:
+def _influence(record: Record, size: Size, influence: list[dict[str, Any]]) -> None:
     record.add_table(
         "influence",
         f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
@@ -198,7 +196,7 @@ def _privacy(
     )
 
 
-def _pairs(record: Record, size: Any, pairs: dict[str, list[float]]) -> None:
+def _pairs(record: Record, size: Size, pairs: dict[str, list[float]]) -> None:
     rows = [("unsanitised", "", pairs["unsanitised-published-0"][0])]
     rows.append(("random", "", pairs["random-published-0"][0]))
     for epsilon in size.pair_epsilons:
@@ -219,7 +217,7 @@ def _pairs(record: Record, size: Any, pairs: dict[str, list[float]]) -> None:
 _ATTACKERS = ("mask", "bayes", "informed", "unprotected")
 
 
-def _pretraining(record: Record, size: Any, pretraining: list[dict[str, Any]]) -> None:
+def _pretraining(record: Record, size: Size, pretraining: list[dict[str, Any]]) -> None:
     rows = []
     for row in pretraining:
         for name in ("original", "plain", "sanitised"):
@@ -252,7 +250,7 @@ def _pretraining(record: Record, size: Any, pretraining: list[dict[str, Any]]) -
 
 
 def _findings(
-    size: Any, utility: dict[str, list[float]], pretraining: list[dict[str, Any]]
+    size: Size, utility: dict[str, list[float]], pretraining: list[dict[str, Any]]
 ) -> list[Finding]:
     means = {key: float(np.mean(values)) for key, values in utility.items()}
     spreads = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in utility.values()]
@@ -272,7 +270,7 @@ def _findings(
         )
     ]
     out += [_order_finding(means, size.epsilons, c) for c in ("published", "certified")]
-    out.append(_order_finding(means, size.order_epsilons, "published", _FEW))
+    out.append(_order_finding(means, size.order_epsilons, "published", few=True))
     if pretraining:
         gain, plain = (_gain(pretraining, other) for other in ("original", "plain"))
         out.append(
@@ -311,12 +309,12 @@ def _gain(pretraining: list[dict[str, Any]], other: str) -> float:
 
 
 def _order_finding(
-    means: dict[str, float], epsilons: Sequence[float], calibration: str, few: str = ""
+    means: dict[str, float], epsilons: Sequence[float], calibration: str, *, few: bool = False
 ) -> Finding:
-    kept = [e for e in epsilons if _ordered(means, calibration, e, few)]
+    kept = [e for e in epsilons if _ordered(means, calibration, e, few=few)]
     return Finding(
         "random < CMP < SanText < SanText+ < unsanitised at the same epsilon, "
-        f"{calibration}{', 20 dimensions' if few else ''}",
+        f"{calibration}{f', {FEW} dimensions' if few else ''}",
         "holds at epsilon 1, 2 and 3 (GloVe)",
         f"at {len(kept)} of {len(epsilons)} epsilons: "
         + (", ".join(f"{e:g}" for e in kept) or "none"),
@@ -327,19 +325,19 @@ def _order_finding(
     )
 
 
-def _ordered(means: dict[str, float], calibration: str, epsilon: float, few: str) -> bool:
+def _ordered(means: dict[str, float], calibration: str, epsilon: float, *, few: bool) -> bool:
     names = [
         "random-published-0",
-        key_of("cmp", "published", epsilon, few),
-        key_of("santext", calibration, epsilon, few),
-        key_of("santext-plus", calibration, epsilon, few),
+        key_of("cmp", "published", epsilon, few=few),
+        key_of("santext", calibration, epsilon, few=few),
+        key_of("santext-plus", calibration, epsilon, few=few),
         "unsanitised-published-0",
     ]
     values = [means[name] for name in names]
     return all(low < high for low, high in pairwise(values))
 
 
-def _headlines(size: Any, figures: Figures) -> list[Headline]:
+def _headlines(size: Size, figures: Figures) -> list[Headline]:
     middle = size.epsilons[-2]
     published, certified = (
         figures.utility[key_of("santext", c, middle)] for c in ("published", "certified")
@@ -366,8 +364,8 @@ def _headlines(size: Any, figures: Figures) -> list[Headline]:
         ),
         Headline(
             "speed",
-            f"SanText on {speed['phrases']:,.0f} phrases of SST-2, "
-            f"CMP on {speed['cmp_phrases']:,.0f}",
+            f"in a running process, SanText on {speed['phrases']:,.0f} phrases of SST-2, CMP on "
+            f"{speed['cmp_phrases']:,.0f}",
             f"{speed['santext']:.1f} s and {speed['cmp']:.1f} s (paper, all phrases on 24 cores: "
             "about 2 and 117 minutes)",
         ),

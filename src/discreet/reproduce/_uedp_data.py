@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from discreet.embeddings.loaders import load_space
-from discreet.errors import InputError, NotFound
+from discreet.errors import InputError
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
+from discreet.reproduce.data_files import data_file
 from discreet.training.records import RecordFields, read_sentences
 from discreet.training.user_entity import Sentence, UserText, gather
 
@@ -68,7 +69,7 @@ def conll(
     """Documents of CoNLL-2003 as users; with ``masked`` every entity is the unknown word."""
     users = gather(
         read_sentences(
-            str(_there(data / f"conll2003-{part}.jsonl.gz")),
+            str(data_file(data, f"conll2003-{part}")),
             RecordFields(tags="tags"),
             words.vocabulary,
             categories=frozenset(categories),
@@ -89,7 +90,7 @@ def public_conll(data: Path, words: Words) -> tuple[UserText, ...]:
 
 def ag_news_texts(data: Path, part: str, most: int) -> list[str]:
     """The first texts of a part of AG News."""
-    path = _there(data / f"agnews-{part}.jsonl.gz")
+    path = data_file(data, f"agnews-{part}")
     texts: list[str] = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -166,9 +167,3 @@ def sensitive_share(users: Sequence[UserText]) -> float:
     """Share of sentences that hold a sensitive entity."""
     sensitive = sum(int((user.cell >= 0).sum()) for user in users)
     return sensitive / sum(map(len, users))
-
-
-def _there(path: Path) -> Path:
-    if not path.is_file():
-        raise NotFound(f"{path.name} is not in the folder that --data names; see --help")
-    return path

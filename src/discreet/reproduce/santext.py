@@ -44,6 +44,7 @@ from discreet.reproduce._santext_settings import (
     order_at,
     settings_at,
 )
+from discreet.reproduce.data_files import data_file, labelled_rows
 from discreet.reproduce.record import Record
 from discreet.sanitizer import Sanitizer, WordMechanism
 from discreet.text.labelled import Labelled, read_labelled
@@ -219,7 +220,7 @@ class Recipe:
         return out
 
     def speed(self) -> dict[str, float]:
-        """Seconds to sanitise the training text of SST-2 from nothing; of CMP, a tenth of it."""
+        """Seconds to sanitise the training text of SST-2 in this process; of CMP, a tenth of it."""
         texts = self._read("sst2-train").texts
         tenth = texts[::10]
         out: dict[str, float] = {"phrases": len(texts), "cmp_phrases": len(tenth)}
@@ -287,7 +288,7 @@ class Recipe:
         return TokenBatch(mechanism.release(batch.ids, rng).astype(np.int32), batch.offsets)
 
     def _read(self, name: str) -> Labelled:
-        return read_labelled(self._path(name))
+        return labelled_rows(self.data, name)
 
     def _subset(self, name: str, rows: int, seed: int) -> Labelled:
         examples = self._read(name)
@@ -297,15 +298,12 @@ class Recipe:
 
     def _pairs(self, name: str, rows: int) -> Labelled:
         examples = read_labelled(
-            self._path(name), text_field="text1", second_field="text2", label_field="score"
+            data_file(self.data, name),
+            text_field="text1",
+            second_field="text2",
+            label_field="score",
         )
         return examples.part(range(min(rows, len(examples))))
-
-    def _path(self, name: str) -> Path:
-        path = self.data / f"{name}.jsonl.gz"
-        if not path.is_file():
-            raise NotFound(f"there is no {path.name} in {self.data}; give the folder with --data")
-        return path
 
 
 def _sanitised(

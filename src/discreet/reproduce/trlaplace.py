@@ -22,7 +22,6 @@ import numpy as np
 
 from discreet.embeddings import load_space
 from discreet.embeddings.space import EmbeddingSpace
-from discreet.errors import NotFound
 from discreet.evaluation.privacy import word_privacy
 from discreet.evaluation.similarity import bert_score, bleu, rouge1, unchanged_words
 from discreet.evaluation.utility import NGramModel, class_scores, cross_entropy, fit_ngrams
@@ -34,9 +33,10 @@ from discreet.reproduce._trlaplace_pages import (
     add_findings,
     add_tables,
 )
+from discreet.reproduce.data_files import labelled_rows
 from discreet.reproduce.record import Record
 from discreet.sanitizer import WordMechanism
-from discreet.text.labelled import Labelled, read_labelled
+from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, Tokenizer, tokenizer_for
 from discreet.training.bag_of_words import fit_bag_of_words
 
@@ -209,12 +209,8 @@ def run(
 
 def read_tasks(data: Path, size: Size) -> list[Task]:
     """SST-2 with GLUE's validation set as test; AG News with half of ``dev`` public."""
-    files = {name: data / f"{name}.jsonl.gz" for name in ("sst2-train", "sst2-dev", "sst2-test")}
-    files |= {name: data / f"{name}.jsonl.gz" for name in ("agnews-dev", "agnews-test")}
-    missing = [path.name for path in files.values() if not path.is_file()]
-    if missing:
-        raise NotFound(f"{data} lacks {', '.join(missing)}; see the README for where to get them")
-    read = {name: read_labelled(path) for name, path in files.items()}
+    names = ("sst2-train", "sst2-dev", "sst2-test", "agnews-dev", "agnews-test")
+    read = {name: labelled_rows(data, name) for name in names}
     news = read["agnews-dev"]
     half = len(news) // 2
     return [

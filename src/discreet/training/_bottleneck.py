@@ -90,15 +90,12 @@ def train_bottleneck(
         seed: Of first weights, order and noise.
         progress: Called with (done, total), for each start anew.
     """
-    best, lowest = None, np.inf
     count = starts(mechanism.dimension)
-    for start in range(count):
-        found = _started(rows, goal, mechanism, hidden, epochs, count * seed + start, progress)
-        loss = _loss_of(found, rows, goal, seed)
-        if best is None or loss < lowest:
-            best, lowest = found, loss
-    assert best is not None
-    return best
+    found = (
+        _started(rows, goal, mechanism, hidden, epochs, count * seed + start, progress)
+        for start in range(count)
+    )
+    return min(found, key=lambda trained: _loss_of(trained, rows, goal, seed))
 
 
 def _started(
