@@ -65,14 +65,15 @@ def embed(place, output, *arguments, source="private.jsonl", model="model"):
 
 
 @pytest.mark.parametrize(
-    "mechanism", ["deep-candidate", "sentence-votes", "learned-votes", "truncation"]
+    "mechanism", [None, "deep-candidate", "sentence-votes", "learned-votes", "truncation"]
 )
 def test_from_public_documents_to_a_release(place, tmp_path, mechanism):
     out = tmp_path / "out.parquet"
-    done = embed(
-        *(place, out, "--mechanism", mechanism, "--epsilon", 10, "--candidates", place / "store")
-    )
+    named = () if mechanism is None else ("--mechanism", mechanism)
+    done = embed(place, out, *named, "--epsilon", 10, "--candidates", place / "store")
     assert done.code == 0, done.err
+    mechanism = mechanism or "sentence-votes"
+    assert f"with {mechanism}, encoder" in done.err.replace("\n", " ")
     store = CandidateStore.load(place / "store")
     released = np.stack(pq.read_table(out).column("vector").to_numpy())
     assert released.shape == (12, 16)

@@ -33,7 +33,7 @@ def files(tmp_path):
 
 def run(files, *options, source="notes.jsonl", name="model", how=called):
     fields = ["--tokens-field", "tokens"]
-    if "--entities" not in options and "--algorithm" not in options:
+    if "--gazetteer" not in options and "--algorithm" not in options:
         fields += ["--tags-field", "tags"]
     vocabulary = ["--vocabulary", files / "words.txt", "--embedding", "4"]
     arguments = [files / source, "-o", files / name, *fields, *vocabulary, *QUICK, *options]
@@ -89,7 +89,7 @@ def test_a_budget_stops_the_run_and_a_spent_one_is_exit_code_3(files):
 
 
 def test_entities_come_from_a_list_as_well(files):
-    done = run(files, "--steps", "1", "--entities", files / "names.txt", "--strict")
+    done = run(files, "--steps", "1", "--gazetteer", files / "names.txt", "--strict")
     assert done.code == 0, done.err
     assert "Caveat: the guarantee is for the data after" not in done.err
 
@@ -115,7 +115,7 @@ def test_classes_are_learned_from_a_field(files):
     done = run(
         files,
         *("--steps", "40", "--algorithm", "noiseless", "--user-rate", "1"),
-        *("--label-field", "kind", "--classes", "0,1,2", "--learning-rate", "1"),
+        *("--label-field", "kind", "--labels", "0,1,2", "--learning-rate", "1"),
         *("--evaluate", files / "notes.jsonl", "--evaluate-every", "20"),
         *("--plot", files / "curve.png"),
     )
@@ -160,10 +160,10 @@ BAD = {
     "rate": (["--user-rate", "1.5"], "user rate"),
     "sentence rate": (["--sentence-rate", "-1"], "sentence rate"),
     "noise": (["--noise", "0"], "noise"),
-    "cell clip": (["--cell-clip", "2"], "cell clip"),
+    "cell clip": (["--cell-ratio", "2"], "cell clip"),
     "algorithm": (["--algorithm", "magic"], "algorithm"),
     "two kinds of entities": (["--entities-field", "entities"], "in one way"),
-    "classes": (["--label-field", "kind"], "--classes"),
+    "classes": (["--label-field", "kind"], "--labels"),
     "plot": (["--plot", "x.png"], "--evaluate"),
     "no start": (["--start", "nowhere"], "no file"),
     "parts": (["--trained", "words"], "trained part"),
@@ -212,7 +212,7 @@ def test_no_users_at_all(files):
 
 def test_a_bad_list_of_entities_is_refused_by_line(files):
     (files / "names.txt").write_text("zanzibar\n\tperson\n")
-    done = run(files, "--steps", "1", "--entities", files / "names.txt")
+    done = run(files, "--steps", "1", "--gazetteer", files / "names.txt")
     assert done.code == 2
     assert "line 2" in done.err
     assert not protected(done.err)

@@ -107,7 +107,16 @@ def test_figures_are_those_of_the_mechanism(run, vectors):
 def test_words_of_a_text_count_as_often_as_they_occur(run, vectors, tmp_path):
     text = tmp_path / "public.txt"
     text.write_text("Tea tea tea\ncup, zebra\n")
-    arguments = ("--privacy", "-e", 3, "--calibration", "published", "--text", text, "--json")
+    arguments = (
+        "--privacy",
+        "-e",
+        3,
+        "--calibration",
+        "published",
+        "--public-sample",
+        text,
+        "--json",
+    )
     values = figures(run(*arguments))["privacy"]
     space = load_space(vectors)
     keep = word_privacy(SanText(space, 3.0, calibration="published"), np.arange(11)).keep
@@ -122,8 +131,8 @@ def test_words_of_a_text_count_as_often_as_they_occur(run, vectors, tmp_path):
         "outputs": 1000,
     }
     assert values["inputs"]["highest"] > 3
-    known = figures(run(*arguments, "--prior", "text"))["privacy"]
-    assert known["prior"] == "text"
+    known = figures(run(*arguments, "--prior", "sample"))["privacy"]
+    assert known["prior"] == "sample"
     assert known["inputs"]["highest"] <= 3, "only three words are possible"
     some = figures(run(*arguments, "--words", 4))["privacy"]
     assert some["sample"]["occurrences"] == 4
@@ -133,7 +142,7 @@ def test_text_may_be_a_column(run, tmp_path):
     table = tmp_path / "public.csv"
     table.write_text("id,review\n1,tea cup\n2,the sea\n")
     values = figures(
-        run("--privacy", "-e", 3, "--text", table, "--text-field", "review", "--json")
+        run("--privacy", "-e", 3, "--public-sample", table, "--text-field", "review", "--json")
     )["privacy"]
     assert values["sample"]["words"] == 4
 
@@ -277,7 +286,7 @@ def test_without_matplotlib_a_plot_names_the_extra_before_anything_is_computed(
             "--words must be a whole number of at",
         ),
         (["--privacy", "-e", 2, "--prior", "mine"], InvalidValue, "--prior must be one of uniform"),
-        (["--privacy", "-e", 2, "--prior", "text"], InvalidValue, "--prior text needs --text"),
+        (["--privacy", "-e", 2, "--prior", "sample"], InvalidValue, "--prior sample needs"),
         (
             ["--privacy", "-e", 2, "--delta", 0.1],
             InvalidValue,
@@ -288,9 +297,9 @@ def test_without_matplotlib_a_plot_names_the_extra_before_anything_is_computed(
             InvalidValue,
             "--mechanism must be one of",
         ),
-        (["--privacy", "-e", 2, "--text", "gone.txt"], InputError, "gone.txt"),
+        (["--privacy", "-e", 2, "--public-sample", "gone.txt"], InputError, "gone.txt"),
         (
-            ["--privacy", "-e", 2, "--text", "EMPTY.txt"],
+            ["--privacy", "-e", 2, "--public-sample", "EMPTY.txt"],
             DiscreetError,
             "no words|no documents|empty",
         ),

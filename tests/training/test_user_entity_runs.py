@@ -160,7 +160,7 @@ def test_a_budget_too_small_for_one_step_is_exceeded_at_once():
 
 def test_a_budget_already_spent_is_an_error(tmp_path):
     trainer(seed=None).run(2, folder=tmp_path)
-    with pytest.raises(BudgetExceeded, match="2 steps are spent and 2 are allowed"):
+    with pytest.raises(BudgetExceeded, match="spent so far: 2, and 2 were asked for"):
         trainer(seed=None).run(2, folder=tmp_path, resume=True)
 
 

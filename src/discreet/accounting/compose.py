@@ -32,8 +32,8 @@ class RepeatedRelease:
     delta; whichever is smaller is the answer. The guarantee is between any two sentences whose
     vectors are at most ``angle`` apart: of all such pairs the one at ``angle`` is the worst.
 
-    >>> twice = RepeatedRelease(Purkayastha(dimension=16, epsilon=1.0), times=20)
-    >>> round(twice.basic, 3), twice.epsilon(1e-5) < 0.5 * twice.basic
+    >>> repeated = RepeatedRelease(Purkayastha(dimension=16, epsilon=1.0), times=20)
+    >>> round(repeated.basic, 3), repeated.epsilon(1e-5) < 0.5 * repeated.basic
     (62.832, True)
     """
 
@@ -53,14 +53,14 @@ class RepeatedRelease:
         return self.times * self.mechanism.epsilon * self.angle
 
     def epsilon(self, delta: float) -> float:
-        """The loss allowed except with probability ``delta`` (0 gives basic composition)."""
+        """The least epsilon that holds with ``delta`` (0 gives basic composition)."""
         delta = check.non_negative(delta, "delta of RepeatedRelease")
         if delta < SMALLEST_DELTA or self.basic == 0.0:
             return self.basic
         return min(self.basic, float(self._losses.get_epsilon_for_delta(delta)))
 
     def delta(self, epsilon: float) -> float:
-        """The probability with which the loss may be above ``epsilon``; 0 from ``basic`` on."""
+        """The least delta that holds with ``epsilon``; 0 from ``basic`` on."""
         epsilon = check.non_negative(epsilon, "epsilon of RepeatedRelease")
         if epsilon >= self.basic:
             return 0.0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.mechanism import Generator
     from discreet.text.readers import Batch, DocumentReader
 
-MECHANISMS = ("deep-candidate", "sentence-votes", "learned-votes", "vote-histogram", "truncation")
+MECHANISMS = ("sentence-votes", "learned-votes", "deep-candidate", "vote-histogram", "truncation")
 _CHOOSE_NONE = ("vote-histogram", "truncation")
 _BATCH = 1024
 
@@ -31,7 +31,7 @@ def embed_documents(choice: "VectorChoice", job: "Job") -> None:
     from discreet.text.fields import field_of
     from discreet.text.readers import open_documents
 
-    epsilon, folder = _checked(choice, job)
+    name, epsilon, folder = _checked(choice, job)
     with open_documents(
         job.source,
         format=job.format,
@@ -41,7 +41,7 @@ def embed_documents(choice: "VectorChoice", job: "Job") -> None:
     ) as reader:
         kept = {name: field_of(reader, name) for name in job.keep}
         store = CandidateStore.load(folder)
-        documents = _Documents(choice.mechanism, store, epsilon, job)
+        documents = _Documents(name, store, epsilon, job)
         encoder = load_encoder(choice.encoder, pooling=choice.pooling)
         store.require(encoder.fingerprint)
         rng = generator(job.seed)
@@ -59,7 +59,7 @@ def embed_documents(choice: "VectorChoice", job: "Job") -> None:
     write_vectors(job.output, values, receipt, force=job.force)
     say(
         f"Released {counted(len(values), 'document')} of {documents.sentences:,} sentences as "
-        f"vectors of {values.dimension} dimensions with {choice.mechanism}, encoder "
+        f"vectors of {values.dimension} dimensions with {name}, encoder "
         f"{encoder.name}.",
         *release.statement.lines(),
     )
@@ -68,43 +68,41 @@ def embed_documents(choice: "VectorChoice", job: "Job") -> None:
     say(f"Written: {job.output} and its receipt {receipt_path(job.output)}")
 
 
-def _checked(choice: "VectorChoice", job: "Job") -> tuple[float, Path]:
+def _checked(choice: "VectorChoice", job: "Job") -> tuple[str, float, Path]:
     """Refuse what cannot work before anything is read."""
     from discreet.cli._vectors import VectorChoice
 
-    if choice.mechanism not in MECHANISMS:
-        raise InvalidValue(f"--unit document needs --mechanism, one of {', '.join(MECHANISMS)}")
-    for name in ("delta", "dim", "map", "public", "public_field"):
-        if getattr(choice, name) != getattr(VectorChoice(), name):
-            flag = "--" + name.replace("_", "-")
+    name = choice.mechanism or MECHANISMS[0]
+    check.one_of(name, MECHANISMS, "--mechanism of --unit document")
+    for option in ("delta", "dim", "map", "public", "public_field"):
+        if getattr(choice, option) != getattr(VectorChoice(), option):
+            flag = "--" + option.replace("_", "-")
             raise InvalidValue(f"{flag} is for --unit sentence; leave it out")
     if job.pair_field is not None or job.label_field is not None:
         raise InvalidValue(
             "pairs and labels are released with --unit sentence only; leave out --pair-field and "
             "--label-field"
         )
-    for name in job.keep:
-        if name in ("candidate", "label", "row", "vector"):
+    for column in job.keep:
+        if column in ("candidate", "label", "row", "vector"):
             raise InvalidValue(
-                f"--keep {name} has the name of another column of the output; rename it first"
+                f"--keep {column} has the name of another column of the output; rename it first"
             )
     if job.candidates is None:
         raise InvalidValue(
-            f"{choice.mechanism} needs --candidates, a folder that 'discreet train candidates' "
+            f"{name} needs --candidates, a folder that 'discreet train candidates' "
             "made from public documents"
         )
     if choice.epsilon is None:
-        raise InvalidValue(f"{choice.mechanism} needs --epsilon")
-    if choice.mechanism in _CHOOSE_NONE:
+        raise InvalidValue(f"{name} needs --epsilon")
+    if name in _CHOOSE_NONE:
         for flag, given in (
             ("--with-candidate-text", job.with_candidate_text),
             ("--selection", job.selection is not None),
         ):
             if given:
-                raise InvalidValue(
-                    f"{choice.mechanism} chooses no public document; leave out {flag}"
-                )
-    return check.positive(choice.epsilon, "--epsilon"), job.candidates
+                raise InvalidValue(f"{name} chooses no public document; leave out {flag}")
+    return name, check.positive(choice.epsilon, "--epsilon"), job.candidates
 
 
 class _Documents:

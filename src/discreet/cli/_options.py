@@ -99,7 +99,7 @@ Shrinkage = Annotated[
     float | None, typer.Option("--shrinkage", help="mahalanobis: weight of the covariance.")
 ]
 Dimension = Annotated[
-    int | None, typer.Option("--dimension", help="random-projection: dimensions to project to.")
+    int | None, typer.Option("--dim", help="random-projection: dimensions to project to.")
 ]
 DummyDimensions = Annotated[
     int | None,

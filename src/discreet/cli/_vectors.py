@@ -33,12 +33,12 @@ Epsilon = Annotated[
     ),
 ]
 Mechanism = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--mechanism",
         "-m",
-        help="One of: " + ", ".join(MECHANISMS) + "; for documents deep-candidate, sentence-votes, "
-        "learned-votes, vote-histogram or truncation.",
+        help="One of: " + ", ".join(MECHANISMS) + "; for documents sentence-votes, learned-votes, "
+        "deep-candidate, vote-histogram or truncation. The first unless given.",
     ),
 ]
 Delta = Annotated[float | None, typer.Option("--delta", help="gaussian: failure probability.")]
@@ -87,7 +87,7 @@ class VectorChoice:
     """The encoder, the map and the mechanism that a command line asks for."""
 
     epsilon: Epsilon = None
-    mechanism: Mechanism = "purkayastha"
+    mechanism: Mechanism = None
     delta: Delta = None
     dim: Dimension = None
     map: Map = "random"
@@ -95,6 +95,11 @@ class VectorChoice:
     public_field: PublicField = "text"
     encoder: EncoderName = "all-MiniLM-L6-v2"
     pooling: Pooling = None
+
+    @property
+    def of_sentences(self) -> str:
+        """The name of the mechanism for sentences."""
+        return self.mechanism or MECHANISMS[0]
 
     def embedder(
         self,
@@ -140,18 +145,18 @@ class VectorChoice:
         return trained.dimension
 
     def _built(self, dimension: int) -> "SentenceMechanism":
-        check.one_of(self.mechanism, MECHANISMS, "--mechanism")
+        name = check.one_of(self.of_sentences, MECHANISMS, "--mechanism")
         if self.epsilon is None:
-            raise InvalidValue(f"{self.mechanism} needs --epsilon")
+            raise InvalidValue(f"{name} needs --epsilon")
         from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
 
-        if self.mechanism == "gaussian":
+        if name == "gaussian":
             if self.delta is None:
                 raise InvalidValue("gaussian needs --delta")
             return SphereGaussian(dimension, self.epsilon, self.delta)
         if self.delta is not None:
-            raise InvalidValue(f"--delta is not an option of {self.mechanism}; leave it out")
-        kind = Purkayastha if self.mechanism == "purkayastha" else PlanarLaplace
+            raise InvalidValue(f"--delta is not an option of {name}; leave it out")
+        kind = Purkayastha if name == "purkayastha" else PlanarLaplace
         return kind(dimension, self.epsilon)
 
     def _made(self, encoder: "Encoder", dimension: int) -> "PublicMap":

@@ -156,8 +156,8 @@ def embed(
     With --unit document each text is cut into sentences, any one of which is protected, and a
     public vector is released that many of them speak for.
 
-    Example: discreet embed posts.csv -o out.parquet --unit document --mechanism learned-votes
-    --epsilon 3 --candidates STORE --with-candidate-text
+    Example: discreet embed posts.csv -o out.parquet --unit document --epsilon 3
+    --candidates STORE --with-candidate-text
     """
     check.one_of(unit, ("sentence", "document"), "--unit")
     job = Job(
@@ -227,7 +227,7 @@ def embed_sentences(choice: VectorChoice, job: Job) -> None:
     write_vectors(job.output, release.values, receipt, force=job.force)
     say(
         f"Released {counted(release.units, 'vector')} of {release.values.dimension} dimensions "
-        f"with {choice.mechanism}, encoder {embedder.encoder.name}.",
+        f"with {choice.of_sentences}, encoder {embedder.encoder.name}.",
         *release.statement.lines(),
         f"Written: {job.output} and its receipt {receipt_path(job.output)}",
     )

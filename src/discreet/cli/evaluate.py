@@ -34,7 +34,7 @@ def evaluate(
     text: Annotated[
         str | None,
         typer.Option(
-            "--text",
+            "--public-sample",
             help="Measure on the words of this PUBLIC text, each as often as it occurs, instead of "
             "on words of the vocabulary. Never give protected text: the figures depend on it.",
         ),
@@ -56,7 +56,7 @@ def evaluate(
         typer.Option(
             "--prior",
             help="What is thought likely before a word is seen, for S*_y. uniform: any word of the "
-            "vocabulary; text: words as often as in --text.",
+            "vocabulary; sample: words as often as in --public-sample.",
         ),
     ] = "uniform",
     runs: Annotated[
@@ -92,9 +92,9 @@ def evaluate(
     mass = check.probability(mass, "--mass")
     runs = check.whole(runs, "--runs", at_least=1)
     words = None if words is None else check.whole(words, "--words", at_least=1)
-    check.one_of(prior, ("uniform", "text"), "--prior")
-    if prior == "text" and text is None:
-        raise InvalidValue("--prior text needs --text")
+    check.one_of(prior, ("uniform", "sample"), "--prior")
+    if prior == "sample" and text is None:
+        raise InvalidValue("--prior sample needs --public-sample")
     if plot is not None:
         from discreet.evaluation.plots import check_plot
 
@@ -108,7 +108,7 @@ def evaluate(
     built = choice.build(vocabulary)
     with progress_bar("measuring") as show:
         report = measure_privacy(
-            built, sample, mass=mass, use_prior=prior == "text", runs=runs, rng=rng, progress=show
+            built, sample, mass=mass, use_prior=prior == "sample", runs=runs, rng=rng, progress=show
         )
     plain = plain_parameters(built)
     title = (

@@ -173,7 +173,7 @@ class PrivacyReport:
                 "unknown": self.sample.unknown,
                 "outputs": int(self._seen.sum()),
             },
-            "prior": "text" if self.uses_prior else "uniform",
+            "prior": "sample" if self.uses_prior else "uniform",
             **{key: summary.to_dict() for key, summary in self.summaries().items()},
             "exact": {"words": self.words.exact, "outputs": self.outputs.exact},
             "runs": {"words": self.runs, "outputs": self.output_runs},

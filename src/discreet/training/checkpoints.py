@@ -176,7 +176,9 @@ def _locked(path: Path) -> IO[str]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise OutputError(f"{path.parent} is in use by another process") from error
+        raise OutputError(
+            f"{path.parent} is in use by another process; wait for it, or give another folder"
+        ) from error
     return file
 
 

@@ -13,17 +13,15 @@ from typing import Any, Protocol
 
 from discreet.errors import InputError
 from discreet.models.vocabulary import Vocabulary
-from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
+from discreet.text.blocks import display_name
 from discreet.text.entities.found import Entity
 from discreet.text.entities.gazetteer import Gazetteer
 from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.entities.rows import Row
-from discreet.text.faults import listed_names, no_documents
-from discreet.text.formats import input_format
+from discreet.text.formats import STANDARD_STREAM, input_format
+from discreet.text.json_objects import read_objects, strings
 from discreet.training._users import Sentence
 
-_LINE_BYTES = 4 * 2**20
-_BLOCK = 1024
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
@@ -82,13 +80,16 @@ def read_sentences(
         classes: names of the classes; public.
         masked: the word to put in the place of every word of an entity (de-identification).
     """
-    name = display_name(source)
-    for block in _objects(source, name, fields.words):
-        rows = [_row(number, line, values, fields, name) for number, line, values in block]
+    base, compressed = input_format(source, "jsonl" if source == STANDARD_STREAM else None)
+    if base != "jsonl":
+        raise InputError(
+            f"{display_name(source)} must be JSON lines (.jsonl or .jsonl.gz); it is {base}"
+        )
+    for block, _, _ in read_objects(source, fields.words, compressed=compressed):
+        rows = [_row(*line, fields) for line in block]
         if gazetteer is not None:
             found = gazetteer.find([row.text for row in rows])
-        for place, (row, (number, _, values)) in enumerate(zip(rows, block, strict=True)):
-            at = f"line {number} of {name}"
+        for place, (row, (_, _, values, at)) in enumerate(zip(rows, block, strict=True)):
             words, spans = _words(row)
             if gazetteer is not None:
                 entities = _by_words(row, spans, found[place])
@@ -107,54 +108,8 @@ def read_sentences(
             )
 
 
-def _objects(
-    source: str, name: str, needed: str
-) -> Iterator[list[tuple[int, str, dict[str, Any]]]]:
-    base, compressed = input_format(source, "jsonl" if source == "-" else None)
-    if base != "jsonl":
-        raise InputError(f"{name} must be JSON lines (.jsonl or .jsonl.gz); it is {base}")
-    file, _ = open_bytes(source)
-    block: list[tuple[int, str, dict[str, Any]]] = []
-    seen = False
-    try:
-        blocks = LineBlocks(
-            file, name, compressed=compressed, block_bytes=2**20, max_line_bytes=_LINE_BYTES
-        )
-        for first, text in blocks:
-            for number, line in enumerate(lines_of(text), first):
-                if not line.strip():
-                    continue
-                block.append((number, line, _object(number, line, name, needed)))
-                seen = True
-                if len(block) == _BLOCK:
-                    yield block
-                    block = []
-        if block:
-            yield block
-    finally:
-        if source != "-":
-            file.close()
-    if not seen:
-        raise no_documents(name)
-
-
-def _object(number: int, line: str, name: str, needed: str) -> dict[str, Any]:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, dict):
-        problem = "is not a JSON object; write one complete JSON object per line"
-    elif needed not in values:
-        problem = f"has no field {needed}; {listed_names(list(values), 'field')}"
-    else:
-        return values
-    raise InputError(f"line {number} of {name} {problem}")
-
-
-def _row(number: int, line: str, values: dict[str, Any], fields: RecordFields, name: str) -> Row:
-    at = f"line {number} of {name}"
-    tags = _strings(values, fields.tags, at) if fields.tags is not None else None
+def _row(number: int, line: str, values: dict[str, Any], at: str, fields: RecordFields) -> Row:
+    tags = None if fields.tags is None else _strings(values, fields.tags, at)
     if fields.tokens is None:
         text = values[fields.text]
         if not isinstance(text, str):
@@ -165,10 +120,10 @@ def _row(number: int, line: str, values: dict[str, Any], fields: RecordFields, n
 
 
 def _strings(values: dict[str, Any], field: str, at: str) -> tuple[str, ...]:
-    found = values.get(field)
-    if not isinstance(found, list) or not all(isinstance(value, str) for value in found):
+    found = strings(values, field)
+    if found is None:
         raise InputError(f"{at} has no list of strings in its field {field}; correct it")
-    return tuple(found)
+    return found
 
 
 def _words(row: Row) -> tuple[list[str], list[tuple[int, int]]]:
@@ -247,5 +202,5 @@ def _label(
     label = values.get(field)
     name = label if isinstance(label, str) else json.dumps(label)
     if name not in classes:
-        raise InputError(f"{at} has a {field} that is none of the classes; see --classes")
+        raise InputError(f"{at} has a {field} that is none of the labels; see --labels")
     return list(classes).index(name)

@@ -258,9 +258,12 @@ class UserEntityTrainer:
                 if progress is not None:
                     progress(done, limit)
         if done == before:
+            why = f"{steps} were asked for in all"
+            if limit < steps:
+                why = f"a budget of {budget:g} allows {limit}"
             raise BudgetExceeded(
-                f"{kept.charged} steps are spent and {limit} are allowed: nothing more can be "
-                "done; the model stays as it is"
+                f"steps spent so far: {kept.charged}, and {why}; nothing more can be done, and the "
+                "model stays as it is"
             )
         return Outcome(
             done,

@@ -78,7 +78,7 @@ def about(choice: "VectorChoice", found: Halves) -> dict[str, Any]:
     """The setting that was attacked."""
     embedder = found.embedder
     return {
-        "mechanism": choice.mechanism,
+        "mechanism": choice.of_sentences,
         "epsilon": choice.epsilon,
         "dimension": embedder.map.dimension,
         "encoder": embedder.encoder.fingerprint,

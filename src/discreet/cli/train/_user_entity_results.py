@@ -123,6 +123,15 @@ def in_words(receipt: dict[str, Any], outcome: "Outcome") -> list[str]:
             f"The paper claims epsilon = {paper['claimed']:.4g}; its sampling alone costs at least "
             f"{paper['at_least']:.4g}."
         )
-    for name, value in receipt["public_evaluation"].items():
-        lines.append(f"On the public text: {name.replace('_', ' ')} {value:.4g}.")
+    if measured := receipt["public_evaluation"]:
+        parts = ""
+        if "entities" in measured:
+            parts = (
+                f" ({measured['entities']:.4g} for words of entities, "
+                f"{measured['others']:.4g} for all others)"
+            )
+        lines.append(
+            f"On the public text: perplexity {measured['perplexity']:.4g}{parts}, "
+            f"{measured['error_rate']:.1%} of the predictions wrong."
+        )
     return lines

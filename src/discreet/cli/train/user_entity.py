@@ -45,9 +45,9 @@ def user_entity(
         str | None,
         typer.Option("--entities-field", help="The list that 'discreet entities' adds."),
     ] = None,
-    entities: Annotated[
+    gazetteer: Annotated[
         Path | None,
-        typer.Option("--entities", help="A file of sensitive entities, one a line."),
+        typer.Option("--gazetteer", help="A file of sensitive entities, one a line."),
     ] = None,
     categories: Annotated[
         str | None,
@@ -56,8 +56,9 @@ def user_entity(
     label_field: Annotated[
         str | None, typer.Option("--label-field", help="Classify sentences by this field.")
     ] = None,
-    classes: Annotated[
-        str | None, typer.Option("--classes", help="Names of the classes, with commas (public).")
+    labels: Annotated[
+        str | None,
+        typer.Option("--labels", help="The possible labels, with commas. Public, not read off."),
     ] = None,
     steps: Annotated[int, typer.Option("--steps", help="Number of steps.")] = 100,
     user_rate: Annotated[
@@ -84,10 +85,9 @@ def user_entity(
     clip: Annotated[
         float, typer.Option("--clip", help="Norm of a user's contribution, at most.")
     ] = 1.0,
-    cell_clip: Annotated[
-        float | None,
-        typer.Option("--cell-clip", help="Norm of a cell's, at most; a tenth of --clip if absent."),
-    ] = None,
+    cell_ratio: Annotated[
+        float, typer.Option("--cell-ratio", help="Norm of a cell's, at most, as a share of --clip.")
+    ] = 0.1,
     holders: Annotated[
         int, typer.Option("--holders", help="An entity is used with at most so many users,")
     ] = 10,
@@ -220,7 +220,7 @@ def user_entity(
         sentence_rate=sentence_rate,
         noise=1.0 if noise is None else noise,
         clip=clip,
-        cell_clip=0.1 * clip if cell_clip is None else cell_clip,
+        cell_clip=cell_ratio * clip,
         holders=holders,
         cells=cells,
         delta=delta,
@@ -230,14 +230,13 @@ def user_entity(
     )
     check.whole(steps, "--steps", at_least=1)
     if epsilon is not None:
-        rules = calibrated(rules, steps, check.positive(epsilon, "--epsilon"))
-        say(f"Noise {rules.noise:.4g} keeps {steps:,} steps within epsilon = {epsilon:g}.")
-    named = _classes(label_field, classes)
-    sources = [tags_field is not None, entities_field is not None, entities is not None]
+        check.positive(epsilon, "--epsilon")
+    named = _classes(label_field, labels)
+    sources = [tags_field is not None, entities_field is not None, gazetteer is not None]
     if algorithm not in ("noiseless", "user-level", "sample-level") and sum(sources) != 1:
         raise InvalidValue(
             "say what is a sensitive entity, in one way: --tags-field, --entities-field or "
-            "--entities"
+            "--gazetteer"
         )
     if model is not None and (start is not None or trained is not None):
         raise InvalidValue(
@@ -290,14 +289,19 @@ def user_entity(
                 fields,
                 words,
                 categories=chosen,
-                gazetteer=None if entities is None else load_gazetteer(entities, chosen)[0],
+                gazetteer=None if gazetteer is None else load_gazetteer(gazetteer, chosen)[0],
                 classes=named,
                 masked=UNKNOWN if algorithm == "de-identified" and name == source else None,
             )
         )
 
     public = None if evaluate is None else read(evaluate)
-    trainer = UserEntityTrainer(rules, read(source), network, seed=seed, strict=strict)
+    users = read(source)
+    # The search takes seconds, so it waits until everything that can be refused has been read.
+    if epsilon is not None:
+        rules = calibrated(rules, steps, epsilon)
+        say(f"Noise {rules.noise:.4g} keeps {steps:,} steps within epsilon = {epsilon:g}.")
+    trainer = UserEntityTrainer(rules, users, network, seed=seed, strict=strict)
     results.say_dropped(trainer)
 
     def measured() -> dict[str, float]:
@@ -334,10 +338,10 @@ def user_entity(
     say(*results.in_words(receipt, outcome), f"Written: {output}")
 
 
-def _classes(label_field: str | None, classes: str | None) -> tuple[str, ...]:
-    if (label_field is None) != (classes is None):
-        raise InvalidValue("--label-field and --classes go together; the classes must be public")
-    return () if classes is None else tuple(classes.split(","))
+def _classes(label_field: str | None, labels: str | None) -> tuple[str, ...]:
+    if (label_field is None) != (labels is None):
+        raise InvalidValue("--label-field and --labels go together; the labels must be public")
+    return () if labels is None else tuple(labels.split(","))
 
 
 def _awd_lstm(

@@ -7,18 +7,17 @@ closing brace. Rows of other formats become JSON objects. Messages name lines, n
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Any
 
 from discreet.errors import InputError
-from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
+from discreet.text.blocks import display_name
 from discreet.text.entities.found import Entity
-from discreet.text.faults import listed_names, no_documents
-from discreet.text.formats import STANDARD_STREAM, input_format
+from discreet.text.formats import input_format
+from discreet.text.json_objects import read_objects, strings
 from discreet.text.readers import Batch, DocumentReader, open_documents
 
 FIELD = "entities"
-_LINE_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,10 @@ def read_rows(
     """
     base, compressed = input_format(source, format)
     if base == "jsonl":
-        yield from _json_rows(source, compressed, fields, block)
+        for lines, read, total in read_objects(
+            source, fields.needed, compressed=compressed, block=block
+        ):
+            yield [_json_row(*line, fields) for line in lines], read, total
         return
     if fields.tokens is not None:
         raise InputError(
@@ -132,60 +134,18 @@ def _as_objects(batch: Batch, reader: DocumentReader) -> list[str]:
     raise InputError(problem)
 
 
-def _json_rows(
-    source: str, compressed: bool, fields: Fields, block: int
-) -> Iterator[tuple[list[Row], int, int]]:
-    file, total = open_bytes(source)
-    name = display_name(source)
-    try:
-        blocks = LineBlocks(
-            file, name, compressed=compressed, block_bytes=2**20, max_line_bytes=_LINE_BYTES
-        )
-        rows = (
-            _json_row(number, line, fields, name)
-            for first, text in blocks
-            for number, line in enumerate(lines_of(text), first)
-            if line.strip()
-        )
-        empty = True
-        while part := list(islice(rows, block)):
-            empty = False
-            yield part, blocks.bytes_read, total or 0
-        if empty:
-            raise no_documents(name)
-    finally:
-        if source != STANDARD_STREAM:
-            file.close()
-
-
-def _json_row(number: int, line: str, fields: Fields, name: str) -> Row:
-    problem = ""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        problem = "is not a JSON object; write one complete JSON object per line"
-    elif FIELD in row:
+def _json_row(number: int, line: str, values: dict[str, Any], at: str, fields: Fields) -> Row:
+    if FIELD in values:
         problem = f"has a field {FIELD} already; rename or drop it"
-    elif fields.needed not in row:
-        problem = f"has no field {fields.needed}; {listed_names(list(row), 'field')}"
     elif fields.tokens is None:
-        text = row[fields.text]
+        text = values[fields.text]
         if isinstance(text, str):
             return Row(number, text, None, None, line)
         problem = f"has a {fields.text} that is not a string; make it one, or drop the line"
     else:
-        tokens, tags = _strings(row, fields.tokens), _strings(row, fields.tags)
+        tokens, tags = strings(values, fields.tokens), strings(values, fields.tags)
         if tokens is not None and (tags is not None or fields.tags is None):
             return Row(number, " ".join(tokens), tokens, tags, line)
         wrong = fields.tokens if tokens is None else fields.tags
         problem = f"has no list of strings in its field {wrong}; correct it"
-    raise InputError(f"line {number} of {name} {problem}")
-
-
-def _strings(row: dict[str, Any], name: str | None) -> tuple[str, ...] | None:
-    values = None if name is None else row.get(name)
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        return None
-    return tuple(values)
+    raise InputError(f"{at} {problem}")
