@@ -1,14 +1,12 @@
-"""What a benchmark measured: rows that each name their baseline, and one table of all of them."""
+"""From timed calls to rows that each name their baseline, one table of all of them, and plots."""
 
 import json
-import resource
-import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.evaluation.exhibits import Plot, shown
+from discreet.evaluation.exhibits import Curve, Plot, shown
 
 COLUMNS = (
     "subject",
@@ -43,8 +41,8 @@ class Row:
     subject: str
     baseline: str
     unit: str
-    ours: float | None
-    theirs: float | None
+    ours: float | None = None
+    theirs: float | None = None
     target: float | None = None
     gigabytes: float | None = None
     floor: float | None = None
@@ -87,22 +85,102 @@ class Row:
         )
 
 
-@dataclass
-class Figures:
-    """What one benchmark leaves: rows, plots, and details that a reader may want to check."""
+@dataclass(frozen=True)
+class Call:
+    """What a timed call is for; pytest-benchmark keeps it as ``extra_info`` beside the time.
 
-    rows: list[Row] = field(default_factory=list)
-    plots: list[Plot] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    A call counts for every comparison whose group begins with its own: what is measured in
+    "SanText" counts for "SanText, text, warm" too.
 
-    def write(self, path: Path) -> None:
-        """As JSON."""
-        values = {
-            "rows": [row.to_dict() for row in self.rows],
-            "plots": [asdict(plot) for plot in self.plots],
-            "details": self.details,
-        }
-        path.write_text(json.dumps(values, indent=1) + "\n")
+    Attributes:
+        group: The comparison.
+        role: "ours", "baseline", "floor", or "drawn" for a floor that is in no row.
+        name: What tables and plots call it.
+        does: How much of the job one call does, in what the unit counts; 0 for what has to come
+            first, once, however large the job is.
+        rows: Of ours, a row for each baseline, still without figures.
+        plot: Of ours, the plot in which this comparison is a point, still without curves.
+        x: Where in that plot.
+        gigabytes: The most memory that the process had held by then.
+    """
+
+    group: str
+    role: str
+    name: str
+    does: float
+    rows: tuple[Row, ...] = ()
+    plot: Plot | None = None
+    x: float = 0.0
+    gigabytes: float | None = None
+
+
+# The fixture: what a call is for, how many rounds, the function, its arguments.
+Timed = Callable[..., Any]
+# A call and the least that a round of it took: what the machine does besides only ever adds.
+Measured = tuple[Call, float]
+
+
+def measured(path: Path) -> list[Measured]:
+    """What pytest-benchmark measured, in the order in which it did."""
+    out = []
+    for each in json.loads(path.read_text())["benchmarks"]:
+        info = each["extra_info"]
+        rows = tuple(map(row_from, info["rows"]))
+        plot = Plot(**info["plot"] | {"curves": ()}) if info["plot"] else None
+        out.append((Call(**info | {"rows": rows, "plot": plot}), each["stats"]["min"]))
+    return out
+
+
+def rows_of(calls: Sequence[Measured]) -> list[Row]:
+    """The rows, with the figures that were measured."""
+    out = []
+    for ours, least in calls:
+        seconds = _seconds(ours, calls) if ours.rows else {}
+        floor = sum(taken for (role, _), taken in seconds.items() if role == "floor")
+        for row in ours.rows:
+            theirs, note = seconds.get(("baseline", row.baseline)), row.note
+            if theirs and row.target and theirs / floor < row.target:
+                note = (
+                    f"the floor is {theirs / floor:.0f} times as fast as {row.baseline}, "
+                    "and nothing that does the whole job is faster than that"
+                )
+            rates = [each and ours.does / each for each in (least, theirs, floor)]
+            filled = replace(row, ours=rates[0], theirs=rates[1], floor=rates[2], note=note)
+            out.append(replace(filled, gigabytes=ours.gigabytes))
+    return out
+
+
+def plots_of(calls: Sequence[Measured]) -> list[Plot]:
+    """The plots, with a point of each curve for every comparison that is in them."""
+    points: dict[Plot, dict[str, dict[float, float]]] = {}
+    for ours, _ in calls:
+        if ours.plot is not None:
+            curves = points.setdefault(ours.plot, {})
+            for (_, name), taken in _seconds(ours, calls).items():
+                y = taken if ours.plot.y == "seconds" else ours.does / taken
+                curves.setdefault(name, {})[ours.x] = y
+    return [
+        replace(
+            plot,
+            curves=tuple(
+                Curve(name, *zip(*sorted(curves[name].items()), strict=True))
+                for name in sorted(curves, key=lambda name: (name.startswith("floor"), name))
+            ),
+            log_x=True,
+            log_y=True,
+        )
+        for plot, curves in points.items()
+    ]
+
+
+def _seconds(ours: Call, calls: Sequence[Measured]) -> dict[tuple[str, str], float]:
+    """By role and name, how long the calls that count would take for what ours does."""
+    out: dict[tuple[str, str], float] = {}
+    for call, least in calls:
+        if f"{ours.group}, ".startswith(f"{call.group}, "):
+            times = ours.does / call.does if call.does else 1.0
+            out[call.role, call.name] = out.get((call.role, call.name), 0.0) + times * least
+    return out
 
 
 def row_from(values: dict[str, Any]) -> Row:
@@ -139,21 +217,6 @@ def markdown(rows: Sequence[Row]) -> list[str]:
 
 def _notes(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(f"{row.subject}: {row.note}" for row in rows if row.note))
-
-
-def best_of(times: int, call: Callable[[], object]) -> float:
-    """The least seconds that a call took: what the machine does besides only ever adds."""
-    seconds = []
-    for _ in range(times):
-        begin = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds)
-
-
-def peak_gigabytes() -> float:
-    """The most memory this process has held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def _rate(value: float | None, unit: str) -> str:

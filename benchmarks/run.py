@@ -5,9 +5,10 @@
     python benchmarks/run.py --quick                # a smoke test: its figures mean nothing
     python benchmarks/run.py --page docs/speed.md   # the last run's table; nothing is run
 
-Each row compares with a named baseline measured in the same run; the scripts say what that is.
-Nothing else should be running. Each benchmark has a process of its own. One that fails does not
-stop the others: its row says so, and the exit code is 1.
+Each row compares with a named baseline measured in the same run; the files bench_*.py say what that
+is. They are pytest's, and pytest-benchmark keeps the time; what it measured is beside the table, in
+a file for each. Nothing else should be running. Each file has a process of its own. One that fails
+does not stop the others: its row says so, and the exit code is 1.
 """
 
 import argparse
@@ -17,14 +18,16 @@ import platform
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from figures import Row, markdown, row_from, table
+from cpuinfo import get_cpu_info  # which pytest-benchmark brings
+from figures import Measured, Row, markdown, measured, plots_of, row_from, rows_of, table
 
 from discreet import __version__
-from discreet.evaluation.exhibits import Curve, Plot, draw
+from discreet.evaluation.exhibits import draw
 
 HERE = Path(__file__).parent
 BENCHMARKS = ("santext", "purkayastha", "deep_candidate", "noisy_nearest", "user_entity")
@@ -32,52 +35,35 @@ RESULT = "benchmarks.json"
 BEGIN, END = "<!-- begin: benchmarks/run.py --page -->", "<!-- end: benchmarks/run.py --page -->"
 
 
-def extra_options(name: str, options: argparse.Namespace) -> list[str]:
-    """What one of the scripts is given besides where to write."""
-    extra = ["--quick"] if options.quick else []
-    if name == "santext" and options.text:
-        extra += ["--text", str(options.text)]
-    if name == "noisy_nearest":
-        extra += ["--peer-environment", str(options.output / "peer")]
-        extra += ["--no-peer"] if options.no_peer else []
-    return extra
-
-
-def run_one(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Run one script in a process of its own and read what it measured."""
+def run_one(name: str, options: argparse.Namespace) -> list[Measured] | int:
+    """Run one file in a process of its own: what it timed, or the status with which it failed."""
     print(f"--- {name}", flush=True)
     result = options.output / f"{name}.json"
     result.unlink(missing_ok=True)
-    command = [sys.executable, str(HERE / f"{name}.py"), *extra_options(name, options)]
-    done = subprocess.run([*command, "--output", str(result)], check=False)
-    if done.returncode == 0 and result.exists():
-        values: dict[str, Any] = json.loads(result.read_text())
-        return values
-    note = f"benchmarks/{name}.py ended with status {done.returncode}"
-    return {"rows": [Row(name, "", "", None, None, note=note).to_dict()], "plots": [], "failed": 1}
+    command = [sys.executable, "-m", "pytest", str(HERE / f"bench_{name}.py"), "-v", "--no-header"]
+    # Of pytest's plugins only the one that is needed: others take memory.
+    command += ["-p", "pytest_benchmark.plugin", "--benchmark-quiet", f"--benchmark-json={result}"]
+    command += [f"--benchmark-storage=file://{options.output}"]  # else an empty folder is made
+    command += [f"--peer-environment={options.output / 'peer'}"]
+    command += [f"--text={options.text}"] if options.text else []
+    command += ["--quick"] if options.quick else []
+    command += ["--no-peer"] if options.no_peer else []
+    # Of a pytest that started this one nothing is passed on: it may have turned benchmarks off.
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment = kept | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, check=False, env=environment)
+    return done.returncode or measured(result)
 
 
 def machine() -> dict[str, Any]:
     """What the figures depend on."""
-    model = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":")[1].strip() for line in lines if "model name" in line), model)
     return {
-        "processor": model,
+        "processor": get_cpu_info().get("brand_raw", platform.machine()),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "load_before": os.getloadavg()[0],
     }
-
-
-def plot_from(values: dict[str, Any]) -> Plot:
-    """The plot that a script wrote as JSON."""
-    curves = tuple(
-        Curve(curve["label"], tuple(curve["x"]), tuple(curve["y"])) for curve in values["curves"]
-    )
-    return Plot(**(values | {"curves": curves}))
 
 
 def run_all(options: argparse.Namespace) -> int:
@@ -87,8 +73,14 @@ def run_all(options: argparse.Namespace) -> int:
     about, start = machine(), time.perf_counter()
     found = {name: run_one(name, options) for name in options.only}
     seconds = time.perf_counter() - start
-    rows = [row_from(values) for each in found.values() for values in each["rows"]]
-    plots = [plot_from(values) for each in found.values() for values in each["plots"]]
+    rows, plots = [], []
+    for name, calls in found.items():
+        if isinstance(calls, int):
+            note = f"benchmarks/bench_{name}.py ended with status {calls}"
+            rows.append(Row(name, "", "", note=note))
+        else:
+            rows += rows_of(calls)
+            plots += plots_of(calls)
     for plot in plots:
         draw(plot, options.output / f"{plot.name}.png")
     values = {
@@ -98,7 +90,7 @@ def run_all(options: argparse.Namespace) -> int:
         "text": "made up" if options.text is None else options.text.name,
         "seconds": seconds,
         "rows": [row.to_dict() for row in rows],
-        "plots": [plot for each in found.values() for plot in each["plots"]],
+        "plots": [asdict(plot) for plot in plots],
     }
     (options.output / RESULT).write_text(json.dumps(values, indent=1) + "\n")
     print()
@@ -107,7 +99,7 @@ def run_all(options: argparse.Namespace) -> int:
     print("\n".join(table(rows)))
     print(f"\n{seconds / 60:.1f} minutes. Written: {options.output / RESULT} and, beside it,")
     print(", ".join(f"{plot.name}.png" for plot in plots))
-    return sum("failed" in each for each in found.values())
+    return sum(isinstance(calls, int) for calls in found.values())
 
 
 def write_page(page: Path, result: Path) -> None:

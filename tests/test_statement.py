@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -182,4 +183,6 @@ def test_plain_words_say_what_matters():
         adjacency=Adjacency.ADD_REMOVE,
     )
     assert "one user more or less" in str(approximate)
+    both = replace(approximate, unit=Unit.USER_ENTITY)
+    assert "each user together with any entity: having one user and one entity more" in str(both)
     assert "1e-05" in str(approximate)

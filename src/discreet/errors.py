@@ -32,7 +32,8 @@ class MissingExtra(DiscreetError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f'{feature} needs an optional part; install it with: pip install "discreet[{extra}]"'
+            f'{feature} needs an optional part; install it with: pip install "discreet[{extra}]", '
+            f'or in a clone of the project: pip install -e ".[{extra}]"'
         )
         self.extra = extra
 

@@ -222,18 +222,20 @@ class PrivacyStatement:
         return out
 
     def _headline(self) -> str:
+        # "user+entity" for programs; people read words.
+        unit = self.unit.replace("+", " together with any ")
         change = (
-            f"one {self.unit} by another"
+            f"one {unit} by another"
             if self.adjacency is Adjacency.REPLACE
-            else f"one {self.unit} more or less"
+            else f"one {self.unit.replace('+', ' and one ')} more or less"
         )
         verb = "replacing" if self.adjacency is Adjacency.REPLACE else "having"
         outcome = "protected outcome" if self.notion is Notion.UTILITY_OPTIMISED else "outcome"
-        start = f"Protects each {self.unit}: {verb} {change} changes the odds of any {outcome}"
+        start = f"Protects each {unit}: {verb} {change} changes the odds of any {outcome}"
         eps = f"{self.epsilon:.6g}"
         match self.notion:
             case Notion.NONE:
-                return f"No formal guarantee for any {self.unit}."
+                return f"No formal guarantee for any {self.unit.replace('+', ' or ')}."
             case Notion.PURE:
                 return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps})."
             case Notion.APPROXIMATE:

@@ -92,6 +92,9 @@ ROWS = {
     # -- the input
     "missing file": Row("does not exist", data=None),
     "a directory": Row("is a directory", data=None, before=lambda d: (d / "in.txt").mkdir()),
+    "a directory without a suffix": Row(
+        "is a directory", data=None, name="in", before=lambda d: (d / "in").mkdir()
+    ),
     "a device that fails": Row(
         "cannot be read", ["/proc/self/mem", "-o", "OUT", "--format", "txt"], data=None
     ),
@@ -346,6 +349,26 @@ def test_without_a_command_the_help_is_shown(tmp_path):
     module = [sys.executable, "-m", "discreet", "--version"]
     assert subprocess.run(module, capture_output=True, text=True, check=True).stdout == "0.1.0\n"
     one_sentence(discreet("nosuch", cache=tmp_path), 2, "no such command 'nosuch'")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["sanitise", "in.txt"], "no such command 'sanitise' (did you mean sanitize"),
+        (["sanitize", "in.txt", "--epsilonn", "8"], "'--epsilonn' (did you mean --epsilon?); see"),
+    ],
+)
+def test_a_slip_of_the_pen_is_guessed_at_once(tmp_path, command, says):
+    done = discreet(*command, cache=tmp_path)
+    one_sentence(done, 2, says)
+    assert done.err.lower().count("did you mean") == 1
+
+
+def test_no_line_of_a_list_of_commands_is_cut_short(tmp_path):
+    for group in ([], ["account"], ["attack"], ["reproduce"], ["spaces"], ["train"]):
+        assert (
+            "..." not in called(*group, "--help", cache=tmp_path).out.decode().split("Commands:")[1]
+        )
 
 
 @pytest.mark.parametrize("group", ["account", "attack", "reproduce", "train"])

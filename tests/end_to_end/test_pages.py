@@ -36,7 +36,7 @@ def _options(command):
 
 PARSERS = _walked(typer.main.get_command(app))
 COMMANDS = {path: _options(command) for path, command in PARSERS.items()}
-MECHANISM = {"--" + name.replace("_", "-") for name in Choice.__dataclass_fields__}
+MECHANISM = {"--" + name.replace("_", "-") for name in Choice.__dataclass_fields__} | {"--dim"}
 
 
 def _page_of(path):

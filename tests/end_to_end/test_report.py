@@ -47,6 +47,21 @@ def test_an_existing_page_is_kept(page):
     assert page.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("run", "output", "says"),
+    [
+        ("in.txt", "other.html", "no receipt lies beside it"),
+        ("out.txt", "other.pdf", "end its name in .html"),
+    ],
+)
+def test_a_file_without_a_receipt_and_a_page_that_is_no_page(page, run, output, says):
+    folder = page.parent
+    done = discreet("report", folder / run, "-o", folder / output, cache=folder / "cache")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert says in done.err
+    assert not (folder / output).exists()
+
+
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_a_browser_shows_every_plot_without_an_error(page, width, height):
@@ -72,6 +87,14 @@ def test_a_browser_shows_every_plot_without_an_error(page, width, height):
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert (image.get_attribute("alt") or "").startswith("Plot")
+        # Claims are read without scrolling sideways, on a phone one beneath the other.
+        for cell in tab.locator(".claims td").all():
+            box = cell.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        columns = {c.evaluate("c => c.offsetLeft") for c in tab.locator(".claims td").all()}
+        assert len(columns) == (1 if width < 640 else 5)
         # Wide tables scroll in their own frame; the page itself never does sideways.
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         browser.close()

@@ -33,13 +33,20 @@ def test_settings_are_grouped_and_long_lists_only_counted():
             "keep": 0.5,
             "space": {"name": "small", "sizes": {"words": 20000, "lists": list(range(99))}},
             "guess": {"lowest": 0.1, "median": 0.25, "highest": 0.5, "mean": 0.3},
+            "input": {"text_field": "review", "kept": []},
         },
     )
     tables = {table.name: dict(table.rows) for table in section.tables}
-    assert tables["figures"] == {"keep": 0.5}
+    assert tables["figures"] == {"chance that a word stays, on average": 0.5}
     assert tables["space"]["sizes, lists"] == "99 entries"
     assert tables["guess"] == {"": "0.25 in the median, from 0.1 to 0.5"}
+    assert tables["input"] == {"text field": "review", "kept": "none"}
     assert "no privacy statement" in section.paragraphs[0]
+
+
+def test_the_overview_says_how_often_a_word_stays():
+    ((*_, outcome),) = overview([("run", _receipt(keep=0.6622))]).tables[0].rows
+    assert outcome == "1,200 documents, a word stays with chance 0.66"
 
 
 def test_outcomes_of_attacks_are_rows_of_a_table():
@@ -60,6 +67,15 @@ def test_a_failed_audit_cannot_be_overlooked():
     }
     section = section_of("audit", audit)
     assert ("law", "FAIL", "epsilon 2 claimed, 3 found") in section.tables[0].rows
+    ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
+    assert outcome == "AUDIT FAILED"
+
+
+def test_a_failed_audit_of_training_cannot_be_overlooked():
+    audit = {"passed": False, "findings": {"user": {"claimed": 1.0, "lower": 2.5}}}
+    (figures, findings) = section_of("audit", audit).tables
+    assert figures.rows == (("passed", "False"),)
+    assert ("user, lower", 2.5) in findings.rows
     ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
     assert outcome == "AUDIT FAILED"
 

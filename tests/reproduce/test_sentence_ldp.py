@@ -47,11 +47,11 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
         f"{name}-{kind}"
         for name in ("sst2", "imdb")
         for kind in ("epsilon", "dimension", "labels", "attacks")
-    }
+    } | {"claims"}
     assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
         f"{name}-{kind}" for name in ("sst2", "imdb") for kind in ("epsilon", "dimension")
     }
-    assert len(record.findings) == 8
+    assert len(record.findings) == 9
     assert {finding.verdict for finding in record.findings} <= {
         *("holds", "holds in part", "does not hold"),
     }

@@ -104,7 +104,7 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     # Each of the four kinds is in one of five sentences.
     assert [row[1] for row in tables["conll2003-categories"].rows] == ["80 %", *["20 %"] * 4]
     assert {"agnews-epsilon", "agnews-categories", "accounting"} <= set(tables)
-    assert [line.subject for line in record.headlines] == ["utility", "attack"]
+    assert [line.subject for line in record.headlines] == ["speed", "utility", "attack"]
     # Only the two that are compared have several seeds; words of entities are told apart.
     assert [row[0] for row in rows if "±" in row[6]] == ["de-identified", "certified"]
     assert all(row[7] is not None and row[8] is not None for row in rows)

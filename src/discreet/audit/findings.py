@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from discreet.check import one_of
 from discreet.errors import VerificationFailed
 from discreet.statement import PrivacyStatement
 
@@ -84,7 +85,8 @@ class Report:
 
     def finding(self, check: str) -> Finding:
         """The finding of one check, by its name."""
-        return next(finding for finding in self.findings if finding.check == check)
+        by_name = {finding.check: finding for finding in self.findings}
+        return by_name[one_of(check, tuple(by_name), "the name of a check")]
 
     def require(self) -> "Report":
         """This report, or :class:`VerificationFailed` if a check failed."""

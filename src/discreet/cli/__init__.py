@@ -1,6 +1,7 @@
 """The command ``discreet``: one module per command, nothing heavy imported before it is needed."""
 
 import os
+import re
 import signal
 import sys
 from types import FrameType
@@ -33,7 +34,10 @@ app = typer.Typer(
     name="discreet",
     help=(
         "Differentially private text, from a single word to a whole user, with guarantees that "
-        "are checked, not claimed."
+        "are checked, not claimed.\n\n"
+        "Begin with 'discreet explain --epsilon 8', which says what a setting means and reads no "
+        "text of yours; 'discreet sanitize' then releases a file. 'discreet COMMAND --help' "
+        "explains a command and gives an example."
     ),
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -72,9 +76,15 @@ app.command(short_help="Put receipts and results on one page for people.")(repor
 app.command(short_help="Find the sensitive entities of every row, for training.")(entities)
 app.add_typer(spaces, name="spaces")
 app.add_typer(account, name="account")
-app.add_typer(train, name="train")
-app.add_typer(attack, name="attack")
-app.add_typer(reproduce, name="reproduce")
+app.add_typer(
+    train, name="train", short_help="Train models on releases or raw text, and their public parts."
+)
+app.add_typer(
+    attack, name="attack", short_help="Measure what an attacker still learns, beside chance."
+)
+app.add_typer(
+    reproduce, name="reproduce", short_help="Run the experiments of the papers on data in a folder."
+)
 
 # What typer raises for an unknown or a missing option, wherever its version keeps the class.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
@@ -101,7 +111,11 @@ def main() -> NoReturn:
     except OSError as error:
         code = _failed(_refused(error), 2)
     except _Stopped:
-        code = _failed("stopped; nothing was written", 130)
+        code = _failed(
+            "stopped; nothing was written, except what a run that can be resumed has saved and "
+            "spent",
+            130,
+        )
     sys.exit(code)
 
 
@@ -122,9 +136,12 @@ def _failed(sentence: str, code: int) -> int:
 
 
 def _usage(error: Any) -> str:
-    message: str = error.format_message().rstrip(".")
+    # Typer and what it is built on may each add guesses of what was meant, in words of their own.
+    message, *guesses = re.split(r"\.? \(?Did you mean", error.format_message().rstrip("."))
+    names = list(dict.fromkeys(re.findall(r"'([^']+)'", " ".join(guesses))))
+    meant = f" (did you mean {' or '.join(names)}?)" if names else ""
     where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""
-    return message[:1].lower() + message[1:] + where
+    return message[:1].lower() + message[1:] + meant + where
 
 
 def _refused(error: OSError) -> str:

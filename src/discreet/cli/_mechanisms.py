@@ -53,7 +53,8 @@ def build_word_mechanism(
             raise InvalidValue(f"{_flag(key)} is not an option of {name}; leave it out")
     for key, parameter in accepted.items():
         if parameter.default is parameter.empty and key not in given and key != "space":
-            raise InvalidValue(f"{name} needs {_flag(key)}")
+            finds = f"; 'discreet explain -m {name} --find keep=0.5' finds one"
+            raise InvalidValue(f"{name} needs {_flag(key)}{finds if key == 'epsilon' else ''}")
     if "progress" in accepted:
         given["progress"] = progress
     mechanism: WordMechanism = kind(space, **given)
@@ -99,6 +100,5 @@ def plain_parameters(mechanism: Any) -> dict[str, Any]:
 
 
 def _flag(parameter: str) -> str:
-    if parameter == "sensitive":
-        return "--sensitive-share or --sensitive-file"
-    return "--" + parameter.replace("_", "-")
+    named = {"sensitive": "--sensitive-share or --sensitive-file", "dimension": "--dim"}
+    return named.get(parameter, "--" + parameter.replace("_", "-"))

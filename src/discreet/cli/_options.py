@@ -24,7 +24,11 @@ TextField = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format of the input if its name does not tell it."),
+    typer.Option(
+        "--format",
+        help="Format of the input if its name does not tell it: txt, csv, tsv, jsonl, parquet, or "
+        "with .gz.",
+    ),
 ]
 MaxDocumentMb = Annotated[float, typer.Option("--max-document-mb", help="Refuse longer documents.")]
 Mechanism = Annotated[
@@ -40,8 +44,9 @@ Epsilon = Annotated[
     typer.Option(
         "--epsilon",
         "-e",
-        help="Privacy loss allowed; for metric mechanisms per unit of distance in the space. "
-        "See 'discreet explain' for what a value means.",
+        help="Privacy loss allowed: the smaller, the more is hidden; no default. For santext, "
+        "santext-plus, cmp, mahalanobis and random-projection it is per unit of distance in the "
+        "space; 'discreet explain' says what a value means.",
     ),
 ]
 Space = Annotated[
@@ -49,7 +54,8 @@ Space = Annotated[
     typer.Option(
         "--space",
         "-s",
-        help="Public vocabulary: starter, encoder, or a file of word2vec, GloVe or fastText.",
+        help="Public vocabulary with a vector for each word: starter, encoder, or a file of "
+        "word2vec, GloVe or fastText.",
     ),
 ]
 MaxWords = Annotated[
@@ -60,7 +66,7 @@ Calibration = Annotated[
     typer.Option(
         "--calibration",
         help="certified: the sharpest law proven to meet epsilon (default); "
-        "published: as in the paper.",
+        "published: as in the mechanism's paper.",
     ),
 ]
 SensitiveShare = Annotated[
@@ -79,14 +85,24 @@ SensitiveFile = Annotated[
 ]
 P = Annotated[
     float | None,
-    typer.Option("--p", help="santext-plus: probability that an unsensitive word is replaced."),
+    typer.Option(
+        "--p",
+        help="santext-plus: probability that an unsensitive word is replaced; 0.3 unless given.",
+    ),
 ]
 Delta = Annotated[
-    float | None, typer.Option("--delta", help="gaussian, truncated-laplace: failure probability.")
+    float | None,
+    typer.Option(
+        "--delta",
+        help="gaussian, truncated-laplace: failure probability, such as 1e-5; no default.",
+    ),
 ]
 Clip = Annotated[
     float | None,
-    typer.Option("--clip", help="laplace, gaussian, truncated-laplace: clip vectors to this norm."),
+    typer.Option(
+        "--clip",
+        help="laplace, gaussian, truncated-laplace: clip vectors to this norm; no default.",
+    ),
 ]
 Sensitivity = Annotated[
     str | None,
@@ -96,14 +112,19 @@ Sensitivity = Annotated[
     ),
 ]
 Shrinkage = Annotated[
-    float | None, typer.Option("--shrinkage", help="mahalanobis: weight of the covariance.")
+    float | None,
+    typer.Option("--shrinkage", help="mahalanobis: weight of the covariance; 0.2 unless given."),
 ]
 Dimension = Annotated[
-    int | None, typer.Option("--dim", help="random-projection: dimensions to project to.")
+    int | None,
+    typer.Option("--dim", help="random-projection: dimensions to project to; no default."),
 ]
 DummyDimensions = Annotated[
     int | None,
-    typer.Option("--dummy-dimensions", help="truncated-laplace, published: dimensions to add."),
+    typer.Option(
+        "--dummy-dimensions",
+        help="truncated-laplace, published: dimensions to add; 0 unless given.",
+    ),
 ]
 Layout = Annotated[
     str,

@@ -33,7 +33,10 @@ def on_texts(
     )
     receipt = read_receipt(source)
     if loaded.about.get("receipt") is not None and receipt is None:
-        say("The model was trained on sanitised text, and these texts have no receipt.")
+        say(
+            "The model was trained on sanitised text and these texts have no receipt: sanitise "
+            "them in the same way, or the predictions are unprotected."
+        )
     predicted: Any = loaded.predict(data.texts, data.seconds)
     scores: dict[str, float] = {}
     if data.labels is not None:

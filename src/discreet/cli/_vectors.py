@@ -37,8 +37,8 @@ Mechanism = Annotated[
     typer.Option(
         "--mechanism",
         "-m",
-        help="One of: " + ", ".join(MECHANISMS) + "; for documents sentence-votes, learned-votes, "
-        "deep-candidate, vote-histogram or truncation. The first unless given.",
+        help="One of: " + ", ".join(MECHANISMS) + "; for 'embed --unit document' sentence-votes, "
+        "learned-votes, deep-candidate, vote-histogram or truncation. The first unless given.",
     ),
 ]
 Delta = Annotated[float | None, typer.Option("--delta", help="gaussian: failure probability.")]

@@ -20,7 +20,7 @@ _POINTS = 16
 account = command_group("Say what releases guarantee together.")
 
 
-@account.command()
+@account.command(short_help="What n private releases guarantee once they were shuffled.")
 def shuffle(
     n: Annotated[int, typer.Option("--n", help="How many people release, one unit each.")],
     delta: Annotated[
@@ -78,7 +78,9 @@ def shuffle(
     typer.echo(f"  the closed form of the paper {published}")
 
 
-@account.command("user-entity")
+@account.command(
+    "user-entity", short_help="What training costs for a user, for an entity, and for both."
+)
 def user_entity(
     user_rate: Annotated[float, typer.Option("--user-rate", help="Chance of a user in a step.")],
     entity_rate: Annotated[
@@ -96,7 +98,12 @@ def user_entity(
         int, typer.Option("--cells", help="And in at most so many cells of each of them.")
     ] = 1,
     cell_ratio: Annotated[
-        float, typer.Option("--cell-ratio", help="Clipping norm of a cell over that of a user.")
+        float,
+        typer.Option(
+            "--cell-ratio",
+            help="Clipping norm of a cell (the sentences of one user that name the same entities) "
+            "over that of a user.",
+        ),
     ] = 0.1,
     published: Annotated[
         str | None,

@@ -37,15 +37,21 @@ def audit_training(
         ),
     ] = "certified",
     user_rate: Annotated[
-        float | None, typer.Option("--user-rate", help="Chance of a user in a step.")
+        float | None,
+        typer.Option("--user-rate", help="Chance of a user in a step (0.2; published: 0.05)."),
     ] = None,
     entity_rate: Annotated[
-        float | None, typer.Option("--entity-rate", help="Chance of an entity in a step.")
+        float | None, typer.Option("--entity-rate", help="Chance of an entity in a step (0.5).")
     ] = None,
     noise: Annotated[
-        float | None, typer.Option("--noise", help="Noise, in units of the user's clipping norm.")
+        float | None,
+        typer.Option(
+            "--noise", help="Noise, in units of the user's clipping norm (1; published: 2)."
+        ),
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Steps of a run.")] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Steps of a run (20; published: 50).")
+    ] = None,
     holders: Annotated[
         int, typer.Option("--holders", help="certified: an entity occurs with so many users.")
     ] = 4,
@@ -62,7 +68,8 @@ def audit_training(
         typer.Option("--canaries", help="Canaries in a run (300; published: 1)."),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", help="Runs, each with its own canaries (1; 60).")
+        int | None,
+        typer.Option("--runs", help="Runs, each with its own canaries (1; published: 60)."),
     ] = None,
     confidence: Annotated[
         float, typer.Option("--confidence", help="Of each lower bound shown.")

@@ -28,7 +28,10 @@ def evaluate(
     privacy: Annotated[
         bool,
         typer.Option(
-            "--privacy", help="Measure how much is hidden: N_x, S_x, S*_y and the best guess."
+            "--privacy",
+            help="Measure how much is hidden: how often a word stays (N_x), how many words it may "
+            "become (S_x), how many it may have been (S*_y), and how often the best guess "
+            "is right.",
         ),
     ] = False,
     text: Annotated[

@@ -20,7 +20,7 @@ def explain(
         typer.Option(
             "--find",
             help="Find epsilon instead: keep=0.5 (a word stays half of the time) or options=20 "
-            "(a word may become 20 others).",
+            "(at most 20 words share 95 % of a word's outcomes).",
         ),
     ] = None,
     public_sample: Annotated[

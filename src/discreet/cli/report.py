@@ -7,6 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, say
+from discreet.errors import InvalidValue
 
 
 def report(
@@ -18,7 +19,7 @@ def report(
             "of 'discreet reproduce'.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write (.html).")],
     title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "Privacy report",
     force: options.Force = False,
 ) -> None:
@@ -34,6 +35,8 @@ def report(
     from discreet.evaluation.page import write_page
     from discreet.evaluation.runs import overview, runs_in, section_of
 
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidValue(f"{output} is to hold a page of HTML; end its name in .html")
     refuse_existing(output, force=force)
     found = runs_in(runs)
     sections = [section_of(name, values) for name, values in found]
@@ -42,7 +45,10 @@ def report(
         sections.insert(0, summary)
     introduction = [
         "Each guarantee below is a bound on how much the odds of any outcome can change; the words "
-        "beside it say for which unit, and what is treated as public."
+        "beside it say for which unit, and what is treated as public.",
+        "A pure guarantee allows a factor of exp(epsilon) between any two units; an approximate "
+        "one the same, plus a probability of delta; a metric one exp(epsilon * d + slack), where d "
+        "is how far apart the two are, so that its epsilon means something else in every space.",
     ]
     write_page(output, title, introduction, sections)
     say(f"Written: {output}, a page of {counted(len(found), 'run')}.")

@@ -116,7 +116,15 @@ def sentence_ldp(
 
 @reproduce.command("all", short_help="All recipes, and one page that shows what they found.")
 def all_recipes(
-    data: Annotated[Path, typer.Option("--data", help="Folder with the data sets of all recipes.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            help="Folder with the data sets of all recipes; the help of each recipe names its own.",
+            exists=True,
+            file_okay=False,
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for page and records.")],
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Stated subsets, or everything (hours).")

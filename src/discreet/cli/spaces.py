@@ -30,7 +30,10 @@ def _default(context: typer.Context) -> None:
 
 @spaces.command("list")
 def list_spaces(as_json: options.Json = False) -> None:
-    """Show the spaces that are at hand."""
+    """Show the spaces that are at hand.
+
+    Example: discreet spaces list
+    """
     from discreet.embeddings.loaders import known_spaces
 
     found = known_spaces()
@@ -41,9 +44,10 @@ def list_spaces(as_json: options.Json = False) -> None:
         ]
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
+    width = max(20, *(len(s.name) for s in found))
     for s in found:
         size = "not found" if s.words is None else f"{s.words:,} words x {s.dimension}"
-        typer.echo(f"{s.name:<20} {size:<24} {s.note}")
+        typer.echo(f"{s.name:<{width}} {size:<24} {s.note}")
 
 
 @spaces.command()
@@ -55,7 +59,10 @@ def inspect(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show size, provenance, typical distances and neighbours."""
+    """Show size, provenance, typical distances and neighbours.
+
+    Example: discreet spaces inspect starter --word doctor
+    """
     from discreet.embeddings.index import cached_index
     from discreet.evaluation.explanation import example_words
     from discreet.mechanisms.word._certificate import known_table, metric_of
@@ -103,7 +110,7 @@ def inspect(
         typer.echo(line)
 
 
-@spaces.command()
+@spaces.command(short_help="Build a space's neighbour index, which makes later runs fast.")
 def build(
     name: Name,
     max_words: options.MaxWords = None,
@@ -116,6 +123,8 @@ def build(
     """Build the neighbour index of a space, so that later runs need no matrix product.
 
     The index depends on the space alone, not on any text and not on epsilon.
+
+    Example: discreet spaces build vectors.txt --max-words 50000
     """
     from discreet.embeddings.index import build_index, store_index
     from discreet.embeddings.loaders import save_space
@@ -134,7 +143,7 @@ def build(
         say(f"Written: {output}")
 
 
-@spaces.command()
+@spaces.command(short_help="Compute how sharp SanText may be at each epsilon in a space.")
 def certify(
     name: Name,
     max_words: options.MaxWords = None,
@@ -150,6 +159,8 @@ def certify(
     Checks every pair of words, so the time grows with the square of the vocabulary (40 seconds for
     20,000 words on two cores). With --sensitive-share or --sensitive-file the table is the one
     of santext-plus for that list.
+
+    Example: discreet spaces certify vectors.txt --max-words 20000
     """
     from discreet.mechanisms.word._certificate import certificate_table
     from discreet.mechanisms.word.santext_plus import sensitive_targets

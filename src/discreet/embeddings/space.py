@@ -120,7 +120,8 @@ class EmbeddingSpace:
             return self._ids[word]
         except KeyError:
             raise NotFound(
-                f"that word is not among the {len(self):,} words of {self.name}; choose another"
+                f"that word is not among the {len(self):,} words of {self.name}; choose another, "
+                "and mind capitals"
             ) from None
 
     @property

@@ -8,6 +8,7 @@ from discreet.cache import written_whole
 from discreet.errors import MissingExtra
 
 Cell = str | float | int | None
+VERDICTS = ("holds", "holds in part", "does not hold", "not settled")
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ class Finding:
     published: str
     measured: str
     verdict: str
-    """One of: holds, holds in part, does not hold, not tested."""
+    """One of VERDICTS."""
     why: str = ""
+    main: bool = False
+    """Whether it is among the few that the summary of all recipes shows."""
 
 
 @dataclass(frozen=True)

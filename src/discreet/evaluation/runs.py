@@ -16,7 +16,8 @@ from discreet.evaluation.page import Section
 from discreet.statement import RECEIPT_SUFFIX, Notion, PrivacyStatement
 
 _RECORD = "record.json"
-_SHOWN_ELSEWHERE = {"discreet", "statement", "in_words", "findings"}
+_SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
+_IN_WORDS = {"keep": "chance that a word stays, on average"}
 
 
 def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
@@ -27,8 +28,9 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
             values = json.loads(path.read_text("utf-8"))
         except (ValueError, OSError) as error:
             raise InputError(
-                f"{path} is not a receipt or a result: it is no JSON text; give a receipt, or what "
-                "a command printed with --json"
+                f"{path} is not a receipt or a result (it is no JSON text) and no receipt lies "
+                "beside it; give a file that discreet released, its receipt, or what a command "
+                "printed with --json"
             ) from error
         if not isinstance(values, dict) or not values:
             if path not in paths:
@@ -49,13 +51,14 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
         return recipe_section(values)
     statement = _statement(values)
     tables = [_checks(values["findings"])] if _is_audit(values) else []
-    rest = {key: value for key, value in values.items() if key not in _SHOWN_ELSEWHERE}
+    hidden = _SHOWN_ELSEWHERE | ({"findings"} if tables else set())
+    rest = {key: value for key, value in values.items() if key not in hidden}
     listed = [key for key, value in rest.items() if _are_rows(value)]
     tables += [_rows_of(key, rest.pop(key)) for key in listed]
     grouped = {key: value for key, value in rest.items() if isinstance(value, Mapping)}
     loose = {key: value for key, value in rest.items() if key not in grouped}
     for title, group in [("figures", loose), *grouped.items()]:
-        rows = tuple(_flat(group))
+        rows = tuple((_IN_WORDS.get(what, what.replace("_", " ")), v) for what, v in _flat(group))
         if rows:
             tables.append(Table(title, title.capitalize(), ("what", "value"), rows))
     paragraphs = () if statement is not None else ("This file carries no privacy statement.",)
@@ -135,12 +138,18 @@ def _is_audit(values: Mapping[str, Any]) -> bool:
 
 
 def _outcome(values: Mapping[str, Any]) -> str:
-    if _is_audit(values):
+    if "findings" in values and "passed" in values:
         return "audit passed" if values["passed"] else "AUDIT FAILED"
-    counts = values.get("counts")
-    if isinstance(counts, dict):
-        return ", ".join(f"{number:,} {what}" for what, number in counts.items() if number)
-    return ""
+    counts, keep = values.get("counts"), values.get("keep")
+    listed = counts.items() if isinstance(counts, dict) else ()
+    said = [
+        f"{number:,} {what.removesuffix('s') if number == 1 else what}"
+        for what, number in listed
+        if number
+    ]
+    if isinstance(keep, float):
+        said.append(f"a word stays with chance {keep:.2g}")
+    return ", ".join(said)
 
 
 def _checks(findings: Sequence[Mapping[str, Any]]) -> Table:
@@ -171,7 +180,8 @@ def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Cell]]:
     elif isinstance(values, list):
         plain = all(isinstance(value, str | int | float) for value in values)
         few = plain and len(values) <= 8
-        yield prefix, ", ".join(str(v) for v in values) if few else f"{len(values)} entries"
+        listed = ", ".join(str(v) for v in values) or "none"
+        yield prefix, listed if few else f"{len(values)} entries"
     elif values is not None:
         yield prefix, str(values) if isinstance(values, bool) else values
 

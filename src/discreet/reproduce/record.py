@@ -71,11 +71,7 @@ class Record:
         """Keep a table and write it as CSV."""
         table = Table(name, title, tuple(columns), tuple(tuple(row) for row in rows), note)
         self.tables.append(table)
-        with (
-            written_whole(self.folder / "tables" / f"{name}.csv") as temporary,
-            temporary.open("w", newline="", encoding="utf-8") as file,
-        ):
-            csv.writer(file).writerows([table.columns, *table.rows])
+        self._write_csv(name, table.columns, table.rows)
 
     def add_plot(self, plot: Plot) -> None:
         """Keep a plot and draw it as PNG."""
@@ -83,7 +79,9 @@ class Record:
         draw(plot, self.folder / "plots" / f"{plot.name}.png")
 
     def finish(self) -> Path:
-        """Write ``record.json`` and a readable ``README.md``; returns the latter."""
+        """Write ``record.json``, the claims as CSV, and a readable ``README.md``, returned."""
+        if self.findings:
+            self._write_csv(*self._claims())
         values = {
             "discreet": __version__,
             "recipe": self.recipe,
@@ -107,8 +105,7 @@ class Record:
         for paragraph in self.introduction:
             out += [paragraph, ""]
         if self.findings:
-            columns = ("claim", "published", "measured", "verdict", "why")
-            rows = [(f.claim, f.published, f.measured, f.verdict, f.why) for f in self.findings]
+            _, columns, rows = self._claims()
             out += [*_markdown(columns, rows), ""]
         for table in self.tables:
             out += [f"## {table.title}", "", *_markdown(table.columns, table.rows), ""]
@@ -116,6 +113,18 @@ class Record:
         for plot in self.plots:
             out += [f"## {plot.title}", "", f"![{plot.alternative}](plots/{plot.name}.png)", ""]
         return out
+
+    def _claims(self) -> tuple[str, Sequence[str], Sequence[Sequence[Cell]]]:
+        columns = ("claim", "published", "measured", "verdict", "why")
+        rows = [(f.claim, f.published, f.measured, f.verdict, f.why) for f in self.findings]
+        return "claims", columns, rows
+
+    def _write_csv(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+        with (
+            written_whole(self.folder / "tables" / f"{name}.csv") as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            csv.writer(file).writerows([columns, *rows])
 
     def _digest(self) -> str:
         encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.errors import DiscreetError
-from discreet.evaluation.exhibits import Finding, Table
+from discreet.evaluation.exhibits import VERDICTS, Finding, Table
 from discreet.evaluation.page import Section, write_page
 from discreet.evaluation.runs import recipe_section
 from discreet.reproduce.record import Record
 
 Say = Callable[[str], None]
+_TITLE = "What discreet does, how it compares, what it costs"
 _SUBJECTS = {
     "utility": "Utility at an equal proven guarantee",
     "attack": "What attackers still learn",
@@ -34,11 +35,17 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe by its name, with a guess at how long its quick form takes on two cores."""
+    """A recipe by its name and its subject, and how long its quick form took on two idle cores."""
 
     name: str
+    subject: str
+    """For the summary."""
     run: Run
     quick_minutes: float
+
+
+Records = dict[Recipe, dict[str, Any]]
+"""What each recipe that came to its end wrote into its folder."""
 
 
 def recipes() -> tuple[Recipe, ...]:
@@ -46,24 +53,24 @@ def recipes() -> tuple[Recipe, ...]:
     from discreet.reproduce import santext, sentdp, sentence_ldp, trlaplace, uedp
 
     return (
-        Recipe("santext", santext.run, 13),
-        Recipe("sentence-ldp", sentence_ldp.run, 9),
-        Recipe("sentdp", sentdp.run, 8),
-        Recipe("uedp", uedp.run, 7),
-        Recipe("trlaplace", trlaplace.run, 5),
+        Recipe("santext", "SanText", santext.run, 10),
+        Recipe("sentence-ldp", "Sentence vectors", sentence_ldp.run, 9),
+        Recipe("sentdp", "SentDP", sentdp.run, 5),
+        Recipe("uedp", "UeDP", uedp.run, 6),
+        Recipe("trlaplace", "Truncated Laplace", trlaplace.run, 3),
     )
 
 
 def reproduce_all(
     recipes: Sequence[Recipe], data: Path, folder: Path, *, quick: bool, say: Say
 ) -> Path:
-    """Run recipes one after the other and write ``index.html`` in the folder.
+    """Run recipes one after the other and write ``index.html`` and the rest of the report.
 
     Raises:
         DiscreetError: Some recipe failed; the page was written with the others.
     """
     left = sum(recipe.quick_minutes for recipe in recipes)
-    failed: dict[str, str] = {}
+    failed: dict[Recipe, str] = {}
     started = time.monotonic()
     for number, recipe in enumerate(recipes, 1):
         guess = f"; about {left:.0f} minutes left" if quick else ""
@@ -72,12 +79,12 @@ def reproduce_all(
         try:
             recipe.run(data, folder / recipe.name, quick=quick, say=say)
         except DiscreetError as error:
-            failed[recipe.name] = str(error)
+            failed[recipe] = str(error)
             say(f"{recipe.name} failed: {error}")
-    records = {
-        recipe.name: json.loads((folder / recipe.name / "record.json").read_text("utf-8"))
+    records: Records = {
+        recipe: json.loads((folder / recipe.name / "record.json").read_text("utf-8"))
         for recipe in recipes
-        if recipe.name not in failed
+        if recipe not in failed
     }
     page = folder / "index.html"
     introduction = [
@@ -86,39 +93,74 @@ def reproduce_all(
         f"{'Quick' if quick else 'Full'} run, "
         f"{(time.monotonic() - started) / 60:.0f} minutes since it was last started.",
     ]
-    sections = [summary(records, failed), *map(recipe_section, records.values())]
-    write_page(page, "What discreet does, how it compares, what it costs", introduction, sections)
+    first = summary(records, failed)
+    write_page(page, _TITLE, introduction, [first, *map(recipe_section, records.values())])
+    _write_files(folder, introduction, first, records)
     if failed:
         raise DiscreetError(
-            f"{len(failed)} of {len(recipes)} recipes failed ({', '.join(failed)}); {page} shows "
-            "the others, and a new run takes up what is missing"
+            f"{len(failed)} of {len(recipes)} recipes failed "
+            f"({', '.join(recipe.name for recipe in failed)}); {page} shows the others, and a new "
+            "run takes up what is missing"
         )
     return page
 
 
-def summary(records: dict[str, dict[str, Any]], failed: dict[str, str]) -> Section:
+def _write_files(folder: Path, introduction: list[str], section: Section, records: Records) -> None:
+    """The summary as CSV and as a README that leads to those of the recipes."""
+    parts = ", ".join(f"[{each.subject}]({each.name}/README.md)" for each in records)
+    lines = [*introduction, f"All figures: {parts}." if parts else "No recipe came to its end."]
+    record = Record(folder, "all", {}, title=_TITLE, introduction=lines)
+    record.findings += section.findings
+    for table in section.tables:
+        record.add_table(table.name, table.title, table.columns, table.rows, table.note)
+    record.finish()
+
+
+def summary(records: Records, failed: dict[Recipe, str]) -> Section:
     """What a reader in a hurry needs: claims, utility, attacks, speed."""
     findings = tuple(
-        Finding(**{**finding, "claim": f"{name}: {finding['claim']}"})
-        for name, values in records.items()
+        Finding(**{**finding, "claim": f"{recipe.subject}: {finding['claim']}"})
+        for recipe, values in records.items()
         for finding in values["findings"]
+        if finding["main"]
     )
     tables = [
-        Table(
-            subject,
-            title,
-            ("recipe", "what", "figure"),
-            tuple(
-                (name, line["what"], line["figure"])
-                for name, values in records.items()
-                for line in values["headlines"]
-                if line["subject"] == subject
-            ),
-        )
-        for subject, title in _SUBJECTS.items()
+        _verdicts(records),
+        *(
+            Table(
+                subject,
+                title,
+                ("subject", "what", "figure"),
+                tuple(
+                    (recipe.subject, line["what"], line["figure"])
+                    for recipe, values in records.items()
+                    for line in values["headlines"]
+                    if line["subject"] == subject
+                ),
+            )
+            for subject, title in _SUBJECTS.items()
+        ),
     ]
     if failed:
-        rows = tuple(failed.items())
+        rows = tuple((recipe.name, why) for recipe, why in failed.items())
         tables.insert(0, Table("failed", "Recipes that failed", ("recipe", "why"), rows))
     kept = tuple(table for table in tables if table.rows)
-    return Section("Summary", findings=findings, tables=kept)
+    words = "The main claims; all of them are in the sections of their papers."
+    return Section("Summary", paragraphs=(words,), findings=findings, tables=kept)
+
+
+def _verdicts(records: Records) -> Table:
+    """How many claims of each recipe hold."""
+    found = {
+        recipe.subject: [finding["verdict"] for finding in values["findings"]]
+        for recipe, values in records.items()
+    }
+    return Table(
+        "verdicts",
+        "All claims by verdict",
+        ("subject", "claims", *VERDICTS),
+        tuple(
+            (subject, len(verdicts), *(verdicts.count(verdict) for verdict in VERDICTS))
+            for subject, verdicts in found.items()
+        ),
+    )

@@ -231,6 +231,8 @@ def open_documents(
         whole(batch_bytes, "batch_bytes", at_least=1),
         whole(batch_documents, "batch_documents", at_least=1),
     )
+    if Path(source).is_dir():  # before its name is asked for a format that it cannot have
+        raise InputError(f"{display_name(source)} is a directory; name a file in it")
     base, compressed = input_format(str(source), format)
     if base == "parquet" and str(source) == STANDARD_STREAM:
         raise InputError("Parquet cannot be read from standard input; give the name of a file")

@@ -78,6 +78,7 @@ def about(choice: "VectorChoice", found: Halves) -> dict[str, Any]:
     """The setting that was attacked."""
     embedder = found.embedder
     return {
+        "statement": embedder.statement.to_dict(),
         "mechanism": choice.of_sentences,
         "epsilon": choice.epsilon,
         "dimension": embedder.map.dimension,

@@ -102,6 +102,7 @@ def mask_inference(
         )
     if as_json:
         values = {
+            "statement": mechanism.statement.to_dict(),
             "mechanism": {"name": mechanism.name, **plain_parameters(mechanism)},
             "space": {"name": vocabulary.name, "fingerprint": vocabulary.fingerprint},
             "model": None if loaded is None else {"name": loaded.name, "about": loaded.about},

@@ -49,14 +49,15 @@ def embeddings(
         ),
     ] = None,
     hidden: Annotated[
-        int, typer.Option("--hidden", help="Dimensions that M2 restores.", min=1)
+        int,
+        typer.Option("--hidden", help="Units of the layer that reads a released vector.", min=1),
     ] = 64,
     published: Annotated[
         bool,
         typer.Option(
             "--published",
-            help="The paper's interactive loop: M1 trained too, fresh noise every epoch. Costs "
-            "epochs times epsilon, and M1 is not covered.",
+            help="The paper's interactive loop: the map (M1) is trained too, with fresh noise "
+            "every epoch. Costs epochs times epsilon, and M1 is not covered.",
         ),
     ] = False,
     epsilon: Annotated[

@@ -86,13 +86,19 @@ def user_entity(
         float, typer.Option("--clip", help="Norm of a user's contribution, at most.")
     ] = 1.0,
     cell_ratio: Annotated[
-        float, typer.Option("--cell-ratio", help="Norm of a cell's, at most, as a share of --clip.")
+        float,
+        typer.Option(
+            "--cell-ratio",
+            help="Norm of a cell's contribution, at most, as a share of --clip. A cell: the "
+            "sentences of one user that name the same entities.",
+        ),
     ] = 0.1,
     holders: Annotated[
         int, typer.Option("--holders", help="An entity is used with at most so many users,")
     ] = 10,
     cells: Annotated[
-        int, typer.Option("--cells", help="and in at most so many cells of each.")
+        int,
+        typer.Option("--cells", help="and in at most so many cells (see --cell-ratio) of each."),
     ] = 1,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data outside these bounds; else drop.")

@@ -5,16 +5,15 @@ about 47 drawn users with 15 sentences each, as long as those of CoNLL-2003, hal
 drawn. The baseline sends each sentence alone through PyTorch's own LSTM, adds its gradient to its
 cell's, clips cells, adds them up, clips users: what one writes first. It is measured on a few users
 and scaled by the number of sentences; for those users the two results are compared.
-
-    python benchmarks/user_entity.py [--hidden 1150] [--threads 2] [--output user_entity.json]
 """
 
-import argparse
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pytest
 import torch
-from figures import Figures, Row, best_of, peak_gigabytes
+from figures import Call, Row, Timed
 from torch.nn import functional
 
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
@@ -33,6 +32,9 @@ from discreet.training.user_entity import (
     within_bounds,
 )
 
+GROUP, BASELINE = "User-entity step", "PyTorch, sentence by sentence"
+CLIP, CELL_CLIP = 1.0, 0.1
+ROUNDS = 3
 WORDS = 8882
 
 
@@ -83,7 +85,7 @@ class Plain:
         loss = functional.cross_entropy(logits, targets, reduction="sum")
         return list(torch.autograd.grad(loss, self.parameters))
 
-    def contribution(self, text: ActiveText, clip: float, cell_clip: float) -> list[torch.Tensor]:
+    def contribution(self, text: ActiveText) -> list[torch.Tensor]:
         """Of one user."""
         cells: dict[int, list[torch.Tensor]] = {}
         for sentence in text.sentences:
@@ -99,10 +101,10 @@ class Plain:
                 cells[cell] = gradient
         whole = [torch.zeros_like(p) for p in self.parameters]
         for gradient in cells.values():
-            factor = min(1.0, cell_clip / _norm(gradient))
+            factor = min(1.0, CELL_CLIP / _norm(gradient))
             for total, part in zip(whole, gradient, strict=True):
                 total.add_(part.detach(), alpha=factor)
-        factor = min(1.0, clip / _norm(whole))
+        factor = min(1.0, CLIP / _norm(whole))
         return [total * factor for total in whole]
 
 
@@ -115,85 +117,74 @@ def _norm(tensors: list[torch.Tensor]) -> float:
     return float(sum(float(tensor.norm()) ** 2 for tensor in tensors) ** 0.5)
 
 
-def product_seconds(model: AwdLstm, words: int) -> float:
-    """Seconds for the products of one pass forward and back over so many words, at full speed."""
-    sizes = [parameter.numel() for parameter in model.trainable().values() if parameter.ndim == 2]
-    # A word meets each number of a matrix once forward and twice back; the output is the tied one.
-    operations = 2 * 3 * words * sum(sizes)
-    left, right = torch.ones(1024, 1024), torch.ones(1024, 1024)
-    return best_of(5, lambda: left @ right) * operations / (2 * 1024**3)
+@dataclass(frozen=True)
+class Step:
+    """One step of training: a model, and what the drawn users contribute."""
+
+    model: AwdLstm
+    baseline: Plain
+    plan: Plan
+    draws: StepDraws
+    texts: Sequence[ActiveText]
+    few: int
+    """For so many users the baseline is measured."""
+
+    def contributions(self, texts: Sequence[ActiveText]) -> Iterator[dict[str, torch.Tensor]]:
+        """Ours, of some users."""
+        return contributions(self.model, texts, self.draws, clip=CLIP, cell_clip=CELL_CLIP)
+
+    def plain(self) -> list[list[torch.Tensor]]:
+        """The baseline's, of the first few users."""
+        return [self.baseline.contribution(text) for text in self.texts[: self.few]]
 
 
-def measure(options: argparse.Namespace) -> Figures:
-    """One step of each."""
-    shape = AwdLstmShape(words=WORDS, boundary=0, hidden=options.hidden, layers=options.layers)
-    model, users = AwdLstm(shape), people(options.users)
-    plan = Plan.of(Rules(clip=1.0, cell_clip=0.1), users)
+@pytest.fixture(scope="module")
+def step(quick: bool) -> Step:
+    """As large as the paper's; in a smoke test small."""
+    hidden, layers, users, few = (16, 2, 3, 1) if quick else (1150, 3, 47, 3)
+    model = AwdLstm(AwdLstmShape(words=WORDS, boundary=0, hidden=hidden, layers=layers))
+    drawn = people(users)
+    plan = Plan.of(Rules(clip=CLIP, cell_clip=CELL_CLIP), drawn)
     draws = StepDraws.seeded(Rates(users=1.0, entities=0.5), 0, 0)
-    texts = [text for text in (plan.active(user, draws) for user in users) if text is not None]
-    sentences, words = sum(len(text.sentences) for text in texts), sum(text.words for text in texts)
-    few = texts[: options.baseline_users]
+    texts = [text for text in (plan.active(user, draws) for user in drawn) if text is not None]
+    return Step(model, Plain(model), plan, draws, texts, few)
 
-    plain = Plain(model)
-    slow = [plain.contribution(text, 1.0, 0.1) for text in few]
-    checked = list(contributions(model, few, draws, clip=1.0, cell_clip=0.1))
-    apart = max(
-        float((ours["embedding"] - theirs[0]).norm())
-        for ours, theirs in zip(checked, slow, strict=True)
-    )
-    if apart > 1e-3:
-        raise SystemExit(f"the two contributions differ by {apart:.2g}")
-    times = 1 if options.quick else 2
-    slow_seconds = best_of(times, lambda: [plain.contribution(text, 1.0, 0.1) for text in few])
-    slow_each = slow_seconds / sum(len(text.sentences) for text in few)
 
-    def step() -> None:
-        total = Server(plan, model.trainable()).empty_sum()
-        added_up(contributions(model, texts, draws, clip=1.0, cell_clip=0.1), total)
+def test_the_two_contribute_the_same(step: Step) -> None:
+    """The clock is not running; this warms both up."""
+    few = list(step.contributions(step.texts[: step.few]))
+    for ours, theirs in zip(few, step.plain(), strict=True):
+        assert float((ours["embedding"] - theirs[0]).norm()) < 1e-3
 
-    seconds = best_of(times, step)
-    parameters = sum(p.numel() for p in model.trainable().values())
+
+def test_plain(timed: Timed, step: Step) -> None:
+    """The baseline, on a few users: as much of a step as their share of the sentences."""
+    sentences = [len(text.sentences) for text in step.texts]
+    share = sum(sentences[: step.few]) / sum(sentences)
+    timed(Call(GROUP, "baseline", BASELINE, share), ROUNDS, step.plain)
+
+
+def test_ours(timed: Timed, step: Step) -> None:
+    """The whole step."""
+    weights = step.model.trainable()
     row = Row(
-        subject=f"User-entity step, {parameters / 1e6:.1f} M parameters",
-        baseline="PyTorch, sentence by sentence",
+        subject=f"{GROUP}, {sum(p.numel() for p in weights.values()) / 1e6:.1f} M parameters",
+        baseline=BASELINE,
         unit="steps/s",
-        ours=1 / seconds,
-        theirs=1 / (slow_each * sentences),
         target=5.0,
-        gigabytes=peak_gigabytes(),
-        floor=1 / product_seconds(model, words),
         floor_is="the products of one pass forward and back, as one large product would take",
     )
-    print("  ".join(row.cells()), flush=True)
-    details = {
-        "users": len(texts),
-        "sentences": sentences,
-        "words": words,
-        "threads": torch.get_num_threads(),
-        "seconds_per_step": seconds,
-        "largest_difference": apart,
-    }
-    return Figures(rows=[row], details=details)
+
+    def whole() -> None:
+        added_up(step.contributions(step.texts), Server(step.plan, weights).empty_sum())
+
+    timed(Call(GROUP, "ours", "discreet", 1, (row,)), ROUNDS, whole)
 
 
-def main() -> None:
-    """Measure, print, write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--hidden", type=int, default=1150)
-    parser.add_argument("--layers", type=int, default=3)
-    parser.add_argument("--users", type=int, default=47)
-    parser.add_argument("--baseline-users", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--quick", action="store_true", help="a smoke test on a small model")
-    parser.add_argument("--output", type=Path)
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    if options.quick:
-        options.hidden, options.layers, options.users, options.baseline_users = 16, 2, 3, 1
-    figures = measure(options)
-    if options.output:
-        figures.write(options.output)
-
-
-if __name__ == "__main__":
-    main()
+def test_product(timed: Timed, step: Step) -> None:
+    """A word meets each number of a matrix once forward and twice back; the output is tied."""
+    words, weights = sum(text.words for text in step.texts), step.model.trainable().values()
+    operations = 2 * 3 * words * sum(p.numel() for p in weights if p.ndim == 2)
+    left, right = torch.ones(1024, 1024), torch.ones(1024, 1024)
+    call = Call(GROUP, "floor", "floor: products", 2 * 1024**3 / operations)
+    timed(call, 5, torch.matmul, left, right)
