@@ -8,10 +8,9 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import Choice, chooses_mechanism
-from discreet.cli._terminal import counted, progress_bar, say
-from discreet.cli.sanitize import carries_more, receipt_of
+from discreet.cli._terminal import counted, say
+from discreet.cli._text_release import Files, Way, release_texts
 from discreet.errors import InvalidValue
-from discreet.statement import RECEIPT_SUFFIX
 
 if TYPE_CHECKING:
     from discreet.models.rewriter import Rewriter
@@ -40,53 +39,27 @@ def rewrite(
 
     Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors
     """
-    from discreet.text.readers import open_documents
-    from discreet.text.writers import open_output
+    files = Files(source, output, text_field, format, max_document_mb, force)
 
-    largest = options.document_bytes(max_document_mb)
-    documents = tokens = 0
-    companions = [] if output == "-" else [Path(output + RECEIPT_SUFFIX)]
-    with (
-        open_documents(
-            source, format=format, text_field=text_field, max_document_bytes=largest
-        ) as reader,
-        open_output(output, reader, force=force, companions=companions) as writer,
-    ):
-        from discreet.evaluation.explanation import mean_keep
+    def made() -> Way:
         from discreet.models.rewriter import Rewriter
-        from discreet.randomness import generator
         from discreet.training.rewriting import RewritingSanitizer
 
-        rng = generator(seed)
         trained = Rewriter.load(rewriter)
         chosen = _chosen(choice, trained)
-        vocabulary = chosen.vocabulary()
-        mechanism = chosen.build(vocabulary)
-        sanitizer = RewritingSanitizer(mechanism, trained)
-        with progress_bar("rewriting") as show:
-            for batch in reader:
-                release = sanitizer.sanitize(batch.texts, rng)
-                writer.write(batch.with_texts(release.values))
-                documents += len(release.values)
-                tokens += release.units
-                show(reader.bytes_read, reader.total_bytes or 0)
-        statement = release.statement
-        if carries_more(reader, writer):
-            statement = statement.with_public("every other column or field, written as it is")
+        mechanism = chosen.build(chosen.vocabulary())
         about = {key: value for key, value in trained.about.items() if key != "options"}
-        keep = mean_keep(mechanism)
-        receipt = receipt_of(
-            mechanism, statement, keep, "tokens", reader, documents, tokens, rewriter=about
-        )
-        writer.finish(dict.fromkeys(companions, receipt))
+        receipt = {"layout": "tokens", "rewriter": about}
+        return Way(mechanism, RewritingSanitizer(mechanism, trained), receipt)
+
+    done = release_texts(files, made, "rewriting", seed)
     say(
-        f"Sanitised {counted(tokens, 'word')} of {counted(documents, 'document')} with "
-        f"{chosen.name} in the space {vocabulary.name}, then rewrote what was released.",
-        *statement.lines(),
+        f"Sanitised {counted(done.words, 'word')} of {counted(done.documents, 'document')} with "
+        f"{done.mechanism} in the space {done.space}, then rewrote what was released.",
+        *done.statement.lines(),
         "The rewriting changes nothing of this: it saw the released words only.",
+        *done.written,
     )
-    if companions:
-        say(f"Written: {output} and its receipt {companions[0]}")
 
 
 def _chosen(choice: Choice, trained: "Rewriter") -> Choice:
