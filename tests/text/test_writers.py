@@ -219,6 +219,7 @@ def test_without_a_known_suffix_the_format_is_the_input_s(tmp_path: Path, name: 
     ("format", "name", "message"),
     [
         ("txt", "out.csv", "would be csv but the input is txt"),
+        ("csv", "out.XLSX", "would be xlsx but the input is csv"),
         ("csv", "out.tsv", "give the output the suffix .csv, or .txt for the texts alone"),
         ("csv", "out.jsonl.gz", "would be jsonl but the input is csv"),
         ("parquet", "out.csv", "would be csv but the input is parquet"),

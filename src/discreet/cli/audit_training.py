@@ -128,6 +128,7 @@ def audit_training(
             "steps": steps,
             "passed": not broken,
             "seed": seed,
+            "statement": rules.statement(steps).to_dict(),
             "findings": {name: one.to_dict() for name, one in found.items()},
         }
         typer.echo(json.dumps(values, indent=2))

@@ -28,6 +28,8 @@ from discreet.text.readers import Batch, DocumentReader
 
 _SLICE = 65_536  # documents that are encoded at once
 _SPOOL_BYTES = 32 * 2**20
+# Written under such a name, a file would be taken for what it is not.
+_OTHER_FORMATS = ("xlsx", "xls", "ods", "docx", "doc", "odt", "rtf", "pdf", "html", "xml")
 _EXISTS = "exists already; choose another name, or use --force to replace it"
 
 
@@ -210,6 +212,9 @@ def open_output(
 
 def _output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
     base, compressed = format_of_name(name)
+    _, dot, suffix = name.lower().removesuffix(".gz").rpartition(".")
+    if dot and suffix in _OTHER_FORMATS:
+        base = suffix
     base = base or reader.format
     if base not in (reader.format, "txt"):
         raise OutputError(
