@@ -130,7 +130,12 @@ def _guarantee(statement: PrivacyStatement | None) -> tuple[Cell, ...]:
         parts.append(f"delta {statement.delta:.3g}")
     if statement.slack:
         parts.append(f"slack {statement.slack:.3g}")
-    return (statement.unit.replace("+", " and "), ", ".join(parts), epsilon, "; ".join(statement.caveats))
+    return (
+        statement.unit.replace("+", " and "),
+        ", ".join(parts),
+        epsilon,
+        "; ".join(statement.caveats),
+    )
 
 
 def _is_audit(values: Mapping[str, Any]) -> bool:

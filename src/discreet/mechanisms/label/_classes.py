@@ -1,5 +1,6 @@
 """What the label mechanisms share: class indices, and the wording of their statements."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 
 import numpy as np
@@ -12,6 +13,32 @@ Indices = NDArray[np.int64]
 
 SCOPE = "each label is replaced by a draw, independent of the others; only the label is covered"
 PUBLIC = ("the list of possible labels", "the number of labels")
+
+
+class LabelLaw(ABC):
+    """A mechanism for labels whose law is a row for each of them."""
+
+    def __init__(self, classes: int, statement: PrivacyStatement) -> None:
+        self._classes, self._statement = classes, statement
+
+    @property
+    def classes(self) -> int:
+        """How many labels there are."""
+        return self._classes
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released label."""
+        return self._statement
+
+    @property
+    def transition(self) -> NDArray[np.float64]:
+        """``(k, k)``: row y is the law of the release of y; public, and what training corrects."""
+        return np.exp(self.log_probabilities(np.arange(self.classes)))
+
+    @abstractmethod
+    def log_probabilities(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """``(n, k)``: the law of the release of each class index."""
 
 
 def checked_indices(indices: ArrayLike, classes: int, owner: str) -> Indices:

@@ -8,14 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.errors import InvalidValue
-from discreet.mechanisms.label._classes import Indices, checked_indices, label_statement
+from discreet.mechanisms.label._classes import Indices, LabelLaw, checked_indices, label_statement
 from discreet.randomness import bernoulli_exp
-from discreet.statement import PrivacyStatement
 
 _TOLERANCE = 1e-6
 
 
-class PriorResponse:
+class PriorResponse(LabelLaw):
     """Release a label by randomised response among its ``kept`` likeliest ones.
 
     A label among those comes out as itself with probability ``e^epsilon / (e^epsilon + kept - 1)``;
@@ -45,22 +44,7 @@ class PriorResponse:
         self.prior = _checked(prior)
         self.epsilon = check.non_negative(epsilon, "epsilon of PriorResponse")
         self.kept, self.expected_accuracy = _best_labels(self.prior, self.epsilon)
-        self._statement = label_statement(self.epsilon, "the prior over labels")
-
-    @property
-    def classes(self) -> int:
-        """How many labels there are."""
-        return len(self.prior)
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released label."""
-        return self._statement
-
-    @property
-    def transition(self) -> NDArray[np.float64]:
-        """``(k, k)``: row y is the law of the release of y; public, and what training corrects."""
-        return np.exp(self.log_probabilities(np.arange(self.classes)))
+        super().__init__(len(self.prior), label_statement(self.epsilon, "the prior over labels"))
 
     def release(self, indices: ArrayLike, rng: np.random.Generator) -> Indices:
         """An independent draw for each class index."""

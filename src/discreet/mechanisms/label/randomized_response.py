@@ -11,15 +11,15 @@ from discreet import check
 from discreet.errors import InvalidValue
 from discreet.mechanisms.label._classes import (
     Indices,
+    LabelLaw,
     checked_indices,
     indices_of,
     label_statement,
 )
 from discreet.randomness import bernoulli_exp
-from discreet.statement import PrivacyStatement
 
 
-class RandomizedResponse:
+class RandomizedResponse(LabelLaw):
     """Release each of k labels as itself with probability ``e^epsilon / (e^epsilon + k - 1)``.
 
     Otherwise one of the other labels comes out, each equally often.
@@ -49,22 +49,7 @@ class RandomizedResponse:
     def __init__(self, labels: int | Sequence[Hashable], epsilon: float) -> None:
         self.labels = _possible(labels)
         self.epsilon = check.non_negative(epsilon, "epsilon of RandomizedResponse")
-        self._statement = label_statement(self.epsilon)
-
-    @property
-    def classes(self) -> int:
-        """How many labels there are."""
-        return len(self.labels)
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released label."""
-        return self._statement
-
-    @property
-    def transition(self) -> NDArray[np.float64]:
-        """``(k, k)``: row y is the law of the release of y; public, and what training corrects."""
-        return np.exp(self.log_probabilities(np.arange(self.classes)))
+        super().__init__(len(self.labels), label_statement(self.epsilon))
 
     def indices(self, values: Iterable[Hashable]) -> Indices:
         """The class index of each label."""
