@@ -29,7 +29,7 @@ def test_a_sound_law_holds_with_the_figure_of_the_audit():
     assert 1.0 <= checked["found"] <= 2.0
     finding = guarantee_finding("claim", "proven", checked, "")
     assert (finding.verdict, finding.main) == ("holds", True)
-    assert f"at most {checked['found']:.4g} where 2 is stated: all pairs" in finding.measured
+    assert f"found {checked['found']:.4g} where 2 is stated: all pairs" in finding.measured
 
 
 def test_a_law_that_is_too_sharp_does_not_hold():

@@ -91,6 +91,7 @@ def audit_training(
     """
     try:
         from discreet.audit.training import audit_training as audit
+        from discreet.randomness import SEEDED_CAVEAT
         from discreet.training.user_entity import Rules
     except ImportError as error:
         raise MissingExtra("an audit of training", "train") from error
@@ -123,12 +124,15 @@ def audit_training(
         )
     broken = [name for name, one in found.items() if one.broken]
     if as_json:
+        statement = rules.statement(steps)
+        if seed is not None:
+            statement = statement.with_caveats(SEEDED_CAVEAT)
         values = {
             "algorithm": algorithm,
             "steps": steps,
             "passed": not broken,
             "seed": seed,
-            "statement": rules.statement(steps).to_dict(),
+            "statement": statement.to_dict(),
             "findings": {name: one.to_dict() for name, one in found.items()},
         }
         typer.echo(json.dumps(values, indent=2))

@@ -322,7 +322,7 @@ def add_accounting(record: Record) -> None:
         if joint is None:
             verdict, why = "holds", f"exact accounting gives {holds:.3g}, less than is printed"
         else:
-            verdict = "does not hold"
+            verdict = _verdict(holds <= printed)
             why = (
                 f"the printed figure can be computed, but what holds is at least {holds:.3g}; "
                 f"certified training with this noise has {joint:.3g}"

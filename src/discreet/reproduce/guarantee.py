@@ -61,7 +61,8 @@ def guarantee_finding(claim: str, published: str, checked: dict[str, Any], why: 
     return Finding(
         claim,
         published,
-        f"at most {checked['found']:.4g} where {checked['claimed']:g} is stated: {checked['over']}",
+        f"largest loss found {checked['found']:.4g} where {checked['claimed']:g} is stated: "
+        f"{checked['over']}",
         "holds" if checked["passed"] else "does not hold",
         why,
         main=True,

@@ -17,10 +17,18 @@ def format_of_name(name: str) -> tuple[str | None, bool]:
     >>> format_of_name("reviews.CSV.gz"), format_of_name("notes.doc")
     (('csv', True), (None, False))
     """
-    stem = name.lower()
-    compressed = stem.endswith(".gz")
-    _, dot, suffix = stem.removesuffix(".gz").rpartition(".")
-    return (suffix if dot and suffix in BASES else None), compressed
+    suffix = suffix_of(name)
+    return (suffix if suffix in BASES else None), name.lower().endswith(".gz")
+
+
+def suffix_of(name: str) -> str:
+    """What follows the last dot of a name, but for ``.gz``, in small letters.
+
+    >>> suffix_of("reviews.CSV.gz"), suffix_of("notes")
+    ('csv', '')
+    """
+    _, dot, suffix = name.lower().removesuffix(".gz").rpartition(".")
+    return suffix if dot else ""
 
 
 def input_format(name: str, given: str | None) -> tuple[str, bool]:

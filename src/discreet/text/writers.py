@@ -22,7 +22,7 @@ from typing import IO, Literal, Protocol, Self, cast
 from discreet.check import fail
 from discreet.errors import DiscreetError, InputError, OutputError
 from discreet.text.faults import UNUSABLE, first_unusable
-from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name
+from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name, suffix_of
 from discreet.text.jsonl import joined
 from discreet.text.readers import Batch, DocumentReader
 
@@ -212,9 +212,8 @@ def open_output(
 
 def _output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
     base, compressed = format_of_name(name)
-    _, dot, suffix = name.lower().removesuffix(".gz").rpartition(".")
-    if dot and suffix in _OTHER_FORMATS:
-        base = suffix
+    if suffix_of(name) in _OTHER_FORMATS:
+        base = suffix_of(name)
     base = base or reader.format
     if base not in (reader.format, "txt"):
         raise OutputError(

@@ -76,9 +76,11 @@ def show_outcomes(outcomes: "Sequence[Outcome]", about: dict[str, Any], *, as_js
 
 def about(choice: "VectorChoice", found: Halves) -> dict[str, Any]:
     """The setting that was attacked."""
+    from discreet.randomness import SEEDED_CAVEAT
+
     embedder = found.embedder
     return {
-        "statement": embedder.statement.to_dict(),
+        "statement": embedder.statement.with_caveats(SEEDED_CAVEAT).to_dict(),
         "mechanism": choice.of_sentences,
         "epsilon": choice.epsilon,
         "dimension": embedder.map.dimension,

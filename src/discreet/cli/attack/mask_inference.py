@@ -66,7 +66,7 @@ def mask_inference(
     from discreet.attacks.bayes import rank_prior, text_prior
     from discreet.attacks.mask_inference import Target, attack_words
     from discreet.models.bert import load_masked_model
-    from discreet.randomness import generator
+    from discreet.randomness import SEEDED_CAVEAT, generator
     from discreet.text.labelled import read_labelled
     from discreet.text.tokens import tokenizer_for
 
@@ -102,7 +102,7 @@ def mask_inference(
         )
     if as_json:
         values = {
-            "statement": mechanism.statement.to_dict(),
+            "statement": mechanism.statement.with_caveats(SEEDED_CAVEAT).to_dict(),
             "mechanism": {"name": mechanism.name, **plain_parameters(mechanism)},
             "space": {"name": vocabulary.name, "fingerprint": vocabulary.fingerprint},
             "model": None if loaded is None else {"name": loaded.name, "about": loaded.about},
