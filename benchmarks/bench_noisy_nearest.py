@@ -25,10 +25,10 @@ import numpy as np
 import pytest
 from figures import Call, Row, Timed
 
-from discreet.embeddings import EmbeddingSpace, load_space
-from discreet.evaluation.exhibits import Plot
 from discreet.mechanisms.word import CMP, Mahalanobis
 from discreet.randomness import secure_generator
+from discreet.report.exhibits import Plot
+from discreet.spaces import EmbeddingSpace, load_space
 
 PEER = "mldp-text==0.1.2"
 PEER_NAMES = {"CMP": "multivariate_calibrated", "Mahalanobis": "mahalanobis"}

@@ -14,9 +14,9 @@ import pytest
 from figures import Call, Row, Timed
 from scipy.integrate import quad
 
-from discreet.evaluation.exhibits import Plot
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 from discreet.randomness import secure_generator
+from discreet.report.exhibits import Plot
 
 EPSILON = 10.0
 BASELINE = "as published, by bisection"

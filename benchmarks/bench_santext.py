@@ -29,10 +29,10 @@ import pytest
 from figures import Call, Row, Timed
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from discreet.embeddings import EmbeddingSpace, load_space
-from discreet.embeddings.saved import save_space
-from discreet.evaluation.exhibits import Plot
 from discreet.randomness import secure_generator
+from discreet.report.exhibits import Plot
+from discreet.spaces import EmbeddingSpace, load_space
+from discreet.spaces.saved_files import save_space
 from discreet.text.tokens import TokenBatch, tokenizer_for
 
 COMMAND = Path(sys.executable).with_name("discreet")

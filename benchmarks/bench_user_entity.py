@@ -17,7 +17,7 @@ from figures import Call, Row, Timed
 from torch.nn import functional
 
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
-from discreet.training.user_entity import (
+from discreet.training.user_entity.trainer import (
     ActiveText,
     Plan,
     Rates,

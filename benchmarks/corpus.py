@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.embeddings import EmbeddingSpace
+from discreet.spaces import EmbeddingSpace
 from discreet.text.readers import open_documents
 
 # Those of the training set of SST-2 in WordPieces.

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.evaluation.exhibits import Curve, Plot, shown
+from discreet.report.exhibits import Curve, Plot, shown
 
 COLUMNS = (
     "subject",

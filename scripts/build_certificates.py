@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from discreet.embeddings import load_space
 from discreet.mechanisms.word._certificate import _path, compute_table
 from discreet.mechanisms.word.santext_plus import sensitive_targets
+from discreet.spaces import load_space
 
 SHIPPED = Path(__file__).parent.parent / "src" / "discreet" / "data" / "certificates"
 DEFAULT_SHARE = 0.9

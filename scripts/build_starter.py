@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from wordfreq import zipf_frequency
 
-from discreet.embeddings.encoder_space import MODEL, WEIGHTS_SHA256, encoder_space, file_sha256
-from discreet.embeddings.saved import write_saved
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import DiscreetError, InputError
+from discreet.spaces.encoder_space import MODEL, WEIGHTS_SHA256, encoder_space, file_sha256
+from discreet.spaces.saved_files import write_saved
+from discreet.spaces.space import EmbeddingSpace
 
 TARGET = Path(__file__).parent.parent / "src" / "discreet" / "data" / "starter.safetensors"
 WORDS = 20_000

@@ -8,7 +8,7 @@ from discreet.errors import InvalidValue
 from discreet.mechanism import FiniteMechanism
 from discreet.statement import Notion, PrivacyStatement
 from goodness import fits
-from spaces import all_distances
+from small_spaces import all_distances
 
 TOLERANCE = 1e-9
 

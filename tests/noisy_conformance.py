@@ -4,10 +4,10 @@ import inspect
 
 import numpy as np
 
-from discreet.embeddings.neighbors import NearestWords
 from discreet.errors import InvalidValue
 from discreet.mechanism import Mechanism
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
+from discreet.spaces.neighbours import NearestWords
 from discreet.statement import PrivacyStatement
 
 

@@ -6,7 +6,7 @@ from discreet import secure_generator
 from discreet.mechanism import PostProcessed, Release
 from discreet.mechanisms.word import SanText
 from discreet.randomness import SEEDED_CAVEAT
-from spaces import random_space
+from small_spaces import random_space
 
 
 def test_post_processing_keeps_the_statement_and_gets_only_the_release():

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.embeddings.encoder_space import model_space
-from discreet.embeddings.space import EmbeddingSpace
+from discreet.spaces.encoder_space import model_space
+from discreet.spaces.space import EmbeddingSpace
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = ["good", "bad", "tea", "cup", "the", "a", "is", "was", "very", "not", "warm", "cold"]
@@ -22,7 +22,7 @@ def write_bert(
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertModel
 
-    from discreet.embeddings.encoders import quiet_transformers
+    from discreet.encoders.encoder import quiet_transformers
 
     pieces = PIECES if pieces is None else pieces
     config = BertConfig(

@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.embeddings import EmbeddingSpace, load_space
     from discreet.errors import DiscreetError
     from discreet.mechanism import Release
     from discreet.randomness import secure_generator
-    from discreet.sanitizer import Sanitizer
+    from discreet.release.text import Sanitizer
+    from discreet.spaces import EmbeddingSpace, load_space
     from discreet.statement import PrivacyStatement
 
 __version__ = "0.1.0"
@@ -33,11 +33,11 @@ __all__ = [
 
 _HOMES = {
     "DiscreetError": "errors",
-    "EmbeddingSpace": "embeddings",
+    "EmbeddingSpace": "spaces",
     "PrivacyStatement": "statement",
     "Release": "mechanism",
-    "Sanitizer": "sanitizer",
-    "load_space": "embeddings",
+    "Sanitizer": "release.text",
+    "load_space": "spaces",
     "secure_generator": "randomness",
 }
 

@@ -11,11 +11,11 @@ from discreet.attacks.bayes import (
     text_prior,
 )
 from discreet.attacks.rates import Rate
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
-from spaces import all_distances, clustered_space, random_space
+from small_spaces import all_distances, clustered_space, random_space
 
 RNG = np.random.default_rng(5)
 

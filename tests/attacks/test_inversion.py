@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.attacks.inversion import Bags, inversion_attack
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
+from discreet.spaces.space import EmbeddingSpace
 
 WORDS = ["<unk>", *(f"word{chr(97 + i)}{chr(97 + j)}" for i in range(8) for j in range(8))]
 SPACE = EmbeddingSpace.from_arrays(

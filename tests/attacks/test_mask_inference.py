@@ -7,13 +7,13 @@ import pytest
 
 from command import called
 from discreet.attacks.mask_inference import Target, attack_words, attacked_positions, infer_masked
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
 from discreet.models.bert import load_masked_model
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
-from discreet.training.alignment import piece_table
-from discreet.training.masked_lm import Pretraining, pretrain
+from discreet.training.texts.alignment import piece_table
+from discreet.training.texts.masked_lm import Pretraining, pretrain
 from tiny_bert import bert_space, sentences, write_bert
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.embeddings.space import EmbeddingSpace
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, Notion, PrivacyStatement, Unit
-from spaces import all_distances, clustered_space, random_space
+from small_spaces import all_distances, clustered_space, random_space
 
 
 def metric_statement(space: EmbeddingSpace, epsilon: float) -> PrivacyStatement:

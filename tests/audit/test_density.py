@@ -19,7 +19,7 @@ from discreet.audit.exchange import misfits
 from discreet.audit.mass import total_mass
 from discreet.audit.sampler import worst_misfit
 from discreet.audit.subject import VectorStage
-from discreet.embeddings.space import EmbeddingSpace
+from discreet.spaces.space import EmbeddingSpace
 
 LEVEL = 1e-9
 

@@ -8,7 +8,7 @@ from audit.gallery import Bare, Plus, dpnr, gaussian, planar, san_text, truncate
 from discreet.audit import audit
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
-from spaces import clustered_space, random_space
+from small_spaces import clustered_space, random_space
 
 SOUND = {
     "santext": lambda: SanText(random_space(40), epsilon=2.0),

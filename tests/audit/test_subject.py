@@ -12,7 +12,7 @@ from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText, SanTextPlus
 from discreet.statement import Metric, Notion, PrivacyStatement, Unit
-from spaces import all_distances, random_space
+from small_spaces import all_distances, random_space
 
 
 def units(count, dimension, seed=0):

@@ -9,10 +9,10 @@ from audit.gallery import approximate_statement, distance_logs, metric_statement
 from conformance import excess_loss
 from discreet.audit.distance_law import all_pairs
 from discreet.audit.verify import divergences, row_sums, worst_pair
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word import SanText, SanTextPlus
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, Notion, PrivacyStatement, Unit
-from spaces import all_distances, both_spaces, clustered_space, random_space
+from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 
 def _law(rows, outputs, seed):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from command import MARKER, called
-from discreet.embeddings.vectors import VectorSet, write_vectors
 from discreet.models.task import TaskModel
+from discreet.release.vectors import VectorSet, write_vectors
 from tiny_bert import sentences, write_bert
 
 

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import COMMAND, MARKER, Outcome, called, discreet, environment, write_space
-from discreet.embeddings.loaders import save_space
-from spaces import random_space
+from discreet.spaces.loaders import save_space
+from small_spaces import random_space
 
 GOOD = f"babax {MARKER}\nkokox\n".encode()
 CSV = f"id,text\n1,{MARKER} babax\n".encode()

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import called
-from discreet.embeddings.candidates import ARRAYS, CandidateStore
-from discreet.embeddings.tensors import load_tensors, save_tensors
+from discreet.encoders.candidate_store import ARRAYS, CandidateStore
+from discreet.tensors import load_tensors, save_tensors
 from tiny_bert import MARKS, write_bert
 
 TOPICS = {"tea": ["warm", "good", "cup"], "run": ["walk", "very", "cold"]}

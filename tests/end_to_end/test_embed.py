@@ -13,10 +13,10 @@ import pytest
 
 from command import MARKER, called, discreet
 from discreet.cli._vectors import LABEL_MECHANISMS, MECHANISMS
-from discreet.embeddings.encoders import load_encoder
-from discreet.embeddings.maps import PublicMap
-from discreet.embeddings.vectors import read_receipt, read_vectors
+from discreet.encoders.encoder import load_encoder
+from discreet.encoders.maps import PublicMap
 from discreet.mechanisms import label, sentence
+from discreet.release.vectors import read_receipt, read_vectors
 from discreet.statement import PrivacyStatement
 from tiny_bert import write_bert
 

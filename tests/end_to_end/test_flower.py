@@ -20,7 +20,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
-from discreet.training.user_entity import Rules, Sentence, UserEntityTrainer, gather
+from discreet.training.user_entity.trainer import Rules, Sentence, UserEntityTrainer, gather
 
 # Processes start slowly on a busy machine; nothing here waits that long on an idle one.
 PATIENCE = 240.0
@@ -46,7 +46,7 @@ COMMON = f"""
     import numpy as np
 
     from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
-    from discreet.training.user_entity import Rules, Sentence, gather
+    from discreet.training.user_entity.trainer import Rules, Sentence, gather
 
     RULES = Rules(**{RULES!r})
 
@@ -68,7 +68,7 @@ COMMON = f"""
         (Path(folder) / "result.json").write_text(json.dumps(about))
 """
 CLIENT = """
-    from discreet.training.federated import client_app
+    from discreet.training.user_entity.federated import client_app
 
     from notes_app.common import RULES, build_model, read_users
 
@@ -80,7 +80,7 @@ SERVER = f"""
     import time
     from pathlib import Path
 
-    from discreet.training.federated import FederatedTrainer, server_app
+    from discreet.training.user_entity.federated import FederatedTrainer, server_app
 
     from notes_app.common import RULES, build_model, write_result
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from command import discreet
-from discreet.reproduce.record import Curve, Finding, Plot, Record
+from discreet_recipes.record import Curve, Finding, Plot, Record
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 

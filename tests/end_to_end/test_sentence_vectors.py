@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from command import called
-from discreet.embeddings.maps import PublicMap
+from discreet.encoders.maps import PublicMap
 
 GOOD = ("lovely", "wonderful", "delightful", "brilliant", "charming", "superb")
 BAD = ("dreadful", "boring", "awful", "terrible", "dull", "horrible")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from command import MARKER, UNKNOWN, WORDS, Outcome, called, discreet, law, vectors, write_space
-from discreet.embeddings import load_space
-from discreet.embeddings.index import NeighborIndex, build_index, store_index
+from discreet.spaces import load_space
+from discreet.spaces.index import NeighborIndex, build_index, store_index
 from goodness import fits
 
 SEED = 20260301

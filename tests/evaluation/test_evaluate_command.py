@@ -11,11 +11,11 @@ import typer
 from typer.testing import CliRunner
 
 from discreet.cli import _choice
-from discreet.embeddings import load_space
 from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, OutputError
-from discreet.evaluation.plots import Histogram, plot_histograms
 from discreet.evaluation.privacy import output_privacy, word_privacy
 from discreet.mechanisms.word import SanText
+from discreet.report.plots import Histogram, plot_histograms
+from discreet.spaces import load_space
 
 # By its name: in the package the function of that name stands before the module.
 command = import_module("discreet.cli.evaluate")

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue, NotFound
 from discreet.evaluation.explanation import (
     Explanation,
@@ -17,8 +16,9 @@ from discreet.evaluation.explanation import (
     spread_words,
 )
 from discreet.mechanisms.word import SanText, SanTextPlus
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
-from spaces import all_distances, both_spaces, clustered_space, random_space
+from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 
 def slow_law(space: EmbeddingSpace, kappa: float) -> np.ndarray:

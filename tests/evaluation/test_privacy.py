@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.evaluation import privacy
 from discreet.evaluation.privacy import (
@@ -19,8 +18,9 @@ from discreet.evaluation.privacy import (
 )
 from discreet.evaluation.summary import Summary
 from discreet.mechanisms.word import SanText, SanTextPlus
+from discreet.spaces.space import EmbeddingSpace
 from goodness import LEVEL
-from spaces import both_spaces, clustered_space, random_space
+from small_spaces import both_spaces, clustered_space, random_space
 
 SEED = 20260214
 

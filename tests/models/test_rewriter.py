@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from discreet.embeddings.tensors import load_tensors, save_tensors
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
 from discreet.mechanisms.word import SanText, SanTextPlus
 from discreet.models.rewriter import (
@@ -18,8 +17,9 @@ from discreet.models.rewriter import (
     described,
     windows,
 )
+from discreet.tensors import load_tensors, save_tensors
 from discreet.text.tokens import TokenBatch
-from spaces import random_space
+from small_spaces import random_space
 
 SPACE = random_space(40, 6)
 MECHANISM = SanText(SPACE, epsilon=2.0, calibration="published")

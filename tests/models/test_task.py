@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.embeddings.maps import PublicMap
-from discreet.embeddings.vectors import VectorSet
+from discreet.encoders.maps import PublicMap
 from discreet.errors import InputError, InvalidValue
 from discreet.models.layers import layers_of, network, run
 from discreet.models.task import ReleasedAs, TaskModel, features
+from discreet.release.vectors import VectorSet
 
 MADE = ReleasedAs("purkayastha", 4.0, 3, "e" * 64, "m" * 64)
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
-from discreet.sanitizer import WordMechanism
+from discreet.release.text import WordMechanism
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 
 Ids = NDArray[np.int64]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.attacks.outcome import Outcome, bootstrapped
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, 
 from discreet.attacks.rates import Rate
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
-from discreet.sanitizer import WordMechanism
+from discreet.release.text import WordMechanism
 from discreet.text.tokens import TokenBatch
-from discreet.training.alignment import IGNORED, PieceTable, padded, piece_table
+from discreet.training.texts.alignment import IGNORED, PieceTable, padded, piece_table
 
 Ids = NDArray[np.int64]
 Progress = Callable[[int, int], None]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.subject import ROUNDING, Floats, Ids
-from discreet.embeddings.distances import Distances, blocks
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.parallel import in_threads
+from discreet.spaces.distances import Distances, blocks
+from discreet.spaces.space import EmbeddingSpace
 
 Progress = Callable[[int, int], None]
 

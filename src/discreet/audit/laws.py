@@ -12,8 +12,8 @@ from discreet.audit.mass import total_mass
 from discreet.audit.pairs import Pair, many_pairs
 from discreet.audit.subject import Floats, Generator, Ids, Subject, VectorStage
 from discreet.audit.verify import OFF_ONE, RELATIVE, Worst, distance_table, row_sums, worst_pair
-from discreet.embeddings.distances import Distances
-from discreet.embeddings.space import EmbeddingSpace
+from discreet.spaces.distances import Distances
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion
 
 ALL_PAIRS = 2000

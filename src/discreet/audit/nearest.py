@@ -10,7 +10,7 @@ import numpy as np
 from discreet.audit.chance import same_rate_p_value
 from discreet.audit.sampler import Misfit
 from discreet.audit.subject import Generator, Ids, Subject
-from discreet.embeddings.neighbors import nearest_words
+from discreet.spaces.neighbours import nearest_words
 
 _LIKELY = 15
 _GROUPS = 16

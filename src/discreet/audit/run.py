@@ -58,7 +58,7 @@ def audit(
         false_alarms: probability that a sound mechanism fails, at most.
         progress: called with (done, total).
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
     >>> audit(SanText(space, epsilon=2.0), seed=1, samples=500).passed

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.distances import Distances
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import DiscreetError, InvalidValue
+from discreet.spaces.distances import Distances
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement
 
 Ids = NDArray[np.int64]

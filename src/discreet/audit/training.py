@@ -18,7 +18,7 @@ from discreet import check
 from discreet.audit.canaries import ALARM, Bools, CanaryAudit, Floats, audit_canaries
 from discreet.errors import InvalidValue
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
-from discreet.training.user_entity import (
+from discreet.training.user_entity.trainer import (
     Plan,
     Rules,
     Sentence,

@@ -83,7 +83,9 @@ app.add_typer(
     attack, name="attack", short_help="Measure what an attacker still learns, beside chance."
 )
 app.add_typer(
-    reproduce, name="reproduce", short_help="Run the experiments of the papers on data in a folder."
+    reproduce(),
+    name="reproduce",
+    short_help="Run the experiments of the papers on data in a folder.",
 )
 
 # What typer raises for an unknown or a missing option, wherever its version keeps the class.

@@ -11,8 +11,8 @@ from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
 from discreet.cli._terminal import progress_bar
 
 if TYPE_CHECKING:
-    from discreet.embeddings import EmbeddingSpace
-    from discreet.sanitizer import WordMechanism
+    from discreet.release.text import WordMechanism
+    from discreet.spaces import EmbeddingSpace
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 # What says where to look, not how the mechanism is made.
@@ -50,7 +50,7 @@ class Choice:
 
     def vocabulary(self) -> "EmbeddingSpace":
         """Load the space."""
-        from discreet.embeddings import load_space
+        from discreet.spaces import load_space
 
         with progress_bar("reading the space") as show:
             return load_space(self.space, max_words=self.max_words, progress=show)

@@ -10,10 +10,10 @@ from discreet.errors import InvalidValue
 if TYPE_CHECKING:
     from discreet.cli._vectors import VectorChoice
     from discreet.cli.embed import Job
-    from discreet.embeddings.candidates import CandidateStore
-    from discreet.embeddings.encoders import Encoder
-    from discreet.embeddings.vectors import VectorSet
+    from discreet.encoders.candidate_store import CandidateStore
+    from discreet.encoders.encoder import Encoder
     from discreet.mechanism import Generator
+    from discreet.release.vectors import VectorSet
     from discreet.text.readers import Batch, DocumentReader
 
 MECHANISMS = ("sentence-votes", "learned-votes", "deep-candidate", "vote-histogram", "truncation")
@@ -23,11 +23,11 @@ _BATCH = 1024
 
 def embed_documents(choice: "VectorChoice", job: "Job") -> None:
     """Release a vector for each text, taken as a document whose sentences are protected."""
-    from discreet.embeddings.candidates import CandidateStore
-    from discreet.embeddings.encoders import load_encoder
-    from discreet.embeddings.vectors import receipt_path, write_vectors
+    from discreet.encoders.candidate_store import CandidateStore
+    from discreet.encoders.encoder import load_encoder
     from discreet.mechanism import Release
     from discreet.randomness import generator
+    from discreet.release.vectors import receipt_path, write_vectors
     from discreet.text.fields import field_of
     from discreet.text.readers import open_documents
 
@@ -120,7 +120,7 @@ class _Documents:
         """The vectors of a batch; none if all its documents were left out."""
         import numpy as np
 
-        from discreet.embeddings.vectors import VectorSet
+        from discreet.release.vectors import VectorSet
         from discreet.text.sentences import (
             kept_documents,
             long_enough,
@@ -156,7 +156,7 @@ class _Documents:
 
     def joined(self, parts: "list[VectorSet]") -> "VectorSet":
         """All vectors together."""
-        from discreet.embeddings.vectors import VectorSet
+        from discreet.release.vectors import VectorSet
 
         if not parts:
             raise InvalidValue(

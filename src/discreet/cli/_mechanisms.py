@@ -11,8 +11,8 @@ from discreet import check
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from discreet.embeddings import EmbeddingSpace
-    from discreet.sanitizer import WordMechanism
+    from discreet.release.text import WordMechanism
+    from discreet.spaces import EmbeddingSpace
 
 _FOLDER = Path(__file__).parent.parent / "mechanisms" / "word"
 

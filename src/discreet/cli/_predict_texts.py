@@ -16,10 +16,10 @@ def on_texts(
     label_field: str | None,
 ) -> tuple[dict[str, Any], dict[str, float], Any]:
     """The columns to write, how good they are (with labels), and the statement of the texts."""
-    from discreet.embeddings.vectors import read_receipt
+    from discreet.release.vectors import read_receipt
     from discreet.text.labelled import read_labelled
     from discreet.training.scores import class_scores, number_scores
-    from discreet.training.text_models import load_text_model
+    from discreet.training.texts.saved_models import load_text_model
 
     loaded = load_text_model(model)
     if loaded.pairs != (pair_field is not None):

@@ -13,7 +13,7 @@ from discreet.statement import RECEIPT_SUFFIX, PrivacyStatement
 
 if TYPE_CHECKING:
     from discreet.mechanism import Generator, Release
-    from discreet.sanitizer import WordMechanism
+    from discreet.release.text import WordMechanism
     from discreet.text.readers import DocumentReader
     from discreet.text.writers import DocumentWriter
 

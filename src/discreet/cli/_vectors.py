@@ -12,9 +12,9 @@ from discreet.cli._terminal import progress_bar
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from discreet.embedder import LabelMechanism, SentenceEmbedder, SentenceMechanism
-    from discreet.embeddings.encoders import Encoder
-    from discreet.embeddings.maps import PublicMap
+    from discreet.encoders.encoder import Encoder
+    from discreet.encoders.maps import PublicMap
+    from discreet.release.sentences import LabelMechanism, SentenceEmbedder, SentenceMechanism
 
 MECHANISMS = ("purkayastha", "planar-laplace", "gaussian")
 LABEL_MECHANISMS = ("randomized-response", "prior-response", "none")
@@ -107,8 +107,8 @@ class VectorChoice:
         label_mechanism: "LabelMechanism | None" = None,
     ) -> "SentenceEmbedder":
         """Load and make everything; what is quick to check is checked first."""
-        from discreet.embedder import SentenceEmbedder
-        from discreet.embeddings.encoders import load_encoder
+        from discreet.encoders.encoder import load_encoder
+        from discreet.release.sentences import SentenceEmbedder
 
         trained = self._trained()
         dimension = self._dimension(trained)
@@ -128,7 +128,7 @@ class VectorChoice:
         if not self.map.startswith(_TRAINED):
             check.one_of(self.map, ("random", "pca", "trained:PATH"), "--map")
             return None
-        from discreet.embeddings.maps import PublicMap
+        from discreet.encoders.maps import PublicMap
 
         return PublicMap.load(Path(self.map.removeprefix(_TRAINED)))
 
@@ -160,13 +160,13 @@ class VectorChoice:
         return kind(dimension, self.epsilon)
 
     def _made(self, encoder: "Encoder", dimension: int) -> "PublicMap":
-        from discreet.embeddings.maps import PublicMap
+        from discreet.encoders.maps import PublicMap
 
         if self.map == "random" or dimension > encoder.dimension:  # the latter is refused there
             return PublicMap.random(encoder.dimension, dimension)
-        from discreet.cache import cache_directory
-        from discreet.embeddings import load_space
-        from discreet.embeddings.encoders import encoded_once
+        from discreet.encoders.encoder import encoded_once
+        from discreet.files import cache_directory
+        from discreet.spaces import load_space
         from discreet.text.readers import open_documents
 
         with progress_bar("encoding public text") as show:

@@ -142,7 +142,7 @@ def user_entity(
         cell_ratio=cell_ratio,
     )
     if plot is not None:
-        from discreet.evaluation.plots import check_plot
+        from discreet.report.plots import check_plot
 
         check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
         check_plot(plot, force=force)
@@ -187,7 +187,7 @@ def user_entity(
 
 def _draw_training(path: Path, run: "UserEntityTraining", delta: float) -> None:
     """Epsilon over steps, for a user, an entity and both."""
-    from discreet.evaluation.exhibits import Curve, Plot, draw
+    from discreet.report.exhibits import Curve, Plot, draw
 
     steps = sorted({max(1, round(run.steps * i / _POINTS)) for i in range(_POINTS + 1)})
     losses = run.curve(steps, delta)

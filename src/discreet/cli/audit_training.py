@@ -92,7 +92,7 @@ def audit_training(
     try:
         from discreet.audit.training import audit_training as audit
         from discreet.randomness import SEEDED_CAVEAT
-        from discreet.training.user_entity import Rules
+        from discreet.training.user_entity.trainer import Rules
     except ImportError as error:
         raise MissingExtra("an audit of training", "train") from error
 

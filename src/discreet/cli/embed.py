@@ -17,9 +17,9 @@ from discreet.errors import InputError, InvalidValue, OutputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.embedder import SentenceEmbedder
-    from discreet.embeddings.vectors import VectorSet
     from discreet.mechanism import Release
+    from discreet.release.sentences import SentenceEmbedder
+    from discreet.release.vectors import VectorSet
     from discreet.text.readers import DocumentReader
 
 _BATCH = 65_536
@@ -194,8 +194,8 @@ def embed(
 
 def embed_sentences(choice: VectorChoice, job: Job) -> None:
     """Release a vector for each text, taken as one sentence."""
-    from discreet.embeddings.vectors import receipt_path, write_vectors
     from discreet.randomness import generator
+    from discreet.release.vectors import receipt_path, write_vectors
     from discreet.text.readers import open_documents
 
     chosen = None
@@ -235,7 +235,7 @@ def embed_sentences(choice: VectorChoice, job: Job) -> None:
 
 def _check(job: Job) -> None:
     """Refuse what cannot work before anything heavy is loaded."""
-    from discreet.embeddings.vectors import check_output
+    from discreet.release.vectors import check_output
 
     if (job.label_field is None) != (job.labels is None):
         raise InvalidValue(
@@ -302,7 +302,7 @@ def _released(
 
 
 def _joined(releases: "list[Release[VectorSet]]") -> "Release[VectorSet]":
-    from discreet.embeddings.vectors import VectorSet
+    from discreet.release.vectors import VectorSet
 
     values = VectorSet.joined([release.values for release in releases])
     return replace(releases[0], values=values, units=sum(r.units for r in releases))

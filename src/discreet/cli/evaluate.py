@@ -16,8 +16,8 @@ from discreet.errors import InvalidValue
 if TYPE_CHECKING:
     import numpy as np
 
-    from discreet.embeddings import EmbeddingSpace
     from discreet.evaluation.privacy_report import Sample
+    from discreet.spaces import EmbeddingSpace
 
 _VOCABULARY_SAMPLE = 1000
 
@@ -99,7 +99,7 @@ def evaluate(
     if prior == "sample" and text is None:
         raise InvalidValue("--prior sample needs --public-sample")
     if plot is not None:
-        from discreet.evaluation.plots import check_plot
+        from discreet.report.plots import check_plot
 
         check_plot(plot, force=force)
     from discreet.evaluation.privacy_report import measure_privacy

@@ -12,8 +12,8 @@ from discreet.cli._terminal import counted, say
 from discreet.errors import InputError
 
 if TYPE_CHECKING:
-    from discreet.embeddings.vectors import VectorSet
     from discreet.models.task import TaskModel
+    from discreet.release.vectors import VectorSet
 
 
 def predict(
@@ -62,9 +62,9 @@ def predict(
 
     Example: discreet predict test.parquet --model model.safetensors -o predictions.csv
     """
-    from discreet.embeddings.tensors import kind_of, refuse_existing
     from discreet.errors import NotFound
     from discreet.models import task
+    from discreet.tensors import kind_of, refuse_existing
 
     refuse_existing(output, force=force)
     _format(output)
@@ -96,8 +96,8 @@ def _on_vectors(
     source: Path, model: "TaskModel", score_field: str | None
 ) -> tuple[dict[str, Any], dict[str, float], Any]:
     """The columns to write, how good they are, and the statement of what was predicted from."""
-    from discreet.embeddings.vectors import read_receipt, read_vectors, receipt_path
     from discreet.models.task import ReleasedAs
+    from discreet.release.vectors import read_receipt, read_vectors, receipt_path
 
     data = read_vectors(source)
     receipt = read_receipt(source)
@@ -151,7 +151,7 @@ def _format(path: Path) -> str:
 def _write(path: Path, columns: dict[str, Any]) -> None:
     import csv
 
-    from discreet.cache import written_whole
+    from discreet.files import written_whole
 
     with written_whole(path) as temporary:
         if _format(path) == ".parquet":

@@ -43,7 +43,7 @@ def rewrite(
 
     def made() -> Way:
         from discreet.models.rewriter import Rewriter
-        from discreet.training.rewriting import RewritingSanitizer
+        from discreet.training.texts.rewriting import RewritingSanitizer
 
         trained = Rewriter.load(rewriter)
         chosen = _chosen(choice, trained)

@@ -33,7 +33,7 @@ def sanitize(
     files = Files(source, output, text_field, format, max_document_mb, force)
 
     def made() -> Way:
-        from discreet.sanitizer import LAYOUTS, Sanitizer
+        from discreet.release.text import LAYOUTS, Sanitizer
 
         check.one_of(layout, list(LAYOUTS), "--layout")
         mechanism = choice.build(choice.vocabulary())

@@ -11,7 +11,7 @@ from discreet.cli._mechanisms import sensitive_ids
 from discreet.cli._terminal import progress_bar, say
 
 if TYPE_CHECKING:
-    from discreet.embeddings import EmbeddingSpace
+    from discreet.spaces import EmbeddingSpace
 
 spaces = typer.Typer(
     help="List, build, inspect and certify public vocabularies.",
@@ -34,7 +34,7 @@ def list_spaces(as_json: options.Json = False) -> None:
 
     Example: discreet spaces list
     """
-    from discreet.embeddings.loaders import known_spaces
+    from discreet.spaces.loaders import known_spaces
 
     found = known_spaces()
     if as_json:
@@ -63,9 +63,9 @@ def inspect(
 
     Example: discreet spaces inspect starter --word doctor
     """
-    from discreet.embeddings.index import cached_index
     from discreet.evaluation.explanation import example_words
     from discreet.mechanisms.word._certificate import known_table, metric_of
+    from discreet.spaces.index import cached_index
 
     space = _load(name, max_words)
     metric = metric_of(space)
@@ -126,9 +126,9 @@ def build(
 
     Example: discreet spaces build vectors.txt --max-words 50000
     """
-    from discreet.embeddings.index import build_index, store_index
-    from discreet.embeddings.loaders import save_space
-    from discreet.embeddings.tensors import refuse_existing
+    from discreet.spaces.index import build_index, store_index
+    from discreet.spaces.loaders import save_space
+    from discreet.tensors import refuse_existing
 
     if output is not None:
         refuse_existing(output, force=force)  # before anything large is read
@@ -191,14 +191,14 @@ def certify(
 
 
 def _load(name: str, max_words: int | None) -> "EmbeddingSpace":
-    from discreet.embeddings import load_space
+    from discreet.spaces import load_space
 
     with progress_bar("reading the space") as show:
         return load_space(name, max_words=max_words, progress=show)
 
 
 def _neighbours(space: "EmbeddingSpace", word: str, count: int = 8) -> list[str]:
-    from discreet.embeddings.neighbors import nearest
+    from discreet.spaces.neighbours import nearest
 
     own = space.id_of(word)
     found = nearest(space.vectors, space.vectors[[own]], min(count + 1, len(space)))[0]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
-from discreet.sanitizer import WordMechanism
+from discreet.release.text import WordMechanism
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.tokens import tokenizer_for
 

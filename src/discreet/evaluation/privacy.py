@@ -17,7 +17,7 @@ from discreet.errors import InvalidValue
 from discreet.mechanisms.word._words import checked_ids
 from discreet.parallel import in_threads
 from discreet.randomness import secure_generator
-from discreet.sanitizer import WordMechanism
+from discreet.release.text import WordMechanism
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ def word_privacy(
         rng: for the simulation.
         progress: called with (done, total).
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
     >>> found = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
@@ -187,7 +187,7 @@ def output_privacy(
         rng: for the simulation.
         progress: called with (done, total).
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
     >>> mechanism = SanText(space, epsilon=2.0, calibration="published")

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import (
     EXACT_INPUTS,
@@ -20,7 +19,8 @@ from discreet.evaluation.privacy import (
     word_privacy,
 )
 from discreet.evaluation.summary import Summary
-from discreet.sanitizer import WordMechanism
+from discreet.release.text import WordMechanism
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
 
 Ids = NDArray[np.int64]
@@ -181,7 +181,7 @@ class PrivacyReport:
 
     def plot(self, path: Path, title: str) -> None:
         """Histograms of N_x, S_x and S*_y in a PNG, SVG or PDF file."""
-        from discreet.evaluation.plots import Histogram, plot_histograms
+        from discreet.report.plots import Histogram, plot_histograms
 
         panels = [
             Histogram(

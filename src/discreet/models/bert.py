@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.cache import folder_written_whole
-from discreet.embeddings.encoder_space import file_sha256, model_space
-from discreet.embeddings.encoders import locate_model, quiet_transformers
-from discreet.embeddings.space import EmbeddingSpace
-from discreet.embeddings.tensors import refuse_existing
+from discreet.encoders.encoder import locate_model, quiet_transformers
 from discreet.errors import InputError, MissingExtra, OutputError
+from discreet.files import folder_written_whole
+from discreet.spaces.encoder_space import file_sha256, model_space
+from discreet.spaces.space import EmbeddingSpace
+from discreet.tensors import refuse_existing
 from discreet.text.tokens import WordPieceTokenizer
 
 ABOUT = "discreet.json"
@@ -105,7 +105,7 @@ def load_masked_model(model: str | Path) -> MaskedModel:
     """A BERT-style model by directory, by hub name in the local cache, or ``all-MiniLM-L6-v2``.
 
     Args:
-        model: As for :func:`discreet.embeddings.encoders.load_encoder`.
+        model: As for :func:`discreet.encoders.encoder.load_encoder`.
     """
     directory, place = locate_model(str(model))
     space = model_space(directory)  # refuses what is not a WordPiece model, in plain words

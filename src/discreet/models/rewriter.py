@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.encoders import quiet_transformers
-from discreet.embeddings.tensors import load_tensors, save_tensors
+from discreet.encoders.encoder import quiet_transformers
 from discreet.errors import InputError, InvalidValue, MissingExtra
+from discreet.tensors import load_tensors, save_tensors
 from discreet.text.tokens import TokenBatch
 
 try:
@@ -264,7 +264,7 @@ class Rewriter:
 def described(mechanism: Any) -> dict[str, Any]:
     """A word mechanism in words and numbers: two that say the same have the same law.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup"], [[0.0], [1.0]])
     >>> said = described(SanText(space, epsilon=2.0))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.tensors import load_tensors, save_tensors
-from discreet.embeddings.vectors import VectorSet
 from discreet.errors import InputError, InvalidValue
 from discreet.models.layers import Floats, Layers, named, run, taken
+from discreet.release.vectors import VectorSet
+from discreet.tensors import load_tensors, save_tensors
 
 KIND = "task model for released vectors"
 _BLOCK = 65536

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.tensors import Arrays
 from discreet.errors import InvalidValue, MissingExtra
+from discreet.tensors import Arrays
 
 Floats = NDArray[np.float32]
 

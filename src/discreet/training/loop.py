@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.tensors import load_tensors, save_tensors
 from discreet.errors import InputError, InvalidValue, OutputError
+from discreet.tensors import load_tensors, save_tensors
 
 KIND = "training state"
 Progress = Callable[[int, int], None]

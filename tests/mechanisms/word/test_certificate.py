@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from discreet.audit import audit
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word import SanText
 from discreet.mechanisms.word import _certificate as certificates
 from discreet.mechanisms.word._certificate import (
@@ -13,7 +12,8 @@ from discreet.mechanisms.word._certificate import (
     compute_table,
     known_table,
 )
-from spaces import all_distances, both_spaces, clustered_space, random_space
+from discreet.spaces.space import EmbeddingSpace
+from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 
 def brute_force_rate(space, kappa, targets=None):

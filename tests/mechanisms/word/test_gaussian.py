@@ -8,7 +8,6 @@ from dp_accounting import get_sigma_gaussian
 from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 from scipy import integrate, stats
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word.gaussian import (
     Gaussian,
@@ -16,9 +15,10 @@ from discreet.mechanisms.word.gaussian import (
     gaussian_delta,
     gaussian_multiplier,
 )
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, Unit
 from goodness import LEVEL
-from spaces import clustered_space, random_space
+from small_spaces import clustered_space, random_space
 
 EXAMPLES = {
     f"{name}-{calibration}-{epsilon}": (

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 from discreet import randomness
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word.laplace import Laplace, LaplaceNoise
 from discreet.randomness import exponential
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, Unit
 from goodness import LEVEL
-from spaces import both_spaces, clustered_space, random_space
+from small_spaces import both_spaces, clustered_space, random_space
 
 EXAMPLES = {
     f"{name}-{sensitivity}-{epsilon}": (

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.spatial.distance import cdist
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, Mahalanobis
 from discreet.mechanisms.word.mahalanobis import EllipticalNoise, shaped_covariance
+from discreet.spaces.space import EmbeddingSpace
 from goodness import fits
 from noise_laws import directions_fit, law_on_a_line, norms_fit, total_mass
-from spaces import both_spaces, clustered_space, random_space
+from small_spaces import both_spaces, clustered_space, random_space
 
 LINE = EmbeddingSpace.from_arrays("abcdef", [[0.0], [0.4], [0.4], [1.5], [-1.0], [6.0]])
 

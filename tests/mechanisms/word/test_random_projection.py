@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, RandomProjection
 from discreet.mechanisms.word import random_projection as module
 from discreet.mechanisms.word.random_projection import largest_stretch, project, projection_matrix
+from discreet.spaces.space import EmbeddingSpace
 from goodness import fits
 from noise_laws import law_on_a_line, norms_fit
-from spaces import all_distances, both_spaces, clustered_space, random_space
+from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 EXAMPLES = {
     "random-3": lambda: RandomProjection(random_space(), epsilon=2.0, dimension=3),

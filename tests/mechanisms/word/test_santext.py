@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from conformance import excess_loss
-from discreet.embeddings.index import build_index
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
 from discreet.mechanisms.word import _distance_law as distance_law
 from discreet.mechanisms.word._distance_law import DistanceLaw
+from discreet.spaces.index import build_index
+from discreet.spaces.space import EmbeddingSpace
 from goodness import fits, mean_fits
-from spaces import all_distances, both_spaces, clustered_space, random_space
+from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 EXAMPLES = {
     f"{space}-{calibration}-{epsilon}": (

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from conformance import excess_loss
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanTextPlus
-from spaces import all_distances, both_spaces, clustered_space, random_space
+from discreet.spaces.space import EmbeddingSpace
+from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 SENSITIVE = np.arange(0, 120, 3)
 

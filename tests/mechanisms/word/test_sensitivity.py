@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import _sensitivity
 from discreet.mechanisms.word._sensitivity import (
@@ -15,7 +14,8 @@ from discreet.mechanisms.word._sensitivity import (
     noise_scale,
     sensitivity_of,
 )
-from spaces import clustered_space, random_space
+from discreet.spaces.space import EmbeddingSpace
+from small_spaces import clustered_space, random_space
 
 NORMS = ("l1", "l2", "linf")
 

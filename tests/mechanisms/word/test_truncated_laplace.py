@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import _box
 from discreet.mechanisms.word.gaussian import Gaussian
 from discreet.mechanisms.word.laplace import Laplace
 from discreet.mechanisms.word.truncated_laplace import TruncatedLaplace, TruncatedLaplaceNoise
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import LEVEL
-from spaces import both_spaces, clustered_space, random_space
+from small_spaces import both_spaces, clustered_space, random_space
 
 EXAMPLES = {
     f"{name}-{calibration}-{epsilon}": (

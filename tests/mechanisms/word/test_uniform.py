@@ -9,7 +9,7 @@ from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.word import SanText, Uniform
 from discreet.statement import Notion, Unit
 from goodness import fits
-from spaces import all_distances, clustered_space, random_space
+from small_spaces import all_distances, clustered_space, random_space
 
 EXAMPLES = {
     "random": lambda: Uniform(random_space()),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from discreet.attacks.outcome import Outcome
     from discreet.cli._vectors import VectorChoice
-    from discreet.embedder import SentenceEmbedder
+    from discreet.release.sentences import SentenceEmbedder
 
 Source = Annotated[
     str,

@@ -26,8 +26,8 @@ def inversion(
     Example: discreet attack inversion public.jsonl --epsilon 10 --dim 16
     """
     from discreet.attacks.inversion import Bags, inversion_attack
-    from discreet.embeddings.encoder_space import model_space
-    from discreet.embeddings.encoders import locate_model
+    from discreet.encoders.encoder import locate_model
+    from discreet.spaces.encoder_space import model_space
     from discreet.text.labelled import read_labelled
 
     read = read_labelled(source, text_field=text_field, label_field=None).texts

@@ -12,7 +12,7 @@ from discreet.cli._mechanisms import plain_parameters, sensitive_ids
 from discreet.cli._terminal import counted, progress_bar, say
 
 if TYPE_CHECKING:
-    from discreet.embeddings import EmbeddingSpace
+    from discreet.spaces import EmbeddingSpace
 
 
 @chooses_mechanism

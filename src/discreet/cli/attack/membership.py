@@ -73,7 +73,7 @@ def _predicted(model: "TaskModel", path: Path) -> "Predictions":
     import numpy as np
 
     from discreet.attacks.membership import Predictions
-    from discreet.embeddings.vectors import read_vectors
+    from discreet.release.vectors import read_vectors
 
     found = read_vectors(path)
     if found.labels is None:

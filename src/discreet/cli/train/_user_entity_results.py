@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli._terminal import counted, say
 
 if TYPE_CHECKING:
-    from discreet.training.records import Encoder
-    from discreet.training.user_entity import Outcome, UserEntityTrainer
+    from discreet.training.user_entity.records import Encoder
+    from discreet.training.user_entity.trainer import Outcome, UserEntityTrainer
 
 STATE = "state"
 MODEL, VOCABULARY, KIND = "model.safetensors", "vocabulary.txt", "language model"
@@ -36,7 +36,7 @@ def receipt_of(
 ) -> dict[str, Any]:
     """What was done and what holds; nothing that was measured on the input."""
     from discreet import __version__
-    from discreet.training._rules import PUBLISHED
+    from discreet.training.user_entity.rules import PUBLISHED
 
     figures: dict[str, Any] = {}
     if outcome.loss is not None:
@@ -74,9 +74,9 @@ def write(
     words: "Encoder",
 ) -> None:
     """Write the model and what goes with it, each file whole."""
-    from discreet.cache import written_whole
-    from discreet.embeddings.tensors import save_tensors
+    from discreet.files import written_whole
     from discreet.models.vocabulary import Vocabulary
+    from discreet.tensors import save_tensors
 
     arrays = {n: p.detach().numpy() for n, p in trainer.model.weights().items()}
     about = {"model": receipt["model"], "statement": receipt["statement"]}
@@ -95,7 +95,7 @@ def write(
 
 def draw_curve(path: Path, outcome: "Outcome", algorithm: str) -> None:
     """Perplexity on public text over steps."""
-    from discreet.evaluation.exhibits import Curve, Plot, draw
+    from discreet.report.exhibits import Curve, Plot, draw
 
     points = [point for point in outcome.curve if "perplexity" in point]
     x = tuple(float(point["step"]) for point in points)

@@ -71,7 +71,7 @@ def candidates(
 
     Example: discreet train candidates public.jsonl -o store --candidates 2000
     """
-    from discreet.embeddings.candidates import refuse_unusable
+    from discreet.encoders.candidate_store import refuse_unusable
     from discreet.errors import InputError
     from discreet.text.labelled import read_labelled
     from discreet.text.sentences import kept_documents, long_enough, split_sentences
@@ -90,8 +90,12 @@ def candidates(
 
     import numpy as np
 
-    from discreet.embeddings.encoders import load_encoder
-    from discreet.training.candidates import Documents, require_candidates, train_candidates
+    from discreet.encoders.encoder import load_encoder
+    from discreet.training.documents.candidates import (
+        Documents,
+        require_candidates,
+        train_candidates,
+    )
     from discreet.training.linear_head import classes_of
 
     shuffled = np.random.default_rng(seed).permutation(len(public))

@@ -13,8 +13,8 @@ from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
     from discreet.text.labelled import Labelled
-    from discreet.training.bag_of_words import BagOfWords
-    from discreet.training.text_classifier import TextClassifier
+    from discreet.training.texts.bag_of_words import BagOfWords
+    from discreet.training.texts.classifier import TextClassifier
 
 BAG = "bag-of-words"
 
@@ -90,7 +90,7 @@ def classify(
 
     Example: discreet train classify out.csv -o model.safetensors --text-field review --test t.csv
     """
-    from discreet.embeddings.tensors import refuse_existing
+    from discreet.tensors import refuse_existing
     from discreet.text.labelled import read_labelled
 
     refuse_existing(output, force=force)
@@ -118,11 +118,11 @@ def classify(
     }
     trained: BagOfWords | TextClassifier
     if model == BAG:
-        from discreet.training.bag_of_words import fit_bag_of_words
+        from discreet.training.texts.bag_of_words import fit_bag_of_words
 
         trained = fit_bag_of_words(examples, regression=regression, penalty=penalty, about=about)
     else:
-        from discreet.training.text_classifier import FineTuning
+        from discreet.training.texts.classifier import FineTuning
 
         settings = FineTuning(
             frozen=frozen,
@@ -166,10 +166,10 @@ def _fine_tuned(
     save_every: int,
     resume: bool,
 ) -> "TextClassifier":
-    from discreet.embeddings.encoder_space import file_sha256
     from discreet.models.bert import load_masked_model
+    from discreet.spaces.encoder_space import file_sha256
     from discreet.training.loop import state_beside
-    from discreet.training.text_classifier import fine_tune
+    from discreet.training.texts.classifier import fine_tune
 
     loaded = load_masked_model(model)
     state = state_beside(output)
@@ -207,6 +207,6 @@ def _scores(
 
 def _receipt_of(source: str) -> dict[str, Any] | None:
     """The receipt that 'discreet sanitize' left beside a file, if there is one."""
-    from discreet.embeddings.vectors import read_receipt
+    from discreet.release.vectors import read_receipt
 
     return None if source == "-" else read_receipt(Path(source))

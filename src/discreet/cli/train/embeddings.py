@@ -13,9 +13,9 @@ from discreet.cli._vectors import DIMENSION, EncoderName, Pooling
 from discreet.errors import InputError, InvalidValue
 
 if TYPE_CHECKING:
-    from discreet.embeddings.vectors import VectorSet
+    from discreet.release.vectors import VectorSet
     from discreet.statement import PrivacyStatement
-    from discreet.training.embeddings import Published, Target, TaskSettings
+    from discreet.training.vectors.task import Published, Target, TaskSettings
 
 _EPOCHS = 20
 _PUBLISHED_EPOCHS = 3
@@ -107,8 +107,8 @@ def embeddings(
 
     Example: discreet train embeddings train.parquet -o model.safetensors
     """
-    from discreet.embeddings.tensors import refuse_existing
-    from discreet.training.embeddings import TaskSettings
+    from discreet.tensors import refuse_existing
+    from discreet.training.vectors.task import TaskSettings
 
     refuse_existing(output, force=force)
     default = _PUBLISHED_EPOCHS if published else _EPOCHS
@@ -128,7 +128,7 @@ def embeddings(
         encoder,
         pooling,
     )
-    from discreet.training.embeddings import train_published
+    from discreet.training.vectors.task import train_published
 
     beside = output.with_name(output.name.removesuffix(".safetensors") + ".map.safetensors")
     refuse_existing(beside, force=force)
@@ -179,9 +179,9 @@ def _on_release(
     force: bool,
     as_json: bool,
 ) -> None:
-    from discreet.embeddings.vectors import read_receipt, read_vectors, receipt_path
     from discreet.models.task import ReleasedAs
-    from discreet.training.embeddings import train_on_release
+    from discreet.release.vectors import read_receipt, read_vectors, receipt_path
+    from discreet.training.vectors.task import train_on_release
 
     data, receipt = read_vectors(source), read_receipt(source)
     if receipt is None:
@@ -210,7 +210,7 @@ def released_target(
     data: "VectorSet", receipt: dict[str, Any], score_field: str | None, source: Path
 ) -> "Target":
     """What to learn from a release: its labels under the law in the receipt, or a kept score."""
-    from discreet.training.embeddings import Target
+    from discreet.training.vectors.task import Target
 
     if score_field is not None:
         return Target.scores(scores_of(data, score_field))
@@ -249,12 +249,12 @@ def _raw(
     pooling: str | None,
 ) -> "tuple[VectorSet, Target, str]":
     """The unprotected vectors of raw text, in memory only, and what to learn of them."""
-    from discreet.embeddings.encoders import load_encoder
-    from discreet.embeddings.vectors import VectorSet
+    from discreet.encoders.encoder import load_encoder
     from discreet.mechanisms.label import RandomizedResponse
     from discreet.randomness import secure_generator
+    from discreet.release.vectors import VectorSet
     from discreet.text.labelled import read_labelled
-    from discreet.training.embeddings import Target
+    from discreet.training.vectors.task import Target
 
     examples = read_labelled(
         source, text_field=fields.text, second_field=fields.second, label_field=fields.label

@@ -12,7 +12,7 @@ from discreet.cli._terminal import counted, progress_bar, say
 from discreet.cli._vectors import EncoderName, Pooling
 
 if TYPE_CHECKING:
-    from discreet.embeddings.maps import PublicMap
+    from discreet.encoders.maps import PublicMap
 
 _AUTO = "auto"
 
@@ -77,9 +77,9 @@ def map(
 
     Example: discreet train map public.jsonl -o map.safetensors --epsilon 4 --label-field label
     """
-    from discreet.embeddings.tensors import refuse_existing
+    from discreet.tensors import refuse_existing
     from discreet.text.labelled import read_labelled
-    from discreet.training.maps import CANDIDATES, MapSettings, train_map
+    from discreet.training.vectors.maps import CANDIDATES, MapSettings, train_map
 
     refuse_existing(output, force=force)
     sizes = CANDIDATES if dim == _AUTO else (_whole(dim),)
@@ -88,7 +88,7 @@ def map(
     further = None
     if more is not None:
         further = read_labelled(more, text_field=text_field, label_field=label_field)
-    from discreet.embeddings.encoders import load_encoder
+    from discreet.encoders.encoder import load_encoder
 
     model = load_encoder(encoder, pooling=pooling)
     with progress_bar("encoding public text") as show:

@@ -12,9 +12,9 @@ from discreet.cli._terminal import counted, progress_bar, say
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from discreet.embeddings import EmbeddingSpace
     from discreet.models.bert import MaskedModel
-    from discreet.sanitizer import WordMechanism
+    from discreet.release.text import WordMechanism
+    from discreet.spaces import EmbeddingSpace
 
 
 @chooses_mechanism
@@ -87,8 +87,8 @@ def pretrain(
     Example: discreet train pretrain news.txt -o adapted --space encoder --epsilon 9
     """
     from discreet.training.loop import state_beside
-    from discreet.training.masked_lm import Pretraining
-    from discreet.training.masked_lm import pretrain as train_model
+    from discreet.training.texts.masked_lm import Pretraining
+    from discreet.training.texts.masked_lm import pretrain as train_model
 
     settings = Pretraining(
         steps=steps,
@@ -102,8 +102,8 @@ def pretrain(
     )
     if plain and (choice.epsilon is not None or choice.mechanism is not None):
         raise InvalidValue("give --plain or a mechanism, not both")
-    from discreet.embeddings.encoder_space import file_sha256
     from discreet.models.bert import load_masked_model, refuse_no_model
+    from discreet.spaces.encoder_space import file_sha256
     from discreet.text.labelled import read_labelled
 
     refuse_no_model(output, force=force)
@@ -148,10 +148,10 @@ def _sanitised_how(
     choice: Choice, plain: bool, model: "MaskedModel"
 ) -> "tuple[EmbeddingSpace, WordMechanism | None]":
     if plain:
-        from discreet.embeddings.encoder_space import model_space
+        from discreet.spaces.encoder_space import model_space
 
         return model_space(model.directory), None
-    from discreet.training.alignment import piece_table
+    from discreet.training.texts.alignment import piece_table
 
     vocabulary = choice.vocabulary()
     piece_table(vocabulary, model)  # a space that does not fit is refused before it is certified

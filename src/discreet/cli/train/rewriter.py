@@ -57,7 +57,7 @@ def rewriter(
 
     Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
     """
-    from discreet.embeddings.tensors import refuse_existing
+    from discreet.tensors import refuse_existing
     from discreet.text.readers import open_documents
 
     refuse_existing(output, force=force)
@@ -68,7 +68,7 @@ def rewriter(
             if max_documents is not None and len(texts) >= max_documents:
                 break
     texts = texts[:max_documents]
-    from discreet.training.rewriting import train_rewriter
+    from discreet.training.texts.rewriting import train_rewriter
 
     mechanism = choice.build(choice.vocabulary())
     with progress_bar("training") as show:

@@ -15,8 +15,8 @@ from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
     from discreet.models.factors import FactorModel
-    from discreet.training.records import Encoder
-    from discreet.training.user_entity import Outcome, UserText
+    from discreet.training.user_entity.records import Encoder
+    from discreet.training.user_entity.trainer import Outcome, UserText
 
 
 def user_entity(
@@ -202,7 +202,7 @@ def user_entity(
     Example: discreet train user-entity notes.jsonl -o model --tokens-field tokens
     --tags-field tags --steps 200 --epsilon 8 --population 900
     """
-    from discreet.training.user_entity import (
+    from discreet.training.user_entity.trainer import (
         Rules,
         UserEntityTrainer,
         calibrated,
@@ -215,7 +215,7 @@ def user_entity(
     if plot is not None and evaluate is None:
         raise InvalidValue("--plot draws perplexity over steps and needs --evaluate")
     if plot is not None:
-        from discreet.embeddings.tensors import refuse_existing
+        from discreet.tensors import refuse_existing
 
         check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
         refuse_existing(plot, force=resume)
@@ -278,7 +278,7 @@ def user_entity(
         from discreet.models.vocabulary import UNKNOWN
         from discreet.text.entities.found import chosen_categories
         from discreet.text.entities.gazetteer import load_gazetteer
-        from discreet.training.records import RecordFields, read_sentences
+        from discreet.training.user_entity.records import RecordFields, read_sentences
 
         chosen = chosen_categories(None if categories is None else categories.split(","))
         fields = RecordFields(
@@ -330,7 +330,7 @@ def user_entity(
     if federated is None:
         outcome = run(trainer)
     else:
-        from discreet.training.federated import simulated
+        from discreet.training.user_entity.federated import simulated
 
         outcome = simulated(trainer, federated, run)
     receipt = results.receipt_of(trainer, outcome, known, steps)
@@ -369,7 +369,7 @@ def _awd_lstm(
     else:
         import numpy as np
 
-        from discreet.embeddings.loaders import load_space
+        from discreet.spaces.loaders import load_space
 
         if embedding is not None:
             raise InvalidValue("--embedding goes with --vocabulary; a space has its own vectors")
@@ -387,7 +387,7 @@ def _awd_lstm(
     )
     weights = None
     if start is not None:
-        from discreet.embeddings.tensors import load_tensors
+        from discreet.tensors import load_tensors
 
         weights, _ = load_tensors(start / results.MODEL, results.KIND)
         if read_vocabulary(start / results.VOCABULARY).fingerprint != words.fingerprint:

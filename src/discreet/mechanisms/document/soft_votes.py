@@ -25,8 +25,8 @@ class SoftVotes(OneByVotes):
     Weights, biases, choices, encoder and the number of sentences are public.
 
     Where we differ from sentence votes: the weights can be trained on public documents, through the
-    law of the mechanism itself (:func:`discreet.training.soft_votes.fit_soft_votes`), to lead to
-    the class of a document or to its nearest centroid.
+    law of the mechanism itself (``discreet.training.documents.soft_votes.fit_soft_votes``), to lead
+    to the class of a document or to its nearest centroid.
 
     Args:
         choices: ``(c, m)``, the public vectors to release one of: class means or centroids.

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.cache import cache_directory, written_whole
-from discreet.embeddings.distances import Distances, Ids, euclidean_metric
-from discreet.embeddings.space import EmbeddingSpace
+from discreet.files import cache_directory, written_whole
+from discreet.spaces.distances import Distances, Ids, euclidean_metric
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric
 
 Floats = NDArray[np.float64]

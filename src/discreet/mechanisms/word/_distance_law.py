@@ -20,12 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.embeddings.distances import WIDTH_UNIT, Distances, Ids, blocks
-from discreet.embeddings.index import NeighborIndex
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.randomness import exponential
+from discreet.spaces.distances import WIDTH_UNIT, Distances, Ids, blocks
+from discreet.spaces.index import NeighborIndex
+from discreet.spaces.space import EmbeddingSpace
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.embeddings.neighbors import NearestWords
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._words import checked_ids
 from discreet.parallel import ahead
+from discreet.spaces.neighbours import NearestWords
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 
 Floats = NDArray[np.float64]

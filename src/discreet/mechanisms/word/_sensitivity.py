@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.cache import cache_directory, written_whole
-from discreet.embeddings.distances import blocks
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
+from discreet.files import cache_directory, written_whole
 from discreet.mechanisms.word._words import PUBLIC
 from discreet.mechanisms.word._words import SCOPE as ANY_WORD
 from discreet.parallel import WORKERS, in_threads
+from discreet.spaces.distances import blocks
+from discreet.spaces.space import EmbeddingSpace
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.floating]

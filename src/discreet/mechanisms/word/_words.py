@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
+from discreet.spaces.space import EmbeddingSpace
 
 CALIBRATIONS = ("certified", "published")
 SCOPE = "every word is replaced by a draw from the vocabulary, independent of the others"

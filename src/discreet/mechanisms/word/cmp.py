@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._certificate import metric_of
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class CMP(NoisyNearest):
         space: the public vocabulary.
         epsilon: loss allowed per unit of distance, above 0.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
     >>> mechanism = CMP(space, epsilon=2.0)
     >>> mechanism.release(np.array([0, 1, 2]), np.random.default_rng(0)).shape

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue, VerificationFailed
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._sensitivity import (
@@ -19,6 +18,7 @@ from discreet.mechanisms.word._sensitivity import (
     sensitivity_of,
 )
 from discreet.mechanisms.word._words import CALIBRATIONS
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
@@ -135,7 +135,7 @@ class Gaussian(NoisyNearest):
         sensitivity: ``"exact"`` or ``"general"``.
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0, 1.0], [1, 1], [5, 0]])
     >>> certified = Gaussian(space, epsilon=1.0, delta=1e-5, clip=1.0)
     >>> published = Gaussian(space, epsilon=1.0, delta=1e-5, clip=1.0, calibration="published")

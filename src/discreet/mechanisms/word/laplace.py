@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._sensitivity import (
     CLIPPED_PUBLIC,
@@ -18,6 +17,7 @@ from discreet.mechanisms.word._sensitivity import (
     sensitivity_of,
 )
 from discreet.randomness import exponential
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Laplace(NoisyNearest):
         sensitivity: ``"exact"`` or ``"general"``.
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0, 1.0], [1, 1], [5, 0]])
     >>> mechanism = Laplace(space, epsilon=2.0, clip=1.0)
     >>> mechanism.statement.notion.value, mechanism.statement.epsilon

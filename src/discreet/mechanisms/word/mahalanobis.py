@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.distances import blocks, euclidean_metric
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.mechanisms.word.cmp import SphericalNoise
+from discreet.spaces.distances import blocks, euclidean_metric
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Metric, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class Mahalanobis(NoisyNearest):
         epsilon: loss allowed per unit of Mahalanobis distance, above 0.
         shrinkage: from 0 (spherical noise, as in CMP) to 1 (the covariance as it is).
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
     >>> mechanism = Mahalanobis(space, epsilon=2.0)
     >>> mechanism.release(np.array([0, 1, 2]), np.random.default_rng(0)).shape

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.cache import cache_directory, written_whole
-from discreet.embeddings.distances import blocks
-from discreet.embeddings.neighbors import first_equal, middle
-from discreet.embeddings.space import EmbeddingSpace
+from discreet.files import cache_directory, written_whole
 from discreet.mechanisms.word._certificate import metric_of
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.mechanisms.word.cmp import SphericalNoise
+from discreet.spaces.distances import blocks
+from discreet.spaces.neighbours import first_equal, middle
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ class RandomProjection(NoisyNearest):
         seed: of the public matrix; not a secret, and not the seed of the noise.
         progress: called with (done, total) while the stretch is computed.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays("abc", [[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]])
     >>> mechanism = RandomProjection(space, epsilon=2.0, dimension=1)
     >>> mechanism.points.shape, mechanism.projected_epsilon == 2.0 / mechanism.stretch

@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.embeddings.index import cached_index
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._certificate import (
     Certificate,
     by_theorem,
@@ -17,6 +15,8 @@ from discreet.mechanisms.word._certificate import (
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, SCOPE, checked_ids
+from discreet.spaces.index import cached_index
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 
@@ -39,7 +39,7 @@ class SanText:
         calibration: ``"certified"`` or ``"published"``.
         progress: called with (done, total) while a space is certified for the first time.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
     >>> mechanism = SanText(space, epsilon=2.0)
     >>> mechanism.release(np.array([0, 1, 2]), np.random.default_rng(0)).shape

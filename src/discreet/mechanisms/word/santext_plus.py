@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._certificate import (
     Certificate,
@@ -18,6 +17,7 @@ from discreet.mechanisms.word._certificate import (
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 
@@ -46,7 +46,7 @@ class SanTextPlus:
         calibration: ``"certified"`` or ``"published"``.
         progress: called with (done, total) while a space is certified for the first time.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["the", "ann", "bob"], [[0.0], [1.0], [1.5]])
     >>> mechanism = SanTextPlus(space, epsilon=2.0, sensitive=[1, 2], p=0.3)
     >>> bool(0 in mechanism.release([1, 1, 1, 2], np.random.default_rng(0)))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import _box
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
@@ -26,6 +25,7 @@ from discreet.mechanisms.word._sensitivity import (
 from discreet.mechanisms.word._words import CALIBRATIONS
 from discreet.mechanisms.word.laplace import symmetric
 from discreet.randomness import exponential
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ class TruncatedLaplace(NoisyNearest):
             device for a large epsilon; ``published`` only.
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0, 1.0], [1, 1], [5, 0]])
     >>> certified = TruncatedLaplace(space, 0.1, delta=0.01, clip=1)
     >>> certified.statement.delta, certified.true_delta <= 0.01

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.embeddings.space import EmbeddingSpace
 from discreet.mechanisms.word._words import PUBLIC, SCOPE, checked_ids
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 
@@ -21,7 +21,7 @@ class Uniform:
     Args:
         space: the public vocabulary.
 
-    >>> from discreet.embeddings.space import EmbeddingSpace
+    >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup"], [[0.0], [1.0]])
     >>> np.exp(Uniform(space).log_probabilities(np.array([1])))
     array([[0.5, 0.5]])

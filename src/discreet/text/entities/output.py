@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from discreet.cache import written_whole
 from discreet.errors import OutputError
+from discreet.files import written_whole
 from discreet.text.formats import STANDARD_STREAM, format_of_name
 from discreet.text.writers import check_place, spool, to_standard_output
 

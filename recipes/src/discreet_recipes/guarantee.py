@@ -1,0 +1,69 @@
+"""The guarantee of a paper as a claim among others: what is stated, what an exact check finds."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.audit import audit
+from discreet.mechanisms.document import DeepCandidate
+from discreet.report.exhibits import Finding
+
+_SAMPLES = 2000
+
+
+def audited(
+    mechanism: Any, check: str, inputs: NDArray[np.floating[Any]] | None = None
+) -> dict[str, Any]:
+    """One check of an audit, and whether the whole of it passed."""
+    report = audit(mechanism, inputs=inputs, seed=0, samples=_SAMPLES)
+    found = report.finding(check)
+    return {
+        "passed": report.passed,
+        "claimed": found.claimed,
+        "found": found.found,
+        "over": found.summary.split("; ", 1)[1],
+    }
+
+
+def sentences_replaced(
+    mechanism: DeepCandidate, vectors: ArrayLike, offsets: ArrayLike, pairs: int
+) -> dict[str, Any]:
+    """The largest change of the law when a sentence becomes one of another document, or opposite.
+
+    Args:
+        mechanism: whose law is computed.
+        vectors: sentences as the mechanism gets them.
+        offsets: where documents begin.
+        pairs: how many replacements are tried.
+    """
+    rows, starts = np.asarray(vectors), np.asarray(offsets)
+    rng = np.random.default_rng(0)
+    largest = 0.0
+    for number, document in enumerate(rng.integers(0, len(starts) - 1, pairs)):
+        own = rows[starts[document] : starts[document + 1]]
+        other, place = own.copy(), rng.integers(0, len(own))
+        other[place] = -own[place] if number % 2 else rows[rng.integers(0, len(rows))]
+        both = mechanism.log_probabilities(
+            np.concatenate([own, other]), [0, len(own), 2 * len(own)]
+        )
+        largest = max(largest, float(np.abs(both[0] - both[1]).max()))
+    return {
+        "passed": largest <= mechanism.epsilon * (1 + 1e-9),
+        "claimed": mechanism.epsilon,
+        "found": largest,
+        "over": f"{pairs:,} replacements of a sentence by one of another document or its opposite",
+    }
+
+
+def guarantee_finding(claim: str, published: str, checked: dict[str, Any], why: str) -> Finding:
+    """The claim in the summary: stated, found by the check."""
+    return Finding(
+        claim,
+        published,
+        f"largest loss found {checked['found']:.4g} where {checked['claimed']:g} is stated: "
+        f"{checked['over']}",
+        "holds" if checked["passed"] else "does not hold",
+        why,
+        main=True,
+    )

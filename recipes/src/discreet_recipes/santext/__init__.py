@@ -1,0 +1,1 @@
+"""Yue et al. (2021): SanText."""

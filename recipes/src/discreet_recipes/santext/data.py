@@ -1,0 +1,169 @@
+"""What the SanText recipe runs: how much, and which mechanisms in which space."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
+from discreet.release.text import WordMechanism
+from discreet.spaces.space import EmbeddingSpace
+
+W, P = 0.9, 0.3
+FEW = 20
+"""Dimensions in which noise on vectors leaves something at epsilons that are of use."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    train: int
+    seeds: int
+    epsilons: tuple[float, ...]
+    noise_epsilons: tuple[float, ...]
+    """Also for CMP: where noise on vectors begins to leave anything."""
+    order_epsilons: tuple[float, ...]
+    """For the order of the mechanisms in ``FEW`` dimensions."""
+    shares: tuple[float, ...]
+    probabilities: tuple[float, ...]
+    influence_epsilon: float
+    words: int
+    pairs: int
+    pair_tests: int
+    pair_epsilons: tuple[float, ...]
+    piece_epsilons: tuple[float, ...]
+    reviews: int
+    """Public IMDb reviews to pretrain on, beside the public part of SST-2."""
+    head_steps: int
+    steps: int
+    tuned: int
+    tuned_seeds: int
+    tuned_tests: int
+    epochs: int
+    attacked: int
+
+
+QUICK = Size(
+    train=6000,
+    seeds=2,
+    epsilons=(5.0, 6.0, 7.0, 8.0, 10.0),
+    noise_epsilons=(30.0,),
+    order_epsilons=(14.0, 16.0),
+    shares=(0.5, 0.9),
+    probabilities=(0.3, 0.9),
+    influence_epsilon=6.0,
+    words=100,
+    pairs=400,
+    pair_tests=300,
+    pair_epsilons=(8.0,),
+    piece_epsilons=(12.0,),
+    reviews=1000,
+    head_steps=80,
+    steps=80,
+    tuned=1500,
+    tuned_seeds=1,
+    tuned_tests=872,
+    epochs=1,
+    attacked=300,
+)
+FULL = Size(
+    train=60_000,
+    seeds=5,
+    epsilons=(4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0),
+    noise_epsilons=(20.0, 30.0, 40.0),
+    order_epsilons=(12.0, 14.0, 16.0, 18.0),
+    shares=(0.5, 0.7, 0.9, 0.95),
+    probabilities=(0.1, 0.3, 0.5, 0.7, 0.9),
+    influence_epsilon=6.0,
+    words=1000,
+    pairs=5749,
+    pair_tests=1379,
+    pair_epsilons=(6.0, 7.0, 8.0, 10.0),
+    piece_epsilons=(11.0, 12.0, 13.0),
+    reviews=5000,
+    head_steps=1000,
+    steps=3000,
+    tuned=20_000,
+    tuned_seeds=3,
+    tuned_tests=872,
+    epochs=2,
+    attacked=5000,
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A mechanism at one epsilon."""
+
+    mechanism: str
+    epsilon: float = 0.0
+    calibration: str = "published"
+    w: float = W
+    p: float = P
+    few: bool = False
+    """In the first ``FEW`` principal directions of the space."""
+
+    @property
+    def key(self) -> str:
+        """For file names."""
+        plus = f"-w{self.w:g}-p{self.p:g}" if self.mechanism == "santext-plus" else ""
+        few = f"-d{FEW}" if self.few else ""
+        return f"{self.mechanism}-{self.calibration}-{self.epsilon:g}{plus}{few}"
+
+    def build(self, space: EmbeddingSpace) -> WordMechanism | None:
+        """The mechanism; None leaves the text as it is."""
+        if self.mechanism == "unsanitised":
+            return None
+        if self.mechanism == "random":
+            return Uniform(space)
+        if self.mechanism == "cmp":
+            return CMP(space, self.epsilon)
+        if self.mechanism == "santext":
+            return SanText(space, self.epsilon, calibration=self.calibration)
+        return SanTextPlus(
+            space,
+            self.epsilon,
+            sensitive=space.least_frequent(self.w),
+            p=self.p,
+            calibration=self.calibration,
+        )
+
+
+BOTH = ("published", "certified")
+
+
+def settings_at(epsilons: Sequence[float]) -> list[Setting]:
+    """The rows of the paper's Table 1 at each epsilon, in both calibrations where they differ."""
+    rows = [Setting("unsanitised"), Setting("random")]
+    for epsilon in epsilons:
+        rows.append(Setting("cmp", epsilon))
+        rows += [Setting(m, epsilon, c) for m in ("santext", "santext-plus") for c in BOTH]
+    return rows
+
+
+def order_at(epsilons: Sequence[float]) -> list[Setting]:
+    """The published mechanisms in few dimensions."""
+    names = ("cmp", "santext", "santext-plus")
+    return [Setting(name, epsilon, few=True) for epsilon in epsilons for name in names]
+
+
+def in_few_dimensions(space: EmbeddingSpace) -> EmbeddingSpace:
+    """A space in the principal directions of its own vectors, each of length 1.
+
+    A function of the public space alone.
+    """
+    centred = space.vectors.astype(np.float64)
+    centred -= centred.mean(axis=0)
+    directions = np.linalg.svd(centred, full_matrices=False)[2][:FEW]
+    vectors = centred @ directions.T
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return EmbeddingSpace.from_arrays(
+        space.words,
+        vectors.astype(np.float32),
+        f"the first {FEW} principal directions of: {space.provenance}",
+        name=f"{space.name}-{FEW}",
+        unknown=None if space.unknown is None else space.words[space.unknown],
+        frequencies=space.frequencies,
+        subwords=space.subwords,
+    )

@@ -1,0 +1,1 @@
+"""Meehan et al. (2022): SentDP and DeepCandidate."""

@@ -1,0 +1,158 @@
+"""The two data sets of the SentDP recipe: split into sentences, encoded once, parted three ways."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.encoders.encoder import Encoder, encoded_once
+from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
+from discreet_recipes.data_files import labelled_rows
+
+MAX_SENTENCES = 30
+"""Of longer documents the first sentences only: encoding is what the recipe spends its time on."""
+
+NINE_CATEGORIES = {
+    "computers and electronics": (
+        "comp.graphics",
+        "comp.os.ms-windows.misc",
+        "comp.sys.ibm.pc.hardware",
+        "comp.sys.mac.hardware",
+        "comp.windows.x",
+        "sci.electronics",
+    ),
+    "for sale": ("misc.forsale",),
+    "vehicles": ("rec.autos", "rec.motorcycles"),
+    "sport": ("rec.sport.baseball", "rec.sport.hockey"),
+    "cryptography": ("sci.crypt",),
+    "medicine": ("sci.med",),
+    "space": ("sci.space",),
+    "politics": ("talk.politics.guns", "talk.politics.mideast", "talk.politics.misc"),
+    "religion": ("alt.atheism", "soc.religion.christian", "talk.religion.misc"),
+}
+"""The paper says nine categories and not which; these join the groups on one subject."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents of one part of a data set.
+
+    Attributes:
+        sentences: Of all documents, end to end.
+        vectors: A row for each sentence.
+        offsets: Document i is rows ``offsets[i]`` to ``offsets[i + 1]``.
+        labels: Class of each document.
+    """
+
+    sentences: list[str]
+    vectors: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    labels: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of sentences of each document."""
+        return np.diff(self.offsets)
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentences of each document in one text."""
+        return [" ".join(self.sentences[a:b]) for a, b in pairwise(self.offsets.tolist())]
+
+    def means(self, vectors: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Mean of each document's rows."""
+        return np.add.reduceat(vectors, self.offsets[:-1], axis=0) / self.counts[:, None]
+
+    def where(self, keep: NDArray[np.bool_]) -> "Part":
+        """The documents marked True."""
+        rows = np.repeat(keep, self.counts)
+        sentences, offsets = kept_documents(self.sentences, self.offsets, keep)
+        return Part(sentences, self.vectors[rows], offsets, self.labels[keep])
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A data set parted into public documents, public validation documents and private ones."""
+
+    name: str
+    classes: tuple[str, ...]
+    public: Part
+    validation: Part
+    private: Part
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many documents each part has at most."""
+
+    public: int
+    validation: int
+    private: int
+
+
+def load_corpus(
+    name: str,
+    data: Path,
+    sizes: Sizes,
+    encoder: Encoder,
+    cache: Path,
+    progress: Progress | None = None,
+) -> Corpus:
+    """Read ``20news`` or ``imdb`` from the data folder; vectors are kept in ``cache``."""
+    classes, pools = _twenty_news(data) if name == "20news" else _imdb(data)
+    parts = [
+        _part(pool, size, encoder, cache, progress)
+        for pool, size in zip(pools, (sizes.public, sizes.validation, sizes.private), strict=True)
+    ]
+    return Corpus(name, classes, *parts)
+
+
+Pool = list[tuple[str, int]]
+
+
+def _part(pool: Pool, size: int, encoder: Encoder, cache: Path, progress: Progress | None) -> Part:
+    sentences, offsets = split_sentences([text for text, _ in pool], max_sentences=MAX_SENTENCES)
+    keep = long_enough(offsets, AT_LEAST)
+    keep[np.flatnonzero(keep)[size:]] = False
+    sentences, offsets = kept_documents(sentences, offsets, keep)
+    labels = np.array([label for _, label in pool])[keep]
+    return Part(
+        sentences, encoded_once(encoder, sentences, cache, progress=progress), offsets, labels
+    )
+
+
+def _twenty_news(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
+    """Nine categories; the whole set is shuffled and parted 60/20/20, as the paper does."""
+    category = {g: i for i, groups in enumerate(NINE_CATEGORIES.values()) for g in groups}
+    rows = _rows(data, "20news-train") + _rows(data, "20news-test")
+    pool = [(text, category[label]) for text, label in rows]
+    shuffled = _shuffled(pool)
+    first, second = len(pool) * 6 // 10, len(pool) * 8 // 10
+    parts = [shuffled[:first], shuffled[first:second], shuffled[second:]]
+    return tuple(NINE_CATEGORIES), parts
+
+
+def _imdb(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
+    """Positive and negative reviews in the parts that the data set comes in."""
+    pools = []
+    for part in ("train", "val", "test"):
+        rows = _rows(data, f"imdb-{part}")
+        # Line breaks of the web page that the reviews were taken from.
+        pools.append(
+            _shuffled([(text.replace("<br />", "\n"), int(label)) for text, label in rows])
+        )
+    return ("negative", "positive"), pools
+
+
+def _shuffled(pool: Pool) -> Pool:
+    return [pool[i] for i in np.random.default_rng(0).permutation(len(pool))]
+
+
+def _rows(data: Path, name: str) -> list[tuple[str, str]]:
+    rows = labelled_rows(data, name)
+    return list(zip(rows.texts, rows.labels or (), strict=True))

@@ -1,0 +1,225 @@
+"""What the SentDP recipe releases, and how well the class of a document is read off it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.encoders.candidate_store import CandidateStore
+from discreet.encoders.encoder import Encoder
+from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes, Truncation
+from discreet.mechanisms.document._selection import Selection
+from discreet.mechanisms.word import CMP
+from discreet.release.text import Sanitizer
+from discreet.spaces.loaders import load_space
+from discreet.training.documents.candidates import (
+    Documents,
+    choose_projections,
+    document_clusters,
+    judged_documents,
+)
+from discreet_recipes.sentdp.data import Corpus, Part
+
+Vectors = NDArray[np.floating[Any]]
+Release = Callable[[float, np.random.Generator], Vectors]
+Predict = Callable[[Vectors], NDArray[np.int64]]
+
+RANGES = ((2, 3), (4, 7), (8, 12), (13, 20), (21, 30))
+MIN_SENTENCES = 8
+"""Of a candidate, and of the documents that choices are made on."""
+AT_LEAST_8, ALL = "at least 8", "at least 2"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to release documents, and the classifier that reads what it releases.
+
+    Attributes:
+        release: From epsilon and randomness to a vector for each private document.
+        predict: From released vectors to classes; fitted on public documents only.
+    """
+
+    release: Release
+    predict: Predict
+
+
+def methods(
+    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore
+) -> dict[str, Method]:
+    """All sentence-private methods by the name that plots give them."""
+    public, private = corpus.public, corpus.private
+    own, recoded = private.vectors, with_recoder.recoded(private.vectors)
+    public_means = public.means(public.vectors)
+    recoded_means = public.means(with_recoder.recoded(public.vectors))
+    read_own = classifier(public_means, public.labels)
+    read_recoded = classifier(recoded_means, public.labels)
+    low, high = plain.box
+    clipped = classifier(public.means(np.clip(public.vectors, low, high)), public.labels)
+    offsets = private.offsets
+    recoded_centroids = {
+        number: document_clusters(recoded_means, number, 0)[0] for number in with_recoder.centroids
+    }
+
+    def deep(store: CandidateStore, sentences: Vectors, rule: str) -> Release:
+        return lambda epsilon, rng: DeepCandidate(
+            store.candidates, store.projections_for(epsilon), epsilon, rule
+        ).release(sentences, rng, offsets)
+
+    def votes(epsilon: float, rng: np.random.Generator) -> Vectors:
+        return SentenceVotes(plain.centroids_for(epsilon), epsilon).release(own, rng, offsets)
+
+    def learned(epsilon: float, rng: np.random.Generator) -> Vectors:
+        some = plain.voters_for(epsilon)
+        mechanism = LearnedVotes(some.choices, some.weights, some.biases, epsilon)
+        return mechanism.release(own, rng, offsets)
+
+    def recoded_votes(epsilon: float, rng: np.random.Generator) -> Vectors:
+        number = len(with_recoder.centroids_for(epsilon))
+        return SentenceVotes(recoded_centroids[number], epsilon).release(recoded, rng, offsets)
+
+    def truncation(epsilon: float, rng: np.random.Generator) -> Vectors:
+        return Truncation(low, high, epsilon).release(own, rng, offsets)
+
+    return {
+        "deep-candidate, recoder, exponential (paper)": Method(
+            deep(with_recoder, recoded, "exponential"), read_recoded
+        ),
+        "deep-candidate, recoder": Method(
+            deep(with_recoder, recoded, "permute-and-flip"), read_recoded
+        ),
+        "deep-candidate, no recoder, exponential": Method(
+            deep(plain, own, "exponential"), read_own
+        ),
+        "deep-candidate, no recoder": Method(deep(plain, own, "permute-and-flip"), read_own),
+        "sentence-votes": Method(votes, read_own),
+        "learned-votes": Method(learned, read_own),
+        "sentence-votes after the recoder": Method(recoded_votes, read_recoded),
+        "truncation": Method(truncation, clipped),
+    }
+
+
+def without_recoder(store: CandidateStore, corpus: Corpus) -> CandidateStore:
+    """The same candidates as the encoder gives them, with projections chosen for these."""
+    public = corpus.public
+    row = {text: i for i, text in enumerate(public.texts)}
+    means = public.means(public.vectors)[[row[text] for text in store.texts]].astype(np.float32)
+    judged = judged_documents(documents_of(corpus.validation), MIN_SENTENCES)
+    best = choose_projections(judged, judged.vectors, means, store.projections, None)
+    return replace(store, candidates=means, recoder=None, best_projections=best)
+
+
+def classifier(vectors: Vectors, labels: NDArray[np.int64]) -> Predict:
+    """Logistic regression on public documents."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000))
+    model.fit(vectors, labels)
+    return lambda rows: np.asarray(model.predict(rows))
+
+
+def scores(part: Part, predicted: NDArray[np.int64]) -> dict[str, float | None]:
+    """Macro-F1 of all documents, of those of at least 8 sentences, and by number of sentences."""
+    from sklearn.metrics import f1_score
+
+    masks = {ALL: part.counts >= 2, AT_LEAST_8: part.counts >= 8}
+    masks |= {f"{a} to {b}": (part.counts >= a) & (part.counts <= b) for a, b in RANGES}
+    return {
+        name: float(f1_score(part.labels[mask], predicted[mask], average="macro"))
+        if mask.any()
+        else None
+        for name, mask in masks.items()
+    }
+
+
+def measured(
+    corpus: Corpus, found: dict[str, Method], epsilons: Sequence[float], trials: int
+) -> dict[str, dict[str, list[dict[str, float | None]]]]:
+    """For each method and epsilon the scores of each trial."""
+    out: dict[str, dict[str, list[dict[str, float | None]]]] = {}
+    for number, (name, method) in enumerate(found.items()):
+        out[name] = {}
+        for epsilon in epsilons:
+            runs = []
+            for trial in range(trials):
+                rng = np.random.default_rng([number, round(1000 * epsilon), trial])
+                predicted = method.predict(method.release(epsilon, rng))
+                runs.append(scores(corpus.private, predicted))
+            out[name][str(epsilon)] = runs
+    return out
+
+
+def word_method(corpus: Corpus, encoder: Encoder, documents: int) -> tuple[Corpus, Method]:
+    """CMP on every word of some private documents, then the encoder and the mean."""
+    space = load_space("starter")
+    private = corpus.private
+    keep = np.zeros(len(private.labels), dtype=np.bool_)
+    keep[:documents] = True
+    some = private.where(keep)
+    few = Corpus(corpus.name, corpus.classes, corpus.public, corpus.validation, some)
+
+    def release(epsilon: float, rng: np.random.Generator) -> Vectors:
+        words = Sanitizer(CMP(space, epsilon)).sanitize(some.sentences, rng).values
+        # A sentence of marks that the space lacks may leave nothing.
+        return some.means(encoder.encode([text if text.strip() else "." for text in words]))
+
+    public = corpus.public
+    return few, Method(release, classifier(public.means(public.vectors), public.labels))
+
+
+def guesser(public: Part, private: Part) -> tuple[float, float]:
+    """Macro-F1 and accuracy to be expected of guesses with the public share of each class.
+
+    The paper's formula, the sum of squared shares, is the accuracy.
+    """
+    classes = int(max(public.labels.max(), private.labels.max())) + 1
+    guess = np.bincount(public.labels, minlength=classes) / len(public.labels)
+    truth = np.bincount(private.labels, minlength=classes) / len(private.labels)
+    f1 = 2 * guess * truth / np.maximum(guess + truth, 1e-12)
+    return float(f1[truth > 0].mean()), float(guess @ truth)
+
+
+def documents_of(part: Part, *, labels: bool = False) -> Documents:
+    """A part as what a store is trained on."""
+    return Documents(part.vectors, part.offsets, part.labels if labels else None)
+
+
+def needed_candidates(
+    epsilon: float, depth: int, rule: str, candidates: int = 5000, sure: float = 0.95
+) -> int:
+    """How many of the candidates must have a depth for one of them to come out that surely.
+
+    All others have depth 0: the setting of the paper's Table 1, from the law itself.
+
+    >>> needed_candidates(10, 2, "exponential")
+    5
+    """
+
+    def enough(deep: int) -> bool:
+        values = np.repeat([float(depth), 0.0], [deep, candidates - deep])
+        law = Selection(rule, epsilon).log_probabilities(values[None, :])[0]
+        return float(np.exp(law[:deep]).sum()) >= sure
+
+    low, high = 0, candidates
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def summary(runs: Sequence[dict[str, float | None]], group: str) -> tuple[float, float] | None:
+    """Mean and standard deviation over trials, if the group has documents."""
+    values = [run[group] for run in runs]
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return float(np.mean(known)), float(np.std(known, ddof=1)) if len(known) > 1 else 0.0
+
+
+RULES: dict[str, Callable[[float, int], int]] = {
+    rule: partial(needed_candidates, rule=rule) for rule in ("exponential", "permute-and-flip")
+}

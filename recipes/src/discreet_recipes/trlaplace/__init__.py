@@ -1,0 +1,1 @@
+"""Huang et al. (2024): truncated Laplace noise."""

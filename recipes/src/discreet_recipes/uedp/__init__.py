@@ -1,0 +1,1 @@
+"""Lai et al. (2022): user-entity privacy."""

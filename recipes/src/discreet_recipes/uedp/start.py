@@ -1,0 +1,67 @@
+"""The network that every run of the UeDP recipe begins with: trained on public text, once."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
+from discreet.tensors import load_tensors, save_tensors
+from discreet.training.user_entity.trainer import Rules, UserEntityTrainer, UserText
+from discreet_recipes.uedp.data import Words
+
+_KIND = "public start"
+# Words that a step goes through, more or less; and the size of a step, which falls by these shares.
+_WORDS_OF_STEP = 7000
+_LEARNING_RATE = 0.008
+_FALLING = (1.0, 1.0, 0.4, 0.15)
+
+
+def first_network(words: Words) -> AwdLstm:
+    """Before any text: the space's vectors, and as bias of a word Zipf's law of its public rank."""
+    model = AwdLstm(_shape(words), vectors=words.vectors)
+    ranks = torch.arange(1, len(words.vectors) + 1)
+    model.weights()["output.bias"][-len(ranks) :] = math.log(10) - torch.log(ranks + 2.7)
+    return model
+
+
+def trained_on_public(
+    path: Path, words: Words, texts: Sequence[tuple[Sequence[UserText], int]]
+) -> None:
+    """Train the first network on public text and keep it in a file.
+
+    Args:
+        path: The file.
+        words: Vocabulary and first vectors.
+        texts: Public users and a number of steps, one after the other.
+    """
+    model = first_network(words)
+    for users, steps in texts:
+        size = sum(len(user.tokens) for user in users)
+        rules = Rules(
+            algorithm="noiseless",
+            user_rate=min(1.0, _WORDS_OF_STEP / size),
+            learning_rate=_LEARNING_RATE,
+            optimizer="adam",
+        )
+        trainer = UserEntityTrainer(rules, users, model, seed=0)
+        for step in range(steps):
+            share = _FALLING[step * len(_FALLING) // steps]
+            trainer.server.optimizer.param_groups[0]["lr"] = _LEARNING_RATE * share
+            trainer.step(step)
+    arrays = {name: value.numpy() for name, value in model.weights().items()}
+    save_tensors(path, _KIND, arrays, {})
+
+
+def network(path: Path, words: Words, trained: Sequence[str] = PARTS) -> AwdLstm:
+    """The network of that file, of which some parts are to be trained."""
+    return AwdLstm(_shape(words), start=load_tensors(path, _KIND)[0], trained=trained)
+
+
+def _shape(words: Words) -> AwdLstmShape:
+    return AwdLstmShape(
+        words=len(words.vocabulary),
+        boundary=words.vocabulary.boundary,
+        embedding=words.vectors.shape[1],
+    )

@@ -1,0 +1,83 @@
+"""The record of a recipe: parts are computed once, everything reaches the disk."""
+
+import csv
+import json
+
+import pytest
+
+from discreet.errors import InputError
+from discreet_recipes.record import Curve, Finding, Plot, Record
+
+
+def _record(folder, **settings):
+    return Record(folder, "small", {"seed": 1, **settings})
+
+
+def test_a_part_is_computed_once_and_read_afterwards(tmp_path):
+    calls = []
+
+    def compute():
+        calls.append(1)
+        return {"accuracy": (0.5, 1.0)}
+
+    first = _record(tmp_path).part("a", compute)
+    again = _record(tmp_path).part("a", compute)
+    assert first == again == {"accuracy": [0.5, 1.0]}
+    assert len(calls) == 1
+
+
+def test_other_settings_or_another_part_compute_anew(tmp_path):
+    assert _record(tmp_path).part("a", lambda: 1) == 1
+    assert _record(tmp_path, quick=True).part("a", lambda: 2) == 2
+    assert _record(tmp_path).part("b", lambda: 3) == 3
+
+
+def test_a_part_that_fails_leaves_nothing(tmp_path):
+    record = _record(tmp_path)
+
+    def fail():
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        record.part("a", fail)
+    assert record.part("a", lambda: 7) == 7
+
+
+def test_a_damaged_part_is_an_error_that_names_the_file(tmp_path):
+    record = _record(tmp_path)
+    record.part("a", lambda: 1)
+    next((tmp_path / "parts").iterdir()).write_text("{")
+    with pytest.raises(InputError, match="damaged; delete it"):
+        record.part("a", lambda: 1)
+
+
+def test_tables_plots_and_findings_are_files(tmp_path):
+    record = _record(tmp_path)
+    record.title = "A small recipe"
+    record.introduction.append("What was run.")
+    record.findings.append(Finding("it works", "yes", "no", "does not hold", "a | in a cell"))
+    record.add_table("accuracy", "Accuracy", ("epsilon", "value"), [(1, 0.123456), (2, None)])
+    record.add_plot(
+        Plot(
+            "curve",
+            "A curve",
+            "epsilon",
+            "value",
+            (Curve("ours", (1.0, 2.0), (0.1, 0.4), (0.01, 0.02)),),
+            "It rises.",
+            level=("chance", 0.2),
+        )
+    )
+    page = record.finish()
+    with (tmp_path / "tables" / "accuracy.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [["epsilon", "value"], ["1", "0.123456"], ["2", ""]]
+    assert (tmp_path / "plots" / "curve.png").read_bytes().startswith(b"\x89PNG")
+    values = json.loads((tmp_path / "record.json").read_text())
+    assert values["settings"] == {"seed": 1}
+    assert values["tables"][0]["rows"] == [[1, 0.123456], [2, None]]
+    text = page.read_text()
+    assert "# A small recipe" in text
+    assert "| 1 | 0.123 |" in text
+    assert "a \\| in a cell" in text
+    assert "![It rises.](plots/curve.png)" in text

@@ -1,0 +1,173 @@
+"""The SanText recipe: its parts on a small data set, and what its pages conclude from figures."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.errors import NotFound
+from discreet.spaces import load_space
+from discreet.spaces.space import EmbeddingSpace
+from discreet_recipes.record import Record
+from discreet_recipes.santext import run as santext
+from discreet_recipes.santext.data import (
+    FULL,
+    QUICK,
+    Setting,
+    in_few_dimensions,
+    order_at,
+    settings_at,
+)
+from discreet_recipes.santext.pages import Figures, add_pages, key_of
+from discreet_recipes.santext.run import Recipe
+from tiny_bert import bert_space, sentences, write_bert
+
+SMALL = replace(QUICK, train=60, seeds=2, words=20)
+
+
+@pytest.fixture
+def data(tmp_path):
+    files = {"sst2-train": 80, "sst2-dev": 40, "sst2-test": 40, "imdb-val": 20}
+    for seed, (name, count) in enumerate(files.items()):
+        texts, labels = sentences(count, seed)
+        rows = (json.dumps({"text": t, "label": y}) for t, y in zip(texts, labels, strict=True))
+        with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt") as file:
+            file.write("\n".join(rows) + "\n")
+    return tmp_path
+
+
+def test_accuracy_and_privacy_of_a_setting(data):
+    recipe = Recipe(data, SMALL)
+    assert recipe.accuracy(Setting("unsanitised")) == [1.0, 1.0]
+    sharp = Setting("santext", 14.0, "certified")
+    assert min(recipe.accuracy(sharp)) > 0.8
+    assert max(recipe.accuracy(Setting("random"))) < 0.8
+    found = recipe.privacy(sharp)
+    assert found["keep"] > 0.9
+    assert found["inputs"] == 1
+    # The noise and the rows are those of the seed: a part computed again is the same.
+    assert recipe.accuracy(sharp) == recipe.accuracy(sharp)
+
+
+def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
+    bert = write_bert(data / "bert", head=False)
+    pieces = bert_space(bert)
+    space = EmbeddingSpace.from_arrays(
+        pieces.words, pieces.vectors, frequencies=range(len(pieces)), subwords=True
+    )
+    monkeypatch.setattr(santext, "ENCODER", str(bert))
+    for name, seed in (("train", 3), ("test", 4)):
+        texts, labels = sentences(80, seed)
+        rows = (
+            json.dumps({"text1": texts[i], "text2": texts[i - 1], "score": 5 * (labels[i] == y)})
+            for i, y in enumerate([labels[-1], *labels[:-1]])
+        )
+        with gzip.open(data / f"stsb-{name}.jsonl.gz", "wt") as file:
+            file.write("\n".join(rows) + "\n")
+    size = replace(
+        SMALL, pairs=80, pair_tests=80, head_steps=3, steps=5, tuned=64, tuned_tests=40, attacked=50
+    )
+    recipe = Recipe(data, size)
+    assert recipe.pearson(Setting("unsanitised"))[0] > 0.8
+    assert recipe.pearson(Setting("random"))[0] < 0.5
+    monkeypatch.setattr(santext, "load_space", lambda _name: space)
+    found = recipe.pretraining(300.0)
+    assert min(found["original"]["accuracy"]) > 0.9
+    for name in ("plain", "sanitised"):
+        assert min(found[name]["accuracy"]) > 0.9
+        assert found[name]["attack"]["words"] == 50
+        assert set(found[name]["attack"]["defence"]) >= {"mask", "bayes", "informed"}
+    # The attacker who inverts the mechanism does not use the model: the same figure for both.
+    both = [found[name]["attack"]["defence"]["bayes"] for name in ("plain", "sanitised")]
+    assert both[0] == both[1]
+    json.dumps(found)
+
+
+def test_few_dimensions_keep_words_and_neighbours():
+    space = load_space("starter")
+    few = in_few_dimensions(space)
+    assert few.words == space.words
+    assert few.unknown == space.unknown
+    assert few.dimension == 20
+    assert np.linalg.norm(few.vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    cat, dog, law = (few.vectors[few.id_of(word)] for word in ("cat", "dog", "law"))
+    assert np.linalg.norm(cat - dog) < np.linalg.norm(cat - law)
+
+
+def test_speed_is_that_of_the_whole_text(data):
+    found = Recipe(data, SMALL).speed()
+    assert (found["phrases"], found["cmp_phrases"]) == (80, 8)
+    assert found["santext"] > 0
+    assert found["cmp"] > 0
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(NotFound, match="there is no sst2-train"):
+        Recipe(tmp_path, SMALL).accuracy(Setting("unsanitised"))
+
+
+def test_names_of_settings_are_different():
+    for size in (QUICK, FULL):
+        settings = settings_at(size.epsilons)
+        keys = [setting.key for setting in settings]
+        assert len(set(keys)) == len(keys)
+        assert key_of("santext-plus", "certified", size.epsilons[0]) in keys
+        assert key_of("cmp", "published", size.epsilons[0]) in keys
+
+
+def _figures(published, certified, sanitised):
+    accuracy = {"unsanitised": 0.77, "random": 0.48, "cmp": 0.5}
+    utility = {}
+    for setting in settings_at(QUICK.epsilons):
+        value = accuracy.get(setting.mechanism, 0.68)
+        if setting.mechanism == "santext":
+            value = certified if setting.calibration == "certified" else published
+        utility[setting.key] = [value, value + 0.002]
+    for epsilon in QUICK.noise_epsilons:
+        utility[key_of("cmp", "published", epsilon)] = [0.5, 0.5]
+    few = {"cmp": 0.55, "santext": 0.6, "santext-plus": 0.7}
+    utility |= {s.key: [few[s.mechanism]] * 2 for s in order_at(QUICK.order_epsilons)}
+    rate = {"value": 0.5, "low": 0.48, "high": 0.52, "trials": 10}
+    weak = {"value": 0.3, "low": 0.28, "high": 0.32, "trials": 10}
+    privacy = [
+        {"epsilon": e, "calibration": c, "kappa": e, "keep": 0.5, "options": 3.0, "inputs": 2.0,
+         "defence": rate}
+        for c in ("published", "certified") for e in QUICK.epsilons
+    ]  # fmt: skip
+    models = {
+        "original": {"accuracy": [0.70], "error": 0.005},
+        "plain": {"accuracy": [0.70], "error": 0.005, "attack": {"defence": {"mask": rate}}},
+        "sanitised": {"accuracy": [sanitised], "error": 0.0, "attack": {"defence": {"mask": weak}}},
+    }
+    pairs = {s.key: [0.5] for s in settings_at(QUICK.pair_epsilons)}
+    influence = [{"w": 0.9, "p": 0.3, "accuracy": [0.6, 0.61]}]
+    speed = {"phrases": 80, "santext": 1.0, "cmp_phrases": 8, "cmp": 2.0}
+    return Figures(utility, influence, privacy, pairs, [{"epsilon": 12.0, **models}], speed)
+
+
+_NO = "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("published", "certified", "sanitised", "verdicts"),
+    [
+        (0.51, 0.66, 0.72, ["holds", "holds", "holds", "holds", "holds", _NO]),
+        (
+            0.60,
+            0.62,
+            0.68,
+            ["holds in part", "holds", "holds", "holds", "does not hold", "does not hold"],
+        ),
+        (0.51, 0.75, 0.72, ["holds", "holds", _NO, "holds", "holds", _NO]),
+        (0.51, 0.66, 0.705, ["holds", "holds", "holds", "holds", "not settled", _NO]),
+    ],
+)
+def test_findings_follow_the_figures(tmp_path, published, certified, sanitised, verdicts):
+    record = Record(tmp_path, "santext", {})
+    add_pages(record, QUICK, _figures(published, certified, sanitised))
+    assert [finding.verdict for finding in record.findings] == verdicts
+    page = record.finish().read_text()
+    assert "Accuracy on SST-2" in page
+    assert (tmp_path / "plots" / "utility.png").is_file()

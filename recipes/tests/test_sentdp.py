@@ -1,0 +1,149 @@
+"""The SentDP recipe: its pieces by hand, and the whole of it on documents of our own."""
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pytest
+
+from discreet.encoders.encoder import load_encoder
+from discreet.errors import InputError, NotFound
+from discreet_recipes.sentdp import run as sentdp
+from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, Sizes, load_corpus
+from discreet_recipes.sentdp.releases import (
+    ALL,
+    AT_LEAST_8,
+    guesser,
+    needed_candidates,
+    scores,
+    summary,
+)
+from tiny_bert import MARKS, write_bert
+
+WORDS = ["tea", "warm", "good", "cup", "run", "walk", "very", "cold", "the", "is", "was", "a"]
+SIZE = sentdp.Size(
+    news=Sizes(public=60, validation=20, private=20),
+    imdb=Sizes(public=60, validation=20, private=20),
+    candidates=20,
+    trials=2,
+    word_documents=4,
+    word_trials=1,
+    word_epsilons=(10.0,),
+)
+
+
+def part(counts, labels):
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    names = [f"sentence {i}" for i in range(offsets[-1])]
+    return Part(names, np.arange(offsets[-1] * 2.0).reshape(-1, 2), offsets, np.array(labels))
+
+
+def test_there_are_nine_categories_of_all_twenty_groups():
+    groups = [group for some in NINE_CATEGORIES.values() for group in some]
+    assert len(NINE_CATEGORIES) == 9
+    assert len(groups) == len(set(groups)) == 20
+
+
+def test_parts_and_their_means():
+    some = part([2, 3, 1], [0, 1, 0])
+    assert some.texts[1] == "sentence 2 sentence 3 sentence 4"
+    assert some.means(some.vectors).tolist() == [[1.0, 2.0], [6.0, 7.0], [10.0, 11.0]]
+    kept = some.where(np.array([False, True, True]))
+    assert kept.labels.tolist() == [1, 0]
+    assert kept.vectors.tolist() == some.vectors[2:].tolist()
+
+
+@pytest.mark.parametrize(("epsilon", "published", "depth"), sentdp.PAPER_TABLE_1)
+def test_conditions_for_deep_candidates_by_hand(epsilon, published, depth):
+    needed = needed_candidates(epsilon, depth, "exponential")
+
+    def chance(deep):
+        weight = deep * math.exp(epsilon * depth / 2)
+        return weight / (weight + 5000 - deep)
+
+    assert chance(needed) >= 0.95
+    assert needed == 1 or chance(needed - 1) < 0.95
+    assert needed <= published
+    assert needed_candidates(epsilon, depth, "permute-and-flip") <= needed
+
+
+def test_a_guesser_by_simulation():
+    public, private = part([2] * 10, [0] * 6 + [1] * 3 + [2]), part([2] * 8, [0] * 4 + [1] * 4)
+    f1, accuracy = guesser(public, private)
+    assert accuracy == pytest.approx(0.6 * 0.5 + 0.3 * 0.5)
+    assert f1 == pytest.approx((2 * 0.6 * 0.5 / 1.1 + 2 * 0.3 * 0.5 / 0.8) / 2)
+
+
+def test_scores_are_of_the_documents_of_that_length():
+    some = part([2, 9, 9, 3], [0, 0, 1, 1])
+    found = scores(some, np.array([1, 0, 1, 0]))
+    assert found[AT_LEAST_8] == 1.0
+    assert found[ALL] == 0.5
+    assert found["2 to 3"] == 0.0
+    assert found["21 to 30"] is None
+    assert summary([found, found], "21 to 30") is None
+    assert summary([{"x": 0.2}, {"x": 0.4}], "x") == pytest.approx((0.3, math.sqrt(0.02)))
+
+
+def write(path, rows):
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def rows(count, labels, seed):
+    rng = np.random.default_rng(seed)
+    out = []
+    for number in range(count):
+        own = WORDS[:4] if number % 2 else WORDS[4:8]
+        sentences = [f"The {' '.join(rng.choice(own, 4))}." for _ in range(rng.integers(3, 12))]
+        out.append({"text": " ".join(sentences), "label": labels[number % 2]})
+    return out
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for seed, name in enumerate(("train", "test")):
+        write(folder / f"20news-{name}.jsonl.gz", rows(60, ["sci.med", "sci.space"], seed))
+    for seed, name in enumerate(("train", "val", "test")):
+        write(folder / f"imdb-{name}.jsonl.gz", rows(70, [0, 1], 10 + seed))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    return load_encoder(str(write_bert(folder, head=False, pieces=[*MARKS, *WORDS, "."])))
+
+
+def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(sentdp, "load_encoder", lambda: encoder)
+    said = []
+    record = sentdp.run(data, tmp_path, size=SIZE, say=said.append)
+    page = (tmp_path / "README.md").read_text()
+    for method in ("deep-candidate, recoder, exponential (paper)", "sentence-votes", "truncation"):
+        assert page.count(f"| {method} |") == 6  # three tables for each data set
+    assert {finding.verdict for finding in record.findings} <= {
+        "holds",
+        "holds in part",
+        "does not hold",
+    }
+    assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
+        f"{name}-{kind}"
+        for name in ("20news", "imdb")
+        for kind in ("epsilon-2", "epsilon-8", "sentences")
+    }
+    # A second run takes everything over: no encoding, no store, the same page.
+    said.clear()
+    sentdp.run(data, tmp_path, size=SIZE, say=said.append)
+    assert said == []
+    assert (tmp_path / "README.md").read_text() == page
+
+
+def test_data_that_is_missing_or_broken_is_one_sentence(encoder, tmp_path):
+    with pytest.raises(NotFound, match=r"20news-train\.jsonl\.gz"):
+        load_corpus("20news", tmp_path, SIZE.news, encoder, tmp_path)
+    (tmp_path / "imdb-train.jsonl.gz").write_bytes(b"not gzip")
+    with pytest.raises(InputError, match="is not intact gzip data"):
+        load_corpus("imdb", tmp_path, SIZE.imdb, encoder, tmp_path)

@@ -1,0 +1,226 @@
+"""The UeDP recipe: its users and entities by hand, and the whole of it on text of our own."""
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.errors import InputError, NotFound
+from discreet_recipes.record import Record
+from discreet_recipes.uedp import data as corpora
+from discreet_recipes.uedp import pages as pages
+from discreet_recipes.uedp import run as uedp
+from discreet_recipes.uedp.pages import PAPER, Row, add_findings
+
+SIZE = uedp.Size(
+    words=60,
+    steps=2,
+    epsilons=(1.0,),
+    published_noises=(2.0,),
+    sentence_rates=(0.0,),
+    vocabularies=(30,),
+    public_steps=(2, 3),
+    seeds=2,
+    ag_news=30,
+    ag_news_test=6,
+    canaries=16,
+)
+TEXTS = ["The tea in Bonn is good, and we like it.", "You have a new cup; I have not been there."]
+
+
+def write(path, rows):
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    some = [
+        (["We", "like", "the", "tea", "of", "Ada", "."], ["O"] * 5 + ["B-PER", "O"]),
+        (["It", "is", "in", "Bonn", "."], ["O", "O", "O", "B-LOC", "O"]),
+        (["Acme", "is", "not", "new", "."], ["B-ORG", "O", "O", "O", "O"]),
+        (["The", "German", "one", "is", "."], ["O", "B-MISC", "O", "O", "O"]),
+        (["You", "have", "it", "."], ["O"] * 4),
+    ]
+    rows = [
+        {"user": f"d{user}", "tokens": tokens, "tags": tags}
+        for user in range(12)
+        for tokens, tags in some
+    ]
+    write(folder / "conll2003-train.jsonl.gz", rows)
+    write(folder / "conll2003-test.jsonl.gz", rows[:10])
+    write(folder / "conll2003-valid.jsonl.gz", rows[:40])
+    write(folder / "agnews-dev.jsonl.gz", [{"text": TEXTS[i % 2]} for i in range(40)])
+    write(folder / "agnews-test.jsonl.gz", [{"text": TEXTS[1]} for _ in range(10)])
+    return folder
+
+
+def in_bonn(texts):
+    """Stands in for spaCy: finds one town."""
+    spots = [text.find("Bonn") for text in texts]
+    return [[[at, at + 4, "gpe", "bonn"]] if at >= 0 else [] for at in spots]
+
+
+def test_the_whole_recipe(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(corpora, "found_entities", in_bonn)
+    # The figures that need the mixture over many holders are slow; one holder is enough here.
+    monkeypatch.setattr(pages, "PAPER", PAPER[2:3])
+    monkeypatch.setattr(uedp, "_PRIVATE", replace(uedp._PRIVATE, holders=1))
+    monkeypatch.setattr(uedp, "_PUBLIC_TEXTS", 10)
+    record = uedp.run(data, tmp_path / "out", size=SIZE)
+    assert (tmp_path / "out" / "README.md").is_file()
+    tables = {table.name: table for table in record.tables}
+    rows = tables["conll2003-epsilon"].rows
+    assert Counter(row[0] for row in rows) == {
+        "public start": 1,
+        "noiseless": 1,
+        "de-identified": 1,
+        "certified": 1,
+        "user-level": 1,
+        "published": 1,
+        "published-optimized": 1,
+    }
+    by_algorithm = {row[0]: row for row in rows}
+    # What is claimed is far below what holds; certified rows claim nothing.
+    claimed, held = by_algorithm["published"][2], by_algorithm["published"][5]
+    assert claimed < float(held.removeprefix("at least ")) / 3
+    user, entity, joint = by_algorithm["certified"][3:6]
+    assert by_algorithm["certified"][2] is None
+    assert max(user, entity) <= joint <= user + entity + 0.1
+    assert user < by_algorithm["user-level"][3] <= 1.0  # the same budget for the user alone
+    assert by_algorithm["user-level"][5] is None
+    assert [row[0] for row in tables["conll2003-categories"].rows] == [
+        "all",
+        "person",
+        "org",
+        "loc",
+        "misc",
+    ]
+    # Each of the four kinds is in one of five sentences.
+    assert [row[1] for row in tables["conll2003-categories"].rows] == ["80 %", *["20 %"] * 4]
+    assert {"agnews-epsilon", "agnews-categories", "accounting"} <= set(tables)
+    assert [line.subject for line in record.headlines] == ["speed", "utility", "attack"]
+    # Only the two that are compared have several seeds; words of entities are told apart.
+    assert [row[0] for row in rows if "±" in row[6]] == ["de-identified", "certified"]
+    assert all(row[7] is not None and row[8] is not None for row in rows)
+    assert all(row[7] is None for row in tables["agnews-epsilon"].rows)
+    compared = tables["conll2003-vocabularies"].rows
+    assert [row[:2] for row in compared] == [
+        (words, algorithm)
+        for words in (30, 60)
+        for algorithm in ("public start", "de-identified", "certified")
+    ]
+    assert joint == pytest.approx(1.0, rel=0.02)
+    assert joint <= 1.0
+    kinds = [row[:2] for row in tables["attack"].rows]
+    assert kinds[:2] == [("published", "entities"), ("published-optimized", "entities")]
+    assert all(row[4] <= row[3] for row in tables["attack"].rows[2:])
+
+    def stop(*_rules):
+        raise AssertionError("a finished part was computed again")
+
+    monkeypatch.setattr(uedp._Bench, "_trained", stop)
+    again = uedp.run(data, tmp_path / "out", size=SIZE)
+    assert again.tables == record.tables
+
+
+def test_the_papers_figures_stand_beside_ours_to_two_digits(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "_HOLDERS", 1)  # what certified training would have is not at issue
+    record = Record(tmp_path, "uedp", {})
+    pages.add_accounting(record)
+    [table] = record.tables
+    ours = {(row[0], row[1]): (row[2], row[3]) for row in table.rows}
+    for key, printed, again in (
+        ((50, "f_E, org"), 0.62, 0.587),
+        ((50, "user-level"), 1.18, 1.113),
+        ((500, "f_E+, org, share taken as 0.4"), 0.61, 0.617),
+    ):
+        assert ours[key][0] == printed
+        assert ours[key][1] == pytest.approx(again, abs=0.002)
+    # All others too are where the paper's curves are, but for what its own curves are off by.
+    for key, (printed, again) in ours.items():
+        assert again == pytest.approx(printed, rel=0.13), key
+
+
+def test_public_text_is_three_of_four_validation_documents_and_no_other(data):
+    words = corpora.public_words(60)
+    public = corpora.public_conll(data, words)
+    validation = corpora.conll(data, "valid", words, ())
+    assert [user.name for user in public] == [
+        user.name for place, user in enumerate(validation) if place % 4
+    ]
+    assert not any(user.cells for user in public)
+
+
+def test_what_is_left_of_escapes_is_mended(tmp_path):
+    write(tmp_path / "agnews-dev.jsonl.gz", [{"text": "It #39;s #36;5, not # 7;"}])
+    assert corpora.ag_news_texts(tmp_path, "dev", 3) == ["It's$5, not # 7;"]
+
+
+def test_masked_words_are_unknown_and_others_are_not(data):
+    words = corpora.public_words(60)
+    unknown = words.vocabulary.unknown
+    plain = corpora.conll(data, "train", words, ("person",))
+    masked = corpora.conll(data, "train", words, ("person",), masked=True)
+    changed = plain[0].tokens != masked[0].tokens
+    assert set(masked[0].tokens[changed]) <= {unknown}
+    assert masked[0].tokens[5] == unknown
+    assert len(plain) == 12
+    assert len(corpora.conll(data, "train", words, ("person",), every=5)) == 3
+
+
+def test_texts_become_users_with_their_entities():
+    words = corpora.public_words(60)
+    owners = [0, 0]
+    users = corpora.ag_news(TEXTS, in_bonn(TEXTS), owners, words, ("gpe",), masked=True)
+    assert len(users) == 1
+    assert users[0].cells == (("bonn",),)
+    assert users[0].cell.tolist() == [0, -1]
+    assert corpora.sensitive_share(users) == 0.5
+    # Another category: nothing is sensitive, nothing is masked.
+    others = corpora.ag_news(TEXTS, in_bonn(TEXTS), owners, words, ("org",))
+    assert others[0].cells == ()
+    assert corpora.sensitive_share(others) == 0.0
+
+
+def test_sizes_of_users_are_normal_and_texts_are_dealt_at_random():
+    owners = corpora.users_of_texts(15_000, seed=3)
+    sizes = np.bincount(owners)[:-1]
+    assert len(owners) == 15_000
+    assert abs(sizes.mean() - 15) < 0.3
+    assert abs(sizes.std() - 2) < 0.3
+    assert owners != sorted(owners)
+    assert owners == corpora.users_of_texts(15_000, seed=3)
+
+
+def test_a_worse_model_is_not_called_better(tmp_path):
+    def verdict(certified, masked):
+        rows = [
+            Row("public start", "all", perplexity=[99.0], error_rate=[1.0]),
+            Row("noiseless", "all", perplexity=[10.0], error_rate=[0.5]),
+            Row("de-identified", "all", perplexity=[masked], error_rate=[0.5]),
+            Row("certified", "all", noise=1.0, perplexity=[certified], error_rate=[0.5], joint=7.0),
+            Row("certified", "all", noise=0.5, perplexity=[1.0], error_rate=[0.5], joint=8.1),
+            Row("published", "all", noise=2.0, perplexity=[98.0], error_rate=[1.0], claimed=0.5),
+        ]
+        record = Record(tmp_path, "uedp", {})
+        add_findings(record, rows, 5)
+        return record.findings[0].verdict
+
+    assert verdict(20.0, 21.0) == "holds"
+    assert verdict(21.0, 20.0) == "does not hold"
+
+
+def test_what_is_missing_is_named(data, tmp_path):
+    (data / "conll2003-test.jsonl.gz").unlink()
+    with pytest.raises(NotFound, match=r"conll2003-test\.jsonl\.gz"):
+        uedp.run(data, tmp_path / "out", size=SIZE)
+    write(data / "agnews-dev.jsonl.gz", [{"text": "tea"}, {"words": "secret"}])
+    with pytest.raises(InputError, match="line 2") as caught:
+        corpora.ag_news_texts(data, "dev", 5)
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,1 @@
+"""Sentence encoders, public maps after them, and stores of public candidates."""

@@ -1,0 +1,280 @@
+"""Sentence encoders: a frozen public model that turns each text into one vector.
+
+Vectors of protected text live in memory only. They reach the disk through a mechanism, or where the
+caller names a folder for them (:func:`encoded_once`, meant for public text).
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.files import written_whole
+from discreet.spaces.encoder_space import MODEL, file_sha256, find_encoder, missing_encoder
+
+DEFAULT = "all-MiniLM-L6-v2"
+POOLINGS = ("mean", "cls")
+
+_CHUNK = 512
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A model with its settings; :func:`load_encoder` makes one.
+
+    Attributes:
+        name: What messages and provenance call it.
+        fingerprint: SHA-256 of the model's files and of the settings; vectors of two encoders with
+            one fingerprint are the same.
+        dimension: Length of its vectors.
+        provenance: Where it comes from, in words.
+    """
+
+    name: str
+    fingerprint: str
+    dimension: int
+    provenance: str
+    _model: "_Pooled | _SentenceTransformer" = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a receipt says of it, ready for JSON."""
+        return {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "dimension": self.dimension,
+            "provenance": self.provenance,
+        }
+
+    def encode(
+        self, texts: Sequence[str], *, batch: int = 64, progress: Progress | None = None
+    ) -> NDArray[np.float32]:
+        """``(len(texts), dimension)`` vectors, as the model gives them (not normalised by us).
+
+        Args:
+            texts: None of them empty or blank: such a text has no meaning to encode.
+            batch: How many texts go through the model at once.
+            progress: Called with (done, total).
+
+        Raises:
+            InvalidValue: A text is blank, or its vector is not finite. Its number is named.
+        """
+        batch = check.whole(batch, "batch of an encoder", at_least=1)
+        for number, text in enumerate(texts, 1):
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidValue(
+                    f"text {number} of {len(texts)} is empty; an encoder needs at least one word"
+                )
+        out = np.empty((len(texts), self.dimension), dtype=np.float32)
+        # Texts of like length together: little is then spent on padding, whatever the order.
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        for start in range(0, len(texts), _CHUNK):
+            rows = order[start : start + _CHUNK]
+            out[rows] = self._model.encode([texts[row] for row in rows], batch)
+            if progress is not None:
+                progress(min(start + _CHUNK, len(texts)), len(texts))
+        bad = ~np.isfinite(out).all(axis=1)
+        if bad.any():
+            raise InvalidValue(
+                f"the encoder {self.name} gives no finite vector for text {int(bad.argmax()) + 1}; "
+                "drop the text, or use another encoder"
+            )
+        return out
+
+
+def load_encoder(
+    model: str = DEFAULT, *, pooling: str | None = None, max_tokens: int | None = None
+) -> Encoder:
+    """A sentence-transformers or transformers model, by directory or by hub name.
+
+    A hub name is looked up in the local cache; nothing is fetched. The default model is also taken
+    from the package that holds it, if that is installed and its weights are the published ones.
+
+    Args:
+        model: A directory, a hub name, or ``all-MiniLM-L6-v2``.
+        pooling: ``mean`` or ``cls`` of the last layer; by default what the model was made with,
+            and ``mean`` if it does not say.
+        max_tokens: Texts are cut after so many tokens; by default the model's own limit.
+    """
+    if pooling is not None:
+        check.one_of(pooling, POOLINGS, "pooling of an encoder")
+    if max_tokens is not None:
+        max_tokens = check.whole(max_tokens, "max_tokens of an encoder", at_least=1)
+    directory, provenance = locate_model(model)
+    with quiet_transformers():
+        try:
+            built = _built(directory, pooling)
+        except MissingExtra:
+            raise
+        except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+            raise InputError(
+                f"{directory} holds no encoder that sentence-transformers can read "
+                f"({type(error).__name__}); give a directory with config.json, the weights and the "
+                "tokeniser"
+            ) from error
+    if max_tokens is not None:
+        built.max_seq_length = max_tokens
+    settings = {"pooling": pooling, "max_tokens": built.max_seq_length}
+    return Encoder(
+        name=DEFAULT if model in (DEFAULT, MODEL) else Path(model).name,
+        fingerprint=_fingerprint(directory, settings),
+        dimension=built.dimension,
+        provenance=f"{provenance}; {pooling or 'its own'} pooling, "
+        f"at most {built.max_seq_length} tokens",
+        _model=built,
+    )
+
+
+def encoded_once(
+    encoder: Encoder, texts: Sequence[str], folder: Path, *, progress: Progress | None = None
+) -> NDArray[np.float32]:
+    """Vectors of PUBLIC texts, kept in a folder and read from there the next time.
+
+    The file is named by a hash of the encoder and of the texts. Never give it protected text: both
+    the vectors and the name tell something of it.
+    """
+    digest = hashlib.sha256(encoder.fingerprint.encode())
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    path = folder / f"{digest.hexdigest()}.npy"
+    if path.is_file():
+        kept: NDArray[np.float32] = np.load(path, allow_pickle=False)
+        if kept.shape == (len(texts), encoder.dimension):
+            return kept
+    vectors = encoder.encode(texts, progress=progress)
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.save(file, vectors)
+    return vectors
+
+
+def locate_model(model: str) -> tuple[Path, str]:
+    """The directory of a model, by path or hub name, and where that is in words."""
+    directory = Path(model)
+    if directory.is_dir():
+        return directory, f"model in {directory.resolve().name}"
+    if model in (DEFAULT, MODEL):
+        found = find_encoder()
+        if found.directory is None:
+            raise NotFound(missing_encoder(found))
+        return found.directory, f"{MODEL} from {found.place}"
+    if directory.exists() or directory.is_absolute() or model.startswith((".", "~")):
+        raise NotFound(f"{model} is not a directory with a model; check the path")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise MissingExtra("an encoder by its hub name", "encoder") from error
+    try:
+        # Nothing is fetched here: what is not in the cache is a decision for the user.
+        return Path(snapshot_download(model, local_files_only=True)), f"{model} from the hub cache"
+    except (OSError, ValueError) as error:
+        raise NotFound(
+            f"there is no directory {model} and no model of that name in the local Hugging Face "
+            f"cache; check the path, or fetch it once with: hf download {model}"
+        ) from error
+
+
+class _Pooled:
+    """A transformers model whose last layer is averaged, or cut to its first position."""
+
+    def __init__(self, directory: Path, pooling: str) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        self._model = AutoModel.from_pretrained(directory, local_files_only=True).eval()
+        self._pooling = pooling
+        config = self._model.config
+        limits = (self._tokenizer.model_max_length, getattr(config, "max_position_embeddings", 512))
+        self.max_seq_length = min(limits)
+        self.dimension = int(config.hidden_size)
+
+    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
+        import torch
+
+        parts = []
+        for start in range(0, len(texts), batch_size):
+            tokens = self._tokenizer(
+                list(texts[start : start + batch_size]),
+                padding=True,
+                truncation=True,
+                max_length=self.max_seq_length,
+                return_tensors="pt",
+            )
+            with torch.inference_mode():
+                states = self._model(**tokens).last_hidden_state
+            mask = tokens["attention_mask"][:, :, None].to(states.dtype)
+            mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
+            parts.append((mean if self._pooling == "mean" else states[:, 0]).float().numpy())
+        return np.concatenate(parts)
+
+
+class _SentenceTransformer:
+    """A model that says itself how its vectors are made."""
+
+    def __init__(self, directory: Path) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        self._model = SentenceTransformer(str(directory), device="cpu", local_files_only=True)
+        self.dimension = len(self.encode(["a"], 1)[0])
+
+    @property
+    def max_seq_length(self) -> int:
+        return int(self._model.max_seq_length or 512)
+
+    @max_seq_length.setter
+    def max_seq_length(self, tokens: int) -> None:
+        self._model.max_seq_length = tokens
+
+    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self._model.encode(
+            list(texts), batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True
+        )
+        return vectors
+
+
+def _built(directory: Path, pooling: str | None) -> _Pooled | _SentenceTransformer:
+    try:
+        if pooling is None and (directory / "modules.json").is_file():
+            return _SentenceTransformer(directory)
+        return _Pooled(directory, pooling or "mean")
+    except ImportError as error:
+        raise MissingExtra("a sentence encoder", "encoder") from error
+
+
+def _fingerprint(directory: Path, settings: dict[str, object]) -> str:
+    """Of everything the vectors depend on: weights, vocabulary, configuration, settings."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    endings = {".safetensors", ".bin", ".json", ".txt", ".model"}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.suffix in endings:
+            digest.update(path.relative_to(directory).as_posix().encode() + b"\0")
+            digest.update(file_sha256(path).encode())
+    return digest.hexdigest()
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Without the library's own bars and reports on standard error; ours are enough."""
+    try:
+        from transformers.utils import logging as library
+    except ImportError:  # said where the library is needed
+        yield
+        return
+    logging: Any = library
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,1 @@
+"""What is released: texts, vectors of sentences, vectors of documents."""

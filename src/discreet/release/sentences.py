@@ -1,0 +1,298 @@
+"""Text in, released vectors out: encode, map, normalise, release; the labels beside them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import __version__
+from discreet.accounting.compose import joint_statement
+from discreet.encoders.encoder import Encoder
+from discreet.encoders.maps import PublicMap
+from discreet.errors import InvalidValue
+from discreet.mechanism import Release
+from discreet.mechanisms.sentence import unit_rows
+from discreet.randomness import secure_generator
+from discreet.release.vectors import VectorSet
+from discreet.statement import PrivacyStatement
+
+_BLOCK = 8192
+Progress = Callable[[int, int], None]
+
+
+class SentenceMechanism(Protocol):
+    """A mechanism that releases unit vectors."""
+
+    name: ClassVar[str]
+    dimension: int
+    epsilon: float
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released vector."""
+
+    def release(self, vectors: Any, rng: np.random.Generator) -> NDArray[np.float32]:
+        """An independent draw for each unit row."""
+
+
+class LabelMechanism(Protocol):
+    """A mechanism that releases class indices."""
+
+    name: ClassVar[str]
+    epsilon: float
+
+    @property
+    def classes(self) -> int:
+        """How many labels there are."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released label."""
+
+    @property
+    def transition(self) -> NDArray[np.float64]:
+        """Row y is the law of the release of y."""
+
+    def release(self, indices: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+        """An independent draw for each class index."""
+
+
+@dataclass(frozen=True)
+class SentenceEmbedder:
+    """Releases the vector of each sentence, and its label if it has one.
+
+    A sentence goes through the encoder and the map, both public, and its direction is what the
+    mechanism protects. Vectors of protected text exist in memory only, a block at a time.
+
+    Privacy: unit sentence, adjacency replace, in the mechanism's notion and metric. The metric is
+    that of the vectors *after* the map, and its name carries the fingerprints of encoder and map:
+    with another of either, distances are others. A map decides which sentences are far apart, a
+    trained one on purpose; whatever it does, any two sentences lose at most epsilon times the
+    largest distance, pi for angles. Sentence and label together: the two losses add.
+
+    Args:
+        encoder: From :func:`discreet.encoders.encoder.load_encoder`.
+        map: Public, made for this encoder.
+        mechanism: A sentence mechanism of the map's dimension.
+        labels: The possible labels, known in advance; a list read off the protected labels is not
+            public. None if no labels are released.
+        label_mechanism: Over as many classes as there are labels; None releases labels as they are,
+            and the statement says so.
+
+    >>> from discreet.encoders.encoder import Encoder
+    >>> from discreet.mechanisms.sentence import Purkayastha
+    >>> class Lengths:
+    ...     def encode(self, texts, batch):
+    ...         return np.array([[len(text), 1.0, 0.0] for text in texts], np.float32)
+    >>> encoder = Encoder("lengths", "0" * 64, 3, "an example", Lengths())
+    >>> embedder = SentenceEmbedder(encoder, PublicMap.random(3, 2), Purkayastha(2, epsilon=5.0))
+    >>> release = embedder.release(["We waited two hours.", "Good."])
+    >>> release.values.vectors.shape, release.units
+    ((2, 2), 2)
+    """
+
+    encoder: Encoder
+    map: PublicMap
+    mechanism: SentenceMechanism
+    labels: tuple[str, ...] | None = None
+    label_mechanism: LabelMechanism | None = None
+
+    def __post_init__(self) -> None:
+        self.map.require(self.encoder.fingerprint)
+        if self.map.inputs != self.encoder.dimension:
+            raise InvalidValue(
+                f"the map takes vectors of {self.map.inputs} dimensions and the encoder gives "
+                f"{self.encoder.dimension}; use the encoder that the map was made for"
+            )
+        if self.map.dimension != self.mechanism.dimension:
+            raise InvalidValue(
+                f"the map gives {self.map.dimension} dimensions and the mechanism takes "
+                f"{self.mechanism.dimension}; make them equal"
+            )
+        if self.labels is None:
+            if self.label_mechanism is not None:
+                raise InvalidValue("a label mechanism needs the list of possible labels")
+            return
+        if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
+            raise InvalidValue(
+                "the possible labels must be at least 2 and all different; "
+                f"got {len(self.labels)}, {len(set(self.labels))} of them different"
+            )
+        if self.label_mechanism is not None and self.label_mechanism.classes != len(self.labels):
+            raise InvalidValue(
+                f"the label mechanism is over {self.label_mechanism.classes} labels; "
+                f"{len(self.labels)} are given"
+            )
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each sentence, and its label with it."""
+        statement = self.mechanism.statement.with_public("the order of the sentences")
+        metric = statement.metric
+        if metric is not None:
+            name = (
+                f"{metric.name}, after encoder {self.encoder.fingerprint[:12]} "
+                f"and map {self.map.fingerprint[:12]}"
+            )
+            statement = replace(statement, metric=replace(metric, name=name))
+        if self.map.caveat is not None:
+            statement = statement.with_caveats(self.map.caveat)
+        if self.label_mechanism is not None:
+            statement = joint_statement(statement, self.label_mechanism.statement)
+        elif self.labels is not None:
+            statement = statement.with_public("the labels, which are released as they are")
+        if metric is None:
+            return statement
+        most = statement.epsilon * metric.farthest + statement.slack
+        return statement.with_caveats(
+            "distances are those after the map, which decides what is far apart (a trained map: "
+            "what its task tells apart); between any two sentences the loss is at most "
+            f"{most:.4g}"
+        )
+
+    def units(self, texts: Sequence[str], *, progress: Progress | None = None) -> Any:
+        """UNPROTECTED unit vectors after the map: for public text, and for what comes next here."""
+        return unit_rows(self.map.apply(self.encoder.encode(texts, progress=progress)))
+
+    def release(
+        self,
+        texts: Sequence[str],
+        labels: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+        *,
+        second: Sequence[str] | None = None,
+        first_row: int = 1,
+        progress: Progress | None = None,
+    ) -> Release[VectorSet]:
+        """Release the vector of each sentence once.
+
+        Args:
+            texts: The sentences, none of them blank.
+            labels: Of each sentence, if this embedder releases labels.
+            rng: Leave it out for a release; a seeded one is for experiments, and the statement of
+                the result says that it was used.
+            second: The second sentence of each row, where rows are pairs.
+            first_row: Number of the first row, for messages.
+            progress: Called with (done, total) in sentences.
+        """
+        rng = secure_generator() if rng is None else rng
+        pairs = second is not None
+        sides = [texts] if second is None else [texts, second]
+        if any(len(side) != len(texts) for side in sides):
+            raise InvalidValue(f"{len(texts)} sentences need as many second ones")
+        for side in sides:
+            _refuse_blank(side, first_row)
+        indices = self._indices(labels, len(texts), first_row)  # before any noise is drawn
+        units = len(texts) * len(sides)
+        vectors = [
+            self._released(side, rng, number * len(texts), units, progress)
+            for number, side in enumerate(sides)
+        ]
+        statement = self.statement
+        if pairs:
+            statement = statement.with_caveats(_PAIRS)
+        found = VectorSet(
+            vectors[0], vectors[1] if pairs else None, self._drawn_labels(indices, rng)
+        )
+        return Release.of(found, statement, units, rng)
+
+    def receipt(self, release: Release[VectorSet]) -> dict[str, Any]:
+        """What was released and how, ready for JSON; nothing of the text."""
+        mechanism, label = self.mechanism, self.label_mechanism
+        described: dict[str, Any] | None = None
+        if self.labels is not None:
+            transition = np.eye(len(self.labels)) if label is None else label.transition
+            described = {
+                "mechanism": "none" if label is None else label.name,
+                "labels": list(self.labels),
+                "epsilon": None if label is None else label.epsilon,
+                "transition": transition.tolist(),
+            }
+        delta = release.statement.delta
+        return {
+            "discreet": __version__,
+            "statement": release.statement.to_dict(),
+            "in_words": release.statement.lines(),
+            "mechanism": {
+                "name": mechanism.name,
+                "dimension": mechanism.dimension,
+                "epsilon": mechanism.epsilon,
+                **({"delta": delta} if delta else {}),
+            },
+            "encoder": self.encoder.to_dict(),
+            "map": {
+                "about": self.map.about,
+                "fingerprint": self.map.fingerprint,
+                "dimension": self.map.dimension,
+            },
+            "label": described,
+            "counts": {"rows": len(release.values), "sentences": release.units},
+        }
+
+    def _released(
+        self,
+        texts: Sequence[str],
+        rng: np.random.Generator,
+        before: int,
+        total: int,
+        progress: Progress | None,
+    ) -> NDArray[np.float32]:
+        """Block after block, so that unprotected vectors are few at any time."""
+        out = np.empty((len(texts), self.mechanism.dimension), dtype=np.float32)
+        for start in range(0, len(texts), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            done = before + start
+
+            def show(count: int, _total: int, done: int = done) -> None:
+                if progress is not None:
+                    progress(done + count, total)
+
+            out[part] = self.mechanism.release(self.units(texts[part], progress=show), rng)
+        return out
+
+    def _indices(
+        self, labels: Sequence[str] | None, rows: int, first_row: int
+    ) -> NDArray[np.int64] | None:
+        if (labels is None) != (self.labels is None):
+            raise InvalidValue(
+                "labels must be given exactly if the embedder knows the possible ones"
+            )
+        if labels is None or self.labels is None:
+            return None
+        if len(labels) != rows:
+            raise InvalidValue(f"{rows} sentences need as many labels; got {len(labels)}")
+        places = {label: index for index, label in enumerate(self.labels)}
+        found = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+        wrong = np.flatnonzero(found < 0)
+        if wrong.size:
+            raise InvalidValue(
+                f"labels must be among the {len(places)} possible ones; {wrong.size} of {rows} "
+                f"are not, the first in row {first_row + int(wrong[0])}"
+            )
+        return found
+
+    def _drawn_labels(
+        self, indices: NDArray[np.int64] | None, rng: np.random.Generator
+    ) -> list[str] | None:
+        if indices is None or self.labels is None:
+            return None
+        if self.label_mechanism is not None:
+            indices = self.label_mechanism.release(indices, rng)
+        return [self.labels[index] for index in indices]
+
+
+_PAIRS = (
+    "two sentences of each row are released, each with noise of its own: the guarantee is for "
+    "either of them, and changing both costs the sum of their losses, a label's counted once"
+)
+
+
+def _refuse_blank(texts: Sequence[str], first_row: int) -> None:
+    for row, text in enumerate(texts, first_row):
+        if not text.strip():
+            raise InvalidValue(
+                f"the text of row {row} is empty; an encoder needs at least one word: "
+                "complete the row, or drop it"
+            )

@@ -1,0 +1,375 @@
+"""Files of released vectors: Parquet, npz or npy, with the receipt of the release beside them.
+
+Reading one never runs code: nothing is pickled.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InputError, InvalidValue, NotFound, OutputError
+from discreet.files import written_whole
+from discreet.statement import RECEIPT_SUFFIX
+from discreet.tensors import refuse_existing
+
+SUFFIXES = (".parquet", ".npz", ".npy")
+
+_RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorSet:
+    """Rows of vectors and what belongs to each of them.
+
+    Attributes:
+        vectors: ``(n, d)``, finite, none of them zero, d at least 2.
+        second: The vectors of the second sentences, where rows are pairs.
+        labels: A label for each row.
+        rows: The number of the document that each row came from.
+        kept: Other columns, by name, that were carried along as they are.
+
+    >>> VectorSet(np.eye(3, 2) + 1.0, labels=["good", "bad", "good"])
+    VectorSet(3 x 2, labels)
+    """
+
+    vectors: Floats
+    second: Floats | None = None
+    labels: list[str] | None = None
+    rows: NDArray[np.int64] | None = None
+    kept: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vectors", _checked(self.vectors, "vectors"))
+        if self.second is not None:
+            object.__setattr__(self, "second", _checked(self.second, "second vectors"))
+            if self.second.shape != self.vectors.shape:
+                raise InvalidValue(
+                    f"second vectors must have the shape of the first, {self.vectors.shape}; "
+                    f"got {self.second.shape}"
+                )
+        if self.rows is not None:
+            object.__setattr__(self, "rows", np.asarray(self.rows, dtype=np.int64))
+        for name, column in (("labels", self.labels), ("rows", self.rows), *self.kept.items()):
+            if column is not None and len(column) != len(self):
+                raise InvalidValue(
+                    f"{name} must be one for each of the {len(self)} vectors; got {len(column)}"
+                )
+        for name in self.kept:
+            if name in _RESERVED:
+                raise InvalidValue(
+                    f"a kept column cannot be called {name}, which is the name of another part of "
+                    "a file of vectors; rename it"
+                )
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __repr__(self) -> str:
+        parts = "".join(f", {part}" for part in _beside(self))
+        return f"VectorSet({len(self):,} x {self.dimension}{parts})"
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self.vectors.shape[1])
+
+    @classmethod
+    def joined(cls, parts: Sequence["VectorSet"]) -> "VectorSet":
+        """The rows of several sets of one make, one after the other."""
+        first = parts[0]
+
+        def column(name: str) -> Any:
+            found = [getattr(part, name) for part in parts]
+            return None if found[0] is None else np.concatenate(found)
+
+        labels = None if first.labels is None else [x for part in parts for x in part.labels or ()]
+        kept = {name: [x for part in parts for x in part.kept[name]] for name in first.kept}
+        return cls(column("vectors"), column("second"), labels, column("rows"), kept)
+
+
+def receipt_path(path: Path) -> Path:
+    """Where the receipt of a file lies."""
+    return path.with_name(path.name + RECEIPT_SUFFIX)
+
+
+def check_output(path: Path, *, force: bool = False, beside: Sequence[str] = ()) -> None:
+    """Refuse a place that vectors cannot be written to, before any work is done.
+
+    Args:
+        path: Where they are to go.
+        force: Files that exist may be replaced.
+        beside: What else there will be than vectors, in words; npy has no place for it.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise OutputError(
+            f"{path} does not say how vectors are to be written; end it in .parquet, .npz or .npy"
+        )
+    if path.is_dir():
+        raise OutputError(f"{path} is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path} is in a directory that does not exist; create it first")
+    if beside and path.suffix.lower() == ".npy":
+        raise OutputError(
+            f"npy holds vectors alone and has no place for {beside[0]}; write .parquet or .npz"
+        )
+    refuse_existing(path, force=force)
+    refuse_existing(receipt_path(path), force=force)
+
+
+def write_vectors(
+    path: Path,
+    vectors: VectorSet,
+    receipt: Mapping[str, Any] | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """Write vectors and the receipt of their release, both or neither.
+
+    Args:
+        path: Ends in ``.parquet`` (columns ``vector``, ``vector2``, ``label``, ``row`` and those
+            that are kept), ``.npz`` (arrays ``vectors``, ``vectors2``, ``labels``, ``rows`` and
+            those that are kept) or ``.npy`` (the vectors and nothing else).
+        vectors: What to write.
+        receipt: Goes into ``PATH.privacy.json``; ready for JSON, with nothing of protected text.
+        force: Replace files that exist.
+    """
+    check_output(path, force=force, beside=_beside(vectors))
+    write = {".parquet": _write_parquet, ".npz": _write_npz, ".npy": _write_npy}
+    note = receipt_path(path)
+    with written_whole(path) as temporary:
+        write[path.suffix.lower()](temporary, vectors)
+        if receipt is not None:
+            with written_whole(note) as aside:
+                aside.write_text(json.dumps(receipt, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def read_vectors(path: Path) -> VectorSet:
+    """The vectors of a file that :func:`write_vectors`, or another program, wrote."""
+    if not path.is_file():
+        raise NotFound(f"there is no file {path}; check the path")
+    read = {".parquet": _read_parquet, ".npz": _read_npz, ".npy": _read_npy}
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"{path} is no file of vectors; these end in .parquet, .npz or .npy")
+    try:
+        return read[suffix](path)
+    except InputError:
+        raise
+    except InvalidValue as error:
+        raise InputError(f"{path} cannot be used: {error}") from error
+
+
+def read_receipt(path: Path) -> dict[str, Any] | None:
+    """The receipt beside a file of vectors or of text; None if there is none."""
+    beside = receipt_path(path)
+    if not beside.is_file():
+        return None
+    try:
+        found = json.loads(beside.read_text("utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{beside} is not a receipt that discreet wrote; release the file again, or delete it"
+        )
+    return found
+
+
+def _beside(found: VectorSet) -> list[str]:
+    parts = {
+        "labels": found.labels is not None,
+        "second vectors": found.second is not None,
+        "numbers of documents": found.rows is not None,
+        "kept columns": bool(found.kept),
+    }
+    return [what for what, there in parts.items() if there]
+
+
+def _checked(vectors: ArrayLike, name: str) -> Floats:
+    array = np.asarray(vectors)
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise InvalidValue(
+            f"{name} must be rows of numbers; got {array.ndim} dimensions of {array.dtype}"
+        )
+    if array.shape[1] < 2:
+        raise InvalidValue(f"{name} must have at least 2 columns; got {array.shape[1]}")
+    floats = array.astype(np.float32, copy=False)
+    largest = np.abs(floats).max(axis=1, initial=0.0)
+    for bad, rule in ((~np.isfinite(largest), "finite"), (largest == 0, "other than zero")):
+        if bad.any():
+            raise InvalidValue(f"{name} must be {rule}; that of row {int(bad.argmax()) + 1} is not")
+    return floats
+
+
+# -- Parquet -------------------------------------------------------------------------------------
+
+
+def _write_parquet(path: Path, found: VectorSet) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, Any] = {"vector": _list_column(found.vectors)}
+    if found.second is not None:
+        columns["vector2"] = _list_column(found.second)
+    if found.labels is not None:
+        columns["label"] = pa.array(found.labels, pa.string())
+    if found.rows is not None:
+        columns["row"] = pa.array(found.rows)
+    for name, values in found.kept.items():
+        try:
+            columns[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError):  # its message holds a value
+            continue
+    if lost := found.kept.keys() - columns.keys():
+        raise OutputError(
+            f"the kept column {min(lost)} holds values of different types, which Parquet has no "
+            "place for; keep another one"
+        )
+    pq.write_table(pa.table(columns), path)
+
+
+def _list_column(vectors: Floats) -> Any:
+    import pyarrow as pa
+
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
+
+
+def _read_parquet(path: Path) -> VectorSet:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path} is not an intact Parquet file; write it again") from error
+    names = set(table.column_names)
+    if "vector" not in names:
+        raise InputError(f"{path} has no column vector; 'discreet embed' writes one")
+    labels = rows = None
+    if "label" in names:
+        labels = _no_nulls(table.column("label").cast(pa.string()), path, "label").to_pylist()
+    if "row" in names:
+        rows = _no_nulls(table.column("row"), path, "row").to_numpy()
+    others = names - {"vector", "vector2", "label", "row"}
+    return VectorSet(
+        _matrix(table.column("vector"), path, "vector"),
+        _matrix(table.column("vector2"), path, "vector2") if "vector2" in names else None,
+        labels,
+        rows,
+        {name: table.column(name).to_pylist() for name in table.column_names if name in others},
+    )
+
+
+def _matrix(column: Any, path: Path, name: str) -> NDArray[Any]:
+    """A column of lists of numbers, all of one length, as an array."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if not (lists or pa.types.is_fixed_size_list(kind)) or not _is_number(kind.value_type):
+        raise InputError(
+            f"the column {name} of {path} does not hold lists of numbers; write it as 'discreet "
+            "embed' does"
+        )
+    lengths = set(pc.unique(pc.list_value_length(_no_nulls(column, path, name))).to_pylist())
+    if len(lengths) > 1:
+        raise InputError(
+            f"the vectors in the column {name} of {path} differ in length; keep those of one length"
+        )
+    width = kind.list_size if not lists else next(iter(lengths), 0)
+    numbers = np.concatenate([np.empty(0, np.float32), *map(_flat, column.chunks)])
+    return numbers.reshape(-1, max(width, 1))
+
+
+def _flat(chunk: Any) -> NDArray[Any]:
+    numbers: NDArray[Any] = chunk.flatten().to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+
+def _no_nulls(column: Any, path: Path, name: str) -> Any:
+    if column.null_count:
+        raise InputError(
+            f"the column {name} of {path} lacks {column.null_count} values; fill them in, or drop "
+            "the rows"
+        )
+    return column
+
+
+# -- NumPy ---------------------------------------------------------------------------------------
+
+
+def _write_npz(path: Path, found: VectorSet) -> None:
+    arrays: dict[str, NDArray[Any]] = {"vectors": found.vectors}
+    if found.second is not None:
+        arrays["vectors2"] = found.second
+    if found.labels is not None:
+        arrays["labels"] = np.array(found.labels, dtype=np.str_)
+    if found.rows is not None:
+        arrays["rows"] = found.rows
+    for name, values in found.kept.items():
+        try:
+            array = np.array(values)
+        except ValueError:
+            array = np.array(None)
+        if array.dtype.kind not in "biufU" or array.ndim != 1:
+            raise OutputError(
+                f"the kept column {name} is neither all numbers nor all strings, and npz holds "
+                "nothing else; write .parquet"
+            )
+        arrays[name] = array
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def _read_npz(path: Path) -> VectorSet:
+    found = _loaded(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path} is a single array; name it .npy")
+    if "vectors" not in found:
+        raise InputError(f"{path} has no array vectors; 'discreet embed' writes one")
+    vectors, second = found.pop("vectors"), found.pop("vectors2", None)
+    labels, rows = found.pop("labels", None), found.pop("rows", None)
+    return VectorSet(
+        vectors,
+        second,
+        None if labels is None else [str(label) for label in labels.reshape(-1).tolist()],
+        rows,
+        {name: array.tolist() for name, array in found.items() if array.ndim},
+    )
+
+
+def _write_npy(path: Path, found: VectorSet) -> None:
+    with path.open("wb") as file:
+        np.save(file, found.vectors, allow_pickle=False)
+
+
+def _read_npy(path: Path) -> VectorSet:
+    found = _loaded(path)
+    if isinstance(found, dict):
+        raise InputError(f"{path} holds several arrays; name it .npz")
+    return VectorSet(found)
+
+
+def _loaded(path: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    try:
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+            return found if isinstance(found, np.ndarray) else {n: found[n] for n in found.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
+        raise InputError(
+            f"{path} is not an intact NumPy file of plain numbers; write it again"
+        ) from error

@@ -1,0 +1,86 @@
+"""One self-contained HTML page: no script, no network, readable on paper and without colour."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discreet import __version__
+from discreet.errors import MissingExtra
+from discreet.files import written_whole
+from discreet.report.exhibits import Finding, Plot, Table, picture, shown
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page under a heading of its own."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    guarantee: tuple[str, ...] = ()
+    """A privacy statement in plain words, a line per fact."""
+    findings: tuple[Finding, ...] = ()
+    tables: tuple[Table, ...] = ()
+    plots: tuple[Plot, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Picture:
+    plot: Plot
+    source: str
+    values: Table = field(repr=False)
+
+
+def write_page(
+    path: Path, title: str, introduction: Sequence[str], sections: Sequence[Section]
+) -> None:
+    """Write the page, whole or not at all.
+
+    Every picture carries a description and, folded away beneath it, the figures it was drawn from.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra("a report", "report") from error
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["shown"] = shown
+    template = environment.from_string(_TEMPLATE.read_text("utf-8"))
+    text = template.render(
+        title=title,
+        introduction=list(introduction),
+        sections=[
+            {"number": number, "it": section, "pictures": [_pictured(p) for p in section.plots]}
+            for number, section in enumerate(sections, 1)
+        ],
+        version=__version__,
+    )
+    with written_whole(path) as temporary:
+        temporary.write_text(text, "utf-8")
+
+
+def _pictured(plot: Plot) -> _Picture:
+    encoded = base64.b64encode(picture(plot)).decode()
+    return _Picture(plot, f"data:image/png;base64,{encoded}", figures_of(plot))
+
+
+def figures_of(plot: Plot) -> Table:
+    """The points of all curves, a row for each place on the axis."""
+    places = sorted({x for curve in plot.curves for x in curve.x})
+    rows = []
+    for place in places:
+        row: list[str | float | None] = [place]
+        for curve in plot.curves:
+            at = dict(zip(curve.x, range(len(curve.x)), strict=True)).get(place)
+            if at is None:
+                row.append(None)
+            elif curve.spread is None:
+                row.append(curve.y[at])
+            else:
+                row.append(f"{curve.y[at]:.3g} ± {curve.spread[at]:.2g}")
+        rows.append(tuple(row))
+    columns = (plot.x, *(curve.label for curve in plot.curves))
+    return Table(plot.name, plot.title, columns, tuple(rows))

@@ -1,0 +1,233 @@
+"""Receipts and results of one's own runs, read back as sections of a report.
+
+Everything that discreet prints with ``--json`` or writes beside an output is one JSON object; what
+it holds decides how it is shown. None of these files holds protected text.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, NotFound
+from discreet.report.exhibits import Cell, Curve, Finding, Plot, Table, shown
+from discreet.report.page import Section
+from discreet.statement import RECEIPT_SUFFIX, Notion, PrivacyStatement
+
+_RECORD = "record.json"
+_SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
+_IN_WORDS = {"keep": "chance that a word stays, on average"}
+
+
+def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and content of every receipt, result and record in these files and folders."""
+    out = []
+    for path in _files(paths):
+        try:
+            values = json.loads(path.read_text("utf-8"))
+        except (ValueError, OSError) as error:
+            raise InputError(
+                f"{path} is not a receipt or a result (it is no JSON text) and no receipt lies "
+                "beside it; give a file that discreet released, its receipt, or what a command "
+                "printed with --json"
+            ) from error
+        if not isinstance(values, dict) or not values:
+            if path not in paths:
+                continue  # a folder may hold other files as well
+            raise InputError(
+                f"{path} is not a receipt or a result of discreet; give a receipt, or what a "
+                "command printed with --json"
+            )
+        out.append((_name(path), values))
+    if not out:
+        raise NotFound("there is no receipt and no result in what was given; name the files")
+    return out
+
+
+def section_of(name: str, values: Mapping[str, Any]) -> Section:
+    """One run as a part of the page."""
+    if "recipe" in values:
+        return recipe_section(values)
+    statement = _statement(values)
+    tables = [_checks(values["findings"])] if _is_audit(values) else []
+    hidden = _SHOWN_ELSEWHERE | ({"findings"} if tables else set())
+    rest = {key: value for key, value in values.items() if key not in hidden}
+    listed = [key for key, value in rest.items() if _are_rows(value)]
+    tables += [_rows_of(key, rest.pop(key)) for key in listed]
+    grouped = {key: value for key, value in rest.items() if isinstance(value, Mapping)}
+    loose = {key: value for key, value in rest.items() if key not in grouped}
+    for title, group in [("figures", loose), *grouped.items()]:
+        rows = tuple((_IN_WORDS.get(what, what.replace("_", " ")), v) for what, v in _flat(group))
+        if rows:
+            tables.append(Table(title, title.capitalize(), ("what", "value"), rows))
+    paragraphs = () if statement is not None else ("This file carries no privacy statement.",)
+    return Section(
+        title=name,
+        paragraphs=paragraphs,
+        guarantee=() if statement is None else tuple(statement.lines()),
+        tables=tuple(tables),
+    )
+
+
+def recipe_section(values: Mapping[str, Any]) -> Section:
+    """The record of a recipe as a part of the page."""
+    try:
+        return Section(
+            title=values["title"] or values["recipe"],
+            paragraphs=tuple(values["introduction"]),
+            findings=tuple(Finding(**finding) for finding in values["findings"]),
+            tables=tuple(_table(table) for table in values["tables"]),
+            plots=tuple(_plot(plot) for plot in values["plots"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("a record of a recipe is damaged; run the recipe again") from error
+
+
+def overview(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """All runs side by side, and their figures against epsilon where several share one."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, values in runs:
+        if "recipe" in values:
+            continue
+        statement = _statement(values)
+        rows.append((name, *_guarantee(statement), _outcome(values)))
+    columns = ("run", "protects", "guarantee", "epsilon", "caveats", "outcome")
+    table = Table("overview", "All runs", columns, tuple(rows))
+    return Section("Overview", tables=(table,) if rows else (), plots=tuple(_trends(runs)))
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            record = path / _RECORD
+            found = [record] if record.is_file() else sorted(path.glob("*.json"))
+            if not found:
+                raise NotFound(f"{path} holds no receipt and no record; give the files themselves")
+            yield from found
+        elif path.is_file():
+            receipt = path.with_name(path.name + RECEIPT_SUFFIX)
+            yield receipt if path.suffix != ".json" and receipt.is_file() else path
+        else:
+            raise NotFound(f"there is no file {path}; check the path")
+
+
+def _name(path: Path) -> str:
+    return path.name.removesuffix(RECEIPT_SUFFIX).removesuffix(".json")
+
+
+def _statement(values: Mapping[str, Any]) -> PrivacyStatement | None:
+    found = values.get("statement")
+    return PrivacyStatement.from_dict(found) if isinstance(found, dict) else None
+
+
+def _guarantee(statement: PrivacyStatement | None) -> tuple[Cell, ...]:
+    if statement is None:
+        return ("", "none stated", None, "")
+    epsilon = None if statement.notion is Notion.NONE else statement.epsilon
+    parts = [str(statement.notion)]
+    if statement.delta:
+        parts.append(f"delta {statement.delta:.3g}")
+    if statement.slack:
+        parts.append(f"slack {statement.slack:.3g}")
+    return (
+        statement.unit.replace("+", " and "),
+        ", ".join(parts),
+        epsilon,
+        "; ".join(statement.caveats),
+    )
+
+
+def _is_audit(values: Mapping[str, Any]) -> bool:
+    return isinstance(values.get("findings"), list) and "passed" in values
+
+
+def _outcome(values: Mapping[str, Any]) -> str:
+    if "findings" in values and "passed" in values:
+        return "audit passed" if values["passed"] else "AUDIT FAILED"
+    counts, keep = values.get("counts"), values.get("keep")
+    listed = counts.items() if isinstance(counts, dict) else ()
+    said = [
+        f"{number:,} {what.removesuffix('s') if number == 1 else what}"
+        for what, number in listed
+        if number
+    ]
+    if isinstance(keep, float):
+        said.append(f"a word stays with chance {keep:.2g}")
+    return ", ".join(said)
+
+
+def _checks(findings: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple((f.get("check"), f.get("verdict"), f.get("summary")) for f in findings)
+    return Table("checks", "Checks of the guarantee", ("check", "verdict", "found"), rows)
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
+
+
+def _rows_of(title: str, entries: Sequence[Mapping[str, Any]]) -> Table:
+    """Entries of one kind, the outcomes of attacks say, as rows of one table."""
+    lines = [dict(_flat(entry)) for entry in entries]
+    columns = tuple(dict.fromkeys(name for line in lines for name in line))
+    rows = tuple(tuple(line.get(name) for name in columns) for line in lines)
+    return Table(title, title.capitalize(), columns, rows)
+
+
+def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Cell]]:
+    """Nested settings as lines; long lists (a matrix, many labels) only by their size."""
+    if isinstance(values, Mapping) and {"lowest", "median", "highest"} <= set(values):
+        low, middle, high = (shown(values[key]) for key in ("lowest", "median", "highest"))
+        yield prefix, f"{middle} in the median, from {low} to {high}"
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from _flat(value, f"{prefix}, {key}" if prefix else str(key))
+    elif isinstance(values, list):
+        plain = all(isinstance(value, str | int | float) for value in values)
+        few = plain and len(values) <= 8
+        listed = ", ".join(str(v) for v in values) or "none"
+        yield prefix, listed if few else f"{len(values)} entries"
+    elif values is not None:
+        yield prefix, str(values) if isinstance(values, bool) else values
+
+
+def _trends(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Plot]:
+    """A plot for each figure that three or more runs with different epsilons have in common."""
+    points: dict[str, dict[float, float]] = {}
+    for _, values in runs:
+        statement = _statement(values) if "recipe" not in values else None
+        if statement is None or statement.notion is Notion.NONE:
+            continue
+        for what, value in _flat(values.get("metrics", {})):
+            if isinstance(value, float):
+                points.setdefault(what, {})[statement.epsilon] = value
+    for what, by_epsilon in points.items():
+        if len(by_epsilon) >= 3:
+            x = tuple(sorted(by_epsilon))
+            y = tuple(by_epsilon[at] for at in x)
+            words = f"{what} against epsilon: {y[0]:.3g} at {x[0]:g}, {y[-1]:.3g} at {x[-1]:g}."
+            name = "trend-" + "".join(c if c.isalnum() else "-" for c in what)
+            yield Plot(name, what, "epsilon", what, (Curve(what, x, y),), words)
+
+
+def _table(values: Mapping[str, Any]) -> Table:
+    rows = tuple(tuple(row) for row in values["rows"])
+    return Table(
+        values["name"], values["title"], tuple(values["columns"]), rows, values.get("note", "")
+    )
+
+
+def _plot(values: Mapping[str, Any]) -> Plot:
+    known = {field.name for field in fields(Plot)}
+    plain = {key: value for key, value in values.items() if key in known}
+    plain["curves"] = tuple(
+        Curve(
+            curve["label"],
+            tuple(curve["x"]),
+            tuple(curve["y"]),
+            None if curve["spread"] is None else tuple(curve["spread"]),
+        )
+        for curve in values["curves"]
+    )
+    plain["level"] = None if values["level"] is None else (values["level"][0], values["level"][1])
+    return Plot(**plain)

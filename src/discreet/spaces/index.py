@@ -1,0 +1,97 @@
+"""A public index of each word's nearest neighbours, built once per space.
+
+It depends on the space alone: not on epsilon and not on any text. It is built for the whole
+vocabulary or not at all, because an index of just the words that occurred would give them away.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.files import cache_directory, written_whole
+from discreet.parallel import ahead
+from discreet.spaces.distances import Distances, blocks
+from discreet.spaces.space import EmbeddingSpace
+
+Progress = Callable[[int, int], None]
+
+DEFAULT_NEIGHBORS = 128
+
+
+@dataclass(frozen=True)
+class NeighborIndex:
+    """For each word the nearest words, with lower bounds of their distances in rising order."""
+
+    neighbors: NDArray[np.int32]
+    lower: NDArray[np.float32]
+    """Every word that is not listed is at least as far as the last bound of the row."""
+
+    @property
+    def size(self) -> int:
+        """How many neighbours are kept for each word, itself included."""
+        return int(self.neighbors.shape[1])
+
+
+def build_index(
+    space: EmbeddingSpace, size: int = DEFAULT_NEIGHBORS, progress: Progress | None = None
+) -> NeighborIndex:
+    """Find the ``size`` nearest words of every word, exactly."""
+    distances = Distances(space)
+    count = len(space)
+    size = min(size, count)
+    neighbors = np.empty((count, size), dtype=np.int32)
+    lower = np.empty((count, size), dtype=np.float32)
+
+    def keep_nearest(rows: slice) -> int:
+        table = distances.lower_squared(np.arange(rows.start, rows.stop))
+        nearest = np.argpartition(table, size - 1, axis=1)[:, :size]
+        found = np.take_along_axis(table, nearest, axis=1)
+        order = np.argsort(found, axis=1)
+        neighbors[rows] = np.take_along_axis(nearest, order, axis=1)
+        lower[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))
+        return int(rows.stop)
+
+    for done in ahead(keep_nearest, blocks(count, count // 8)):
+        if progress:
+            progress(done, count)
+    return NeighborIndex(neighbors, lower)
+
+
+def _paths(space: EmbeddingSpace) -> tuple[Path, Path]:
+    base = cache_directory() / "indices" / space.fingerprint
+    return base.with_suffix(".neighbors.npy"), base.with_suffix(".lower.npy")
+
+
+def cached_index(space: EmbeddingSpace) -> NeighborIndex | None:
+    """The index of this space if it was built before, mapped into memory."""
+    try:
+        neighbors, lower = (np.load(path, mmap_mode="r") for path in _paths(space))
+        intact = _seal_path(space).read_text() == _seal(space)
+    except (OSError, ValueError):
+        return None
+    # A damaged index would change the law, so what cannot be verified is not used.
+    return NeighborIndex(neighbors, lower) if intact else None
+
+
+def store_index(space: EmbeddingSpace, index: NeighborIndex) -> None:
+    """Keep an index for later runs."""
+    for path, array in zip(_paths(space), (index.neighbors, index.lower), strict=True):
+        with written_whole(path) as temporary, temporary.open("wb") as file:
+            np.save(file, array)
+    with written_whole(_seal_path(space)) as temporary:
+        temporary.write_text(_seal(space))
+
+
+def _seal_path(space: EmbeddingSpace) -> Path:
+    return _paths(space)[0].with_suffix("").with_suffix(".sha256")
+
+
+def _seal(space: EmbeddingSpace) -> str:
+    digest = hashlib.sha256()
+    for path in _paths(space):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

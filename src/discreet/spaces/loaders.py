@@ -1,0 +1,290 @@
+"""One way to every space: by name, or by the path of vectors, of a model or of a saved space."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, OutputError
+from discreet.files import cache_directory, written_whole
+from discreet.spaces.encoder_space import (
+    describe_model,
+    encoder_space,
+    file_sha256,
+    find_encoder,
+    missing_encoder,
+    model_space,
+)
+from discreet.spaces.saved_files import describe_saved, read_saved, save_space
+from discreet.spaces.space import UNKNOWN_NAMES, EmbeddingSpace, unknown_vector
+from discreet.spaces.word_vector_files import Progress, VectorFile, open_vectors
+
+__all__ = ["KnownSpace", "known_spaces", "load_space", "save_space"]
+
+_STARTER = Path(__file__).parent.parent / "data" / "starter.safetensors"
+_CACHE_FORMAT = "discreet vectors 1"
+_NPY_HEADER = 128
+
+
+def load_space(
+    name_or_path: str | os.PathLike[str],
+    *,
+    max_words: int | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> EmbeddingSpace:
+    """The space of that name or in that file. Nothing is downloaded.
+
+    Args:
+        name_or_path: ``"starter"``; ``"encoder"`` (the token matrix of all-MiniLM-L6-v2, if it is
+            on this machine); ``"encoder:DIRECTORY"`` or the directory of any BERT-style model; a
+            ``.safetensors`` file that :func:`save_space` wrote; or a file of word2vec, GloVe or
+            fastText vectors, text or binary, plain, gzip or bzip2. A ``Path`` is never a name.
+        max_words: take only the first so many words (files list the frequent ones first) and the
+            token for unknown words.
+        cache: keep vectors read from a file in the cache, to map them into memory the next time.
+        progress: called with the bytes read and in all while a file of vectors is read.
+
+    >>> load_space("starter")
+    EmbeddingSpace('starter', 20,000 words x 80)
+    """
+    if max_words is not None:
+        max_words = check.whole(max_words, "max_words of load_space", at_least=2)
+    if isinstance(name_or_path, str):
+        if name_or_path == "starter":
+            return read_saved(_STARTER, max_words)
+        if name_or_path == "encoder":
+            _whole_vocabulary(max_words)
+            return encoder_space()
+        name_or_path = name_or_path.removeprefix("encoder:")
+    path = Path(name_or_path).expanduser()
+    if path.is_dir():
+        _whole_vocabulary(max_words)
+        return model_space(path)
+    if not path.is_file():
+        raise NotFound(
+            f"no space of that name and no such file: {path}; use starter, encoder or the path of "
+            "a file of vectors, of a model's directory or of a saved space"
+        )
+    if path.suffix == ".safetensors":
+        return read_saved(path, max_words)
+    return _vectors(path, max_words, cache, progress)
+
+
+@dataclass(frozen=True)
+class KnownSpace:
+    """A space that can be loaded, or why it cannot."""
+
+    name: str
+    """What to give to :func:`load_space`; of a cached space the name of the file it came from."""
+    kind: str
+    """``shipped``, ``encoder`` or ``cached``."""
+    words: int | None
+    dimension: int | None
+    location: Path | None
+    """Where it is; None if it was not found."""
+    note: str
+    """Where that is in words, or what to do about it."""
+
+
+def known_spaces() -> list[KnownSpace]:
+    """The spaces that have names, and those in the cache; nothing large is read."""
+    words, dimension = describe_saved(_STARTER)
+    known = [KnownSpace("starter", "shipped", words, dimension, _STARTER, "part of discreet")]
+    found = find_encoder()
+    if found.directory is None:
+        known.append(KnownSpace("encoder", "encoder", None, None, None, missing_encoder(found)))
+    else:
+        try:
+            words, dimension = describe_model(found.directory)
+            known.append(
+                KnownSpace("encoder", "encoder", words, dimension, found.directory, found.place)
+            )
+        except DiscreetError as error:
+            known.append(KnownSpace("encoder", "encoder", None, None, found.directory, str(error)))
+    for path in sorted(_cached_directory().glob("*.words")):
+        try:
+            with path.open("rb") as file:
+                about = _about(file.readline())
+            known.append(
+                KnownSpace(
+                    str(about["name"]),
+                    "cached",
+                    int(about["words"]),
+                    int(about["dimension"]),
+                    path.with_suffix(".npy"),
+                    str(about["provenance"]),
+                )
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # damaged: rebuilt when its file is loaded again
+    return known
+
+
+def _whole_vocabulary(max_words: int | None) -> None:
+    if max_words is not None:
+        raise InvalidValue(
+            "max_words of load_space is for lists of words; the vocabulary of an encoder is taken "
+            "whole, because words are spelt with its pieces"
+        )
+
+
+def _vectors(
+    path: Path, max_words: int | None, cache: bool, progress: Progress | None
+) -> EmbeddingSpace:
+    try:
+        digest = file_sha256(path)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}; check its permissions"
+        ) from error
+    if not cache:
+        with open_vectors(path, max_words, progress) as file:
+            collected = _Collected(file, path, digest, max_words)
+            blocks = list(collected.blocks())
+        vectors = np.concatenate(blocks)
+        vectors.flags.writeable = False
+        return _space(collected.about(), collected.words, vectors)
+    entry = _cached_directory() / f"{digest}-{max_words or 'all'}"
+    kept = _mapped(entry)
+    if kept is not None:
+        return kept
+    try:
+        return _read_into(entry, path, digest, max_words, progress)
+    except OSError as error:
+        raise OutputError(
+            f"the vectors of {path} cannot be kept in {entry.parent}: {error.strerror or error}; "
+            "set DISCREET_CACHE to a directory that can be written, or pass cache=False"
+        ) from error
+
+
+class _Collected:
+    """The words of a file of vectors, while its blocks pass; last comes one for unknown words."""
+
+    def __init__(self, file: VectorFile, path: Path, digest: str, max_words: int | None) -> None:
+        self.file, self.path, self.digest, self.max_words = file, path, digest, max_words
+        self.words: list[str] = []
+        self.added = ""
+
+    def blocks(self) -> Iterator[NDArray[np.float32]]:
+        """The vectors; the block added for unknown words is what ``with_unknown`` would add."""
+        total = np.zeros(self.file.dimension)
+        lengths: list[NDArray[np.float64]] = []
+        known = False
+        for words, vectors in self.file.blocks:
+            self.words += words
+            known = known or any(mark in words for mark in UNKNOWN_NAMES)
+            exact = vectors.astype(np.float64)
+            total += exact.sum(axis=0)
+            lengths.append(np.linalg.norm(exact, axis=1))
+            yield vectors
+        if len(self.words) < 2:
+            raise InputError(f"{self.path}: holds {len(self.words)} vectors; at least 2 are needed")
+        if not known:
+            self.added = UNKNOWN_NAMES[1]
+            place = unknown_vector(total, np.concatenate(lengths))
+            yield place.astype(np.float32)[np.newaxis]
+            self.words.append(self.added)
+
+    def about(self) -> dict[str, Any]:
+        """What is known of the space besides words and vectors."""
+        count = len(self.words) - bool(self.added)
+        parts = [f"{self.path.name} ({self.file.kind}), SHA-256 {self.digest}"]
+        if self.max_words is not None:
+            parts.append(f"the first {count} words")
+        parts.append("frequencies are ranks: such files list frequent words first")
+        if self.added:
+            parts.append(f"{self.added} added in the mean direction, as the rarest")
+        return {
+            "format": _CACHE_FORMAT,
+            "name": _short_name(self.path),
+            "provenance": "; ".join(parts),
+            "words": len(self.words),
+            "dimension": self.file.dimension,
+        }
+
+
+def _space(about: dict[str, Any], words: list[str], vectors: NDArray[Any]) -> EmbeddingSpace:
+    ranks = np.arange(len(words), 0, -1, dtype=np.float64)
+    unknown = next((index for index, word in enumerate(words) if word in UNKNOWN_NAMES), None)
+    if unknown is not None:
+        ranks[unknown] = 0.0  # a word nobody knows is treated as the most sensitive kind
+    return EmbeddingSpace.from_arrays(
+        words, vectors, about["provenance"], name=about["name"], frequencies=ranks
+    )
+
+
+def _cached_directory() -> Path:
+    return cache_directory() / "spaces"
+
+
+def _read_into(
+    entry: Path, path: Path, digest: str, max_words: int | None, progress: Progress | None
+) -> EmbeddingSpace:
+    """Read a file of vectors block by block into the cache; no more than a block is in memory."""
+    vectors_path, words_path = entry.with_suffix(".npy"), entry.with_suffix(".words")
+    with open_vectors(path, max_words, progress) as file, written_whole(vectors_path) as temporary:
+        collected = _Collected(file, path, digest, max_words)
+        with temporary.open("wb") as target:
+            target.write(b"\0" * _NPY_HEADER)
+            for block in collected.blocks():
+                target.write(np.ascontiguousarray(block, dtype="<f4").data)
+            target.seek(0)
+            target.write(_npy_header(len(collected.words), file.dimension))
+    listed = json.dumps(collected.words, ensure_ascii=False).encode() + b"\n"
+    about = {
+        **collected.about(),
+        "vectors_sha256": file_sha256(vectors_path),
+        "words_sha256": hashlib.sha256(listed).hexdigest(),
+    }
+    with written_whole(words_path) as temporary, temporary.open("wb") as target:
+        target.write(json.dumps(about, ensure_ascii=False).encode() + b"\n" + listed)
+    return _space(about, collected.words, np.load(vectors_path, mmap_mode="r"))
+
+
+def _mapped(entry: Path) -> EmbeddingSpace | None:
+    """The cached space, its vectors mapped; None if it is not there or not what was written."""
+    vectors_path, words_path = entry.with_suffix(".npy"), entry.with_suffix(".words")
+    try:
+        with words_path.open("rb") as file:
+            about = _about(file.readline())
+            listed = _verified(file, str(about["words_sha256"]))
+        if file_sha256(vectors_path) != about["vectors_sha256"]:
+            return None
+        return _space(about, json.loads(listed), np.load(vectors_path, mmap_mode="r"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _verified(file: BinaryIO, digest: str) -> bytes:
+    content = file.read()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError("not what was written")
+    return content
+
+
+def _about(line: bytes) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(line)
+    if about["format"] != _CACHE_FORMAT:
+        raise ValueError("another format")
+    return about
+
+
+def _npy_header(rows: int, columns: int) -> bytes:
+    """The start of a .npy file, always equally long: it is written when the rows are counted."""
+    shape = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+    start = b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
+    return start + shape.encode().ljust(_NPY_HEADER - 11) + b"\n"
+
+
+def _short_name(path: Path) -> str:
+    while path.suffix in (".gz", ".bz2", ".txt", ".vec", ".bin", ".tsv"):
+        path = path.with_suffix("")
+    return path.name

@@ -1,0 +1,89 @@
+"""A file of named arrays with a description of where they come from: safetensors, nothing else.
+
+Every model and map that discreet trains is kept like this, so that reading one never runs code.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from discreet import __version__
+from discreet.errors import InputError, NotFound, OutputError
+from discreet.files import written_whole
+
+Arrays = dict[str, NDArray[Any]]
+
+_KEY = "discreet"
+
+
+def save_tensors(
+    path: Path,
+    kind: str,
+    arrays: Mapping[str, NDArray[Any]],
+    about: Mapping[str, Any],
+    *,
+    force: bool = False,
+) -> None:
+    """Write arrays and a JSON description into one file, whole or not at all.
+
+    Args:
+        path: Where to.
+        kind: What the file is ("public map", ...); :func:`load_tensors` asks for it.
+        arrays: Named arrays.
+        about: Settings and provenance, ready for JSON; nothing of protected text.
+        force: Replace a file that exists.
+    """
+    refuse_existing(path, force=force)
+    described = json.dumps({"kind": kind, "version": __version__, **about}, ensure_ascii=False)
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with written_whole(path) as temporary:
+        save_file(whole, temporary, metadata={_KEY: described})
+
+
+def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the description of a file that :func:`save_tensors` wrote as this kind."""
+    if not path.is_file():
+        raise NotFound(f"there is no file {path}; check the path")
+    try:
+        with safe_open(path, framework="np") as file:
+            about = json.loads((file.metadata() or {}).get(_KEY, "{}"))
+            names = list(file.keys())
+            arrays = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{path} is not a file that discreet wrote ({error}); check the path"
+        ) from error
+    found = about.get("kind") if isinstance(about, dict) else None
+    if found != kind:
+        raise InputError(f"{path} holds {_article(found)}, not {_article(kind)}; give another file")
+    return arrays, about
+
+
+def kind_of(path: Path) -> str | None:
+    """The kind a file was saved as, or None if discreet did not write it."""
+    try:
+        with safe_open(path, framework="np") as file:
+            found = json.loads((file.metadata() or {}).get(_KEY, "{}")).get("kind")
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Stop before long work if its result would have no place to go."""
+    if path.exists() and not force:
+        raise OutputError(
+            f"{path} exists already; choose another name, or use --force to replace it"
+        )
+
+
+def _article(kind: str | None) -> str:
+    if kind is None:
+        return "nothing discreet knows"
+    return ("an " if kind[0] in "aeiou" else "a ") + kind

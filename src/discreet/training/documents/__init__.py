@@ -1,0 +1,1 @@
+"""The public side of document mechanisms."""

@@ -1,0 +1,414 @@
+"""Making a candidate store from public documents: everything a document mechanism chooses from.
+
+Choices (how many projections, how many centroids) are made on public validation documents by the
+exact law of the mechanism: what a release is expected to be worth at each epsilon.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import check
+from discreet.encoders.candidate_store import CandidateStore, Voters
+from discreet.encoders.maps import PublicMap
+from discreet.errors import InvalidValue, MissingExtra
+from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes
+from discreet.text.sentences import AT_LEAST
+from discreet.training.documents.recoder import train_recoder
+
+EPSILONS = (1.0, 3.0, 6.0, 10.0, 15.0, 20.0, 25.0, 30.0)
+PROJECTIONS = (5, 10, 20, 50, 100)
+CENTROIDS = (5, 10, 20, 30, 50, 80, 120)
+BOX_SHARE = 0.75
+"""The box of truncation holds this share of public document means in every dimension."""
+
+_MOST_VALIDATION = 200
+_FEWEST_PER_CENTROID = 5
+_MOST_SENTENCES = 50_000
+_VOTE_STEPS = 60
+Floats = NDArray[np.floating[Any]]
+Progress = Callable[[int, int], None]
+Stage = Callable[[str], AbstractContextManager[Progress]]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Public documents as sentence vectors.
+
+    Attributes:
+        vectors: A row of the encoder for each sentence, end to end.
+        offsets: Document i is rows ``offsets[i]`` to ``offsets[i + 1]``.
+        labels: Class of each document, counted from 0; None if nobody said.
+    """
+
+    vectors: NDArray[np.float32] = field(repr=False)
+    offsets: NDArray[np.int64] = field(repr=False)
+    labels: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.offsets) < 2 or (np.diff(self.offsets) < 1).any():
+            raise InvalidValue("public documents must have at least one sentence each")
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.vectors):
+            raise InvalidValue("offsets of public documents must end at the last sentence vector")
+        if not np.isfinite(self.vectors).all():
+            bad = int((~np.isfinite(self.vectors).all(axis=1)).argmax())
+            raise InvalidValue(f"sentence vectors must be finite; row {bad} is not")
+        if self.labels is not None and len(self.labels) != len(self):
+            raise InvalidValue(f"{len(self)} documents need as many labels; got {len(self.labels)}")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of sentences of each document."""
+        return np.diff(self.offsets)
+
+    def means(self, vectors: Floats | None = None) -> Floats:
+        """Mean row of each document, of its own vectors or of others made from them row by row."""
+        rows = self.vectors if vectors is None else vectors
+        return np.asarray(np.add.reduceat(rows, self.offsets[:-1], axis=0) / self.counts[:, None])
+
+    def where(self, keep: Iterable[Any]) -> "Documents":
+        """Some of the documents, by a mark for each or by number."""
+        chosen = np.arange(len(self))[np.asarray(keep)]
+        starts, counts = self.offsets[chosen], self.counts[chosen]
+        ends = np.cumsum(counts)
+        rows = np.arange(int(ends[-1]) if len(ends) else 0)
+        rows += np.repeat(starts - ends + counts, counts)
+        labels = None if self.labels is None else self.labels[chosen]
+        return Documents(self.vectors[rows], np.concatenate([[0], ends]), labels)
+
+
+def require_candidates(counts: NDArray[np.int64], candidates: int, min_sentences: int) -> None:
+    """Stop, before anything is encoded, if there are too few public documents."""
+    enough = int((counts >= min_sentences).sum())
+    if enough < candidates:
+        raise InvalidValue(
+            f"{candidates:,} candidates need as many public documents of at least {min_sentences} "
+            f"sentences; {enough:,} of the {len(counts):,} for training have as many: give more "
+            "documents, or lower --candidates or --min-sentences"
+        )
+
+
+def train_candidates(
+    public: Documents,
+    validation: Documents,
+    texts: Sequence[str],
+    *,
+    encoder: str,
+    about: Mapping[str, Any],
+    candidates: int = 5000,
+    min_sentences: int = 8,
+    clusters: int = 50,
+    projections: int = 100,
+    recoder: bool = True,
+    epochs: int = 20,
+    epsilons: Sequence[float] = EPSILONS,
+    seed: int = 0,
+    stage: Stage | None = None,
+) -> CandidateStore:
+    """Make a store from PUBLIC documents.
+
+    With labels the recoder is trained to keep the classes of the documents rather than k-means
+    clusters, and choices are made by how often a release is of the right class: a store for one
+    known task.
+
+    Args:
+        public: What candidates, clusters and the recoder are made from.
+        validation: Other public documents, for choices alone; those of at least
+            ``min_sentences`` are looked at.
+        texts: The public documents as people read them.
+        encoder: Fingerprint of the encoder.
+        about: Provenance, ready for JSON.
+        candidates: How many documents may be released.
+        min_sentences: Of each candidate.
+        clusters: How many clusters the recoder keeps.
+        projections: How many are stored; the choice is among 5, 10, 20, 50 and 100 up to it.
+        recoder: False leaves vectors as the encoder gives them.
+        epochs: The most passes of the recoder over the documents.
+        epsilons: Where choices are made.
+        seed: Of samples, clusters, projections and weights; all public.
+        stage: Called with a label for people; gives a function that takes (done, total).
+    """
+    candidates = check.whole(candidates, "candidates", at_least=1)
+    min_sentences = check.whole(min_sentences, "min_sentences", at_least=1)
+    projections = check.whole(projections, "projections", at_least=1)
+    clusters = check.whole(clusters, "clusters", at_least=2)
+    require_candidates(public.counts, candidates, min_sentences)
+    if len(public) < clusters:
+        raise InvalidValue(f"{clusters} clusters need as many public documents; got {len(public)}")
+    stages = stage or _silent
+    rng = np.random.default_rng(seed)
+    means = public.means()
+    classes = public.labels
+    if classes is None:
+        with stages("clustering"):
+            classes = document_clusters(means, clusters, seed)[1]
+    found = None
+    trained: dict[str, Any] = {}
+    if recoder:
+        with stages("training the recoder") as show:
+            result = train_recoder(
+                public.vectors,
+                public.offsets,
+                classes,
+                dimension=public.vectors.shape[1],
+                epochs=epochs,
+                seed=seed,
+                progress=show,
+            )
+        trained = {"recoder_accuracy": result.accuracy, "recoder_epochs": result.epochs}
+        found = PublicMap.of_layers(result.layers, encoder=encoder, about={"made": "recoder"})
+    recoded = public.means(public.vectors if found is None else found.apply(public.vectors))
+    pool = np.flatnonzero(public.counts >= min_sentences)
+    chosen = np.sort(rng.choice(pool, candidates, replace=False))
+    directions = rng.standard_normal((projections, recoded.shape[1])).astype(np.float32)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    judged = judged_documents(validation, min_sentences)
+    with stages("choosing the number of centroids") as show:
+        sets, best_centroids = _choose_centroids(public, judged, means, epsilons, seed, show)
+    with stages("learning how sentences vote") as show:
+        voters, best_voters = _choose_voters(public, judged, means, epsilons, seed, show)
+    with stages("choosing the number of projections") as show:
+        best_projections = choose_projections(
+            judged,
+            judged.vectors if found is None else found.apply(judged.vectors),
+            recoded[chosen].astype(np.float32),
+            directions,
+            None if public.labels is None else public.labels[chosen],
+            epsilons,
+            show,
+        )
+    tail = (1 - BOX_SHARE) / 2
+    return CandidateStore(
+        candidates=recoded[chosen].astype(np.float32),
+        texts=tuple(texts[i] for i in chosen.tolist()),
+        clusters=classes[chosen].astype(np.int64),
+        projections=directions,
+        centroids=sets,
+        voters=voters,
+        box=_box(np.quantile(means, [tail, 1 - tail], axis=0).astype(np.float32)),
+        recoder=found,
+        encoder=encoder,
+        best_projections=best_projections,
+        best_centroids=best_centroids,
+        best_voters=best_voters,
+        about={
+            **about,
+            "public_documents": len(public),
+            "validation_documents": len(judged),
+            "min_sentences": min_sentences,
+            "classes": "labels" if public.labels is not None else f"{clusters} k-means clusters",
+            "seed": seed,
+            **trained,
+        },
+    )
+
+
+def judged_documents(validation: Documents, min_sentences: int) -> Documents:
+    """The documents that choices are made on, as long as those that the store is meant for."""
+    fewest = max(AT_LEAST, min_sentences)
+    usable = np.flatnonzero(validation.counts >= fewest)[:_MOST_VALIDATION]
+    if not len(usable):
+        raise InvalidValue(
+            f"no public validation document has {fewest} sentences; give more documents, or "
+            "lower --min-sentences"
+        )
+    return validation.where(usable)
+
+
+def _choose_centroids(
+    public: Documents,
+    judged: Documents,
+    means: Floats,
+    epsilons: Sequence[float],
+    seed: int,
+    show: Progress,
+) -> tuple[dict[int, NDArray[np.float32]], dict[float, int]]:
+    """Centroids of several numbers, and which number is worth most at each epsilon."""
+    worth = _Worth(public, judged, means, epsilons)
+    sets: dict[int, NDArray[np.float32]] = {}
+    for done, number in enumerate(worth.numbers, 1):
+        centroids, members = document_clusters(means, number, seed)
+        sets[number] = centroids.astype(np.float32)
+        worth.add(sets[number], members, partial(SentenceVotes, sets[number]))
+        show(done, len(worth.numbers))
+    best = worth.best()
+    return {n: rows for n, rows in sets.items() if n in best.values()}, best
+
+
+def _choose_voters(
+    public: Documents,
+    judged: Documents,
+    means: Floats,
+    epsilons: Sequence[float],
+    seed: int,
+    show: Progress,
+) -> tuple[dict[int, Voters], dict[float, int]]:
+    """Spherical centroids of several numbers with learned votes, and which number is best."""
+    worth = _Worth(public, judged, means, epsilons)
+    found: dict[int, Voters] = {}
+    for done, number in enumerate(worth.numbers, 1):
+        some, members = learned_voters(public, number, seed)
+        found[number] = some
+        law = partial(LearnedVotes, some.choices, some.weights, some.biases)
+        worth.add(some.choices, members, law)
+        show(done, len(worth.numbers))
+    best = worth.best()
+    return {n: some for n, some in found.items() if n in best.values()}, best
+
+
+def learned_voters(
+    public: Documents, number: int, seed: int = 0
+) -> tuple[Voters, NDArray[np.int64]]:
+    """Clusters of the directions of public documents, and scores that lead a sentence to its own.
+
+    The scores are a multinomial regression from a sentence to the cluster of its document.
+
+    Args:
+        public: The documents.
+        number: How many clusters.
+        seed: Of clusters and of the sample of sentences.
+
+    Returns:
+        The voters, whose choices are the mean vectors of the clusters, and each document's cluster.
+    """
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as error:
+        raise MissingExtra("learned votes", "train") from error
+    means = public.means()
+    directions = _directions(means, means.mean(axis=0))
+    _, members = document_clusters(directions, number, seed)
+    owner = np.repeat(np.arange(len(public)), public.counts)
+    rows = np.random.default_rng(seed).permutation(len(owner))[:_MOST_SENTENCES]
+    model = LogisticRegression(C=1.0, max_iter=_VOTE_STEPS, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # stopping early only leaves the scores a little smoother
+        model.fit(public.vectors[rows], members[owner[rows]])
+    # A cluster without a sentence in the sample gets no votes.
+    weights = np.zeros((number, means.shape[1]), dtype=np.float32)
+    biases = np.full(number, -1e6, dtype=np.float32)
+    weights[model.classes_], biases[model.classes_] = model.coef_, model.intercept_
+    choices = np.stack([means[members == i].mean(axis=0) for i in range(number)])
+    return Voters(choices.astype(np.float32), weights, biases), members
+
+
+class _Law(Protocol):
+    def log_probabilities(
+        self, vectors: ArrayLike, offsets: ArrayLike | None = None
+    ) -> NDArray[np.float64]: ...
+
+
+class _Worth:
+    """What releases of several numbers of choices are expected to be worth at each epsilon.
+
+    Without labels that is the cosine of release and document mean, about the mean of all public
+    documents. With labels it is the share of the release's public documents that are of the
+    document's class.
+    """
+
+    def __init__(
+        self, public: Documents, judged: Documents, means: Floats, epsilons: Sequence[float]
+    ) -> None:
+        self._public, self._judged, self._epsilons = public, judged, epsilons
+        self._centre = means.mean(axis=0)
+        self._found: dict[float, dict[int, float]] = {epsilon: {} for epsilon in epsilons}
+        self.numbers = [n for n in CENTROIDS if n * _FEWEST_PER_CENTROID <= len(public)] or [2]
+
+    def add(
+        self, choices: Floats, members: NDArray[np.int64], law: Callable[[float], _Law]
+    ) -> None:
+        """Look at one set of choices by the exact law of its mechanism."""
+        judged, labels = self._judged, self._public.labels
+        value = _agreement(choices, judged.means(), self._centre)
+        if judged.labels is not None and labels is not None:
+            value = _shares(members, labels, len(choices))[:, judged.labels].T
+        for epsilon in self._epsilons:
+            odds = np.exp(law(epsilon).log_probabilities(judged.vectors, judged.offsets))
+            self._found[epsilon][len(choices)] = float((odds * value).sum(axis=1).mean())
+
+    def best(self) -> dict[float, int]:
+        """The number that is worth most at each epsilon."""
+        return {e: max(values, key=values.__getitem__) for e, values in self._found.items()}
+
+
+def choose_projections(
+    judged: Documents,
+    sentences: Floats,
+    candidates: NDArray[np.float32],
+    directions: NDArray[np.float32],
+    labels: NDArray[np.int64] | None,
+    epsilons: Sequence[float] = EPSILONS,
+    show: Progress = lambda _done, _total: None,
+) -> dict[float, int]:
+    """How many of the projections are worth most at each epsilon, by the exact law.
+
+    Args:
+        judged: Public validation documents.
+        sentences: Their sentence vectors as the candidates were made, recoded or not.
+        candidates: Vectors to choose from.
+        directions: The projections; the first so many are taken.
+        labels: Class of each candidate; None judges by cosine.
+        epsilons: Where to choose.
+        show: Called with (done, total).
+    """
+    numbers = [p for p in PROJECTIONS if p <= len(directions)] or [len(directions)]
+    value = _agreement(candidates, judged.means(sentences), candidates.mean(axis=0))
+    if labels is not None and judged.labels is not None:
+        value = (labels[None, :] == judged.labels[:, None]).astype(np.float64)
+    worth: dict[tuple[int, float], float] = {}
+    for done, number in enumerate(numbers, 1):
+        for epsilon in epsilons:
+            mechanism = DeepCandidate(candidates, directions[:number], epsilon)
+            law = np.exp(mechanism.log_probabilities(sentences, judged.offsets))
+            worth[number, epsilon] = float((law * value).sum(axis=1).mean())
+        show(done, len(numbers))
+    return {e: max(numbers, key=lambda p: worth[p, e]) for e in epsilons}
+
+
+def _agreement(choices: Floats, means: Floats, centre: Floats) -> Floats:
+    """(documents, choices): the cosine of each choice and each document's mean, about a centre."""
+    return np.asarray(_directions(means, centre) @ _directions(choices, centre).T)
+
+
+def _directions(rows: Floats, centre: Floats) -> Floats:
+    """Unit vectors from a centre to each row."""
+    moved = rows - centre
+    lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+    return np.asarray(moved / np.where(lengths > 0, lengths, 1.0))
+
+
+def _shares(members: NDArray[np.int64], labels: NDArray[np.int64], number: int) -> Floats:
+    """(centroids, classes): what share of a centroid's public documents has each class."""
+    classes = int(labels.max()) + 1
+    counts = np.bincount(members * classes + labels, minlength=number * classes)
+    table = counts.reshape(number, classes)
+    return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1))
+
+
+def document_clusters(means: Floats, number: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
+    """k-means centroids of document means, and the cluster of each document."""
+    try:
+        from sklearn.cluster import KMeans
+    except ImportError as error:
+        raise MissingExtra("k-means clusters", "train") from error
+    model = KMeans(number, n_init=5, random_state=seed).fit(means)
+    return np.asarray(model.cluster_centers_), model.labels_.astype(np.int64)
+
+
+def _box(bounds: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Bounds that differ in every dimension, also where all public documents agree."""
+    low, high = bounds
+    return np.stack([low, np.where(high > low, high, np.nextafter(low, np.float32(np.inf)))])
+
+
+def _silent(_label: str) -> AbstractContextManager[Progress]:
+    return nullcontext(lambda _done, _total: None)

@@ -1,0 +1,1 @@
+"""Models of texts: classifiers, pretraining on sanitised text, rewriters."""

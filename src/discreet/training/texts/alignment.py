@@ -1,0 +1,130 @@
+"""Words of a space as pieces of a model, so that a released word and its original stay aligned.
+
+If the space is the model's own vocabulary, a word is a piece and nothing moves. For a space of
+whole words the unit is the word: each is written as its pieces, and a word that is masked is shown
+as one mask for each piece of the ORIGINAL, because these pieces are what is to be predicted. All
+other words are shown as the pieces of the RELEASED word. So every target stands exactly where its
+mask stands, however many pieces the released word has.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.models.bert import Marks, MaskedModel
+from discreet.spaces.space import EmbeddingSpace
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """The pieces of every word of a space, end to end.
+
+    Attributes:
+        pieces: Ids of the model's pieces.
+        starts: Where each word begins.
+        counts: How many pieces it has; never 0.
+    """
+
+    pieces: Ids = field(repr=False)
+    starts: Ids = field(repr=False)
+    counts: Ids = field(repr=False)
+
+    def spread(self, words: Ids) -> tuple[Ids, Ids]:
+        """The pieces of some words end to end, and for each piece the position of its word."""
+        counts = self.counts[words]
+        owner = np.repeat(np.arange(len(words)), counts)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return self.pieces[self.starts[words][owner] + within], owner
+
+    @property
+    def single(self) -> Ids:
+        """For each word its piece if it is exactly one, else -1."""
+        return np.where(self.counts == 1, self.pieces[self.starts], -1)
+
+
+def piece_table(space: EmbeddingSpace, model: MaskedModel) -> PieceTable:
+    """How the model writes the words of a space.
+
+    Raises:
+        InvalidValue: The space is WordPiece, but not this model's: positions could not be aligned.
+    """
+    if model.shares_pieces(space):
+        every = np.arange(len(space))
+        return PieceTable(every, every, np.ones(len(space), dtype=np.int64))
+    if space.subwords:
+        raise InvalidValue(
+            f"the space {space.name} holds the {len(space):,} pieces of another model than the "
+            f"{len(model.pieces):,} of this one, so their positions do not match; use the space "
+            'of this model ("encoder:DIRECTORY"), or a space of whole words'
+        )
+    ids, counts = model.tokenizer.pieces(space.words)
+    pieces, lengths = _never_empty(ids.astype(np.int64), counts, model.marks.unknown)
+    if space.unknown is not None:
+        pieces, lengths = _replaced(pieces, lengths, space.unknown, model.marks.unknown)
+    unknown = int((pieces == model.marks.unknown).sum())
+    if unknown * 2 > len(space):
+        raise InvalidValue(
+            f"the model's tokeniser does not know {unknown:,} of the {len(space):,} words of the "
+            f"space {space.name}: they are not for the same language; use a model or a space that "
+            "fits"
+        )
+    return PieceTable(pieces, np.cumsum(lengths) - lengths, lengths)
+
+
+def _never_empty(pieces: Ids, counts: Ids, unknown: int) -> tuple[Ids, Ids]:
+    """A word that the model's tokeniser drops altogether is unknown to it."""
+    empty = np.flatnonzero(counts == 0)
+    places = (np.cumsum(counts) - counts)[empty]
+    return np.insert(pieces, places, unknown), np.maximum(counts, 1)
+
+
+def _replaced(pieces: Ids, counts: Ids, word: int, piece: int) -> tuple[Ids, Ids]:
+    """One word written as one given piece."""
+    start = int(counts[:word].sum())
+    out = np.concatenate([pieces[:start], [piece], pieces[start + counts[word] :]])
+    lengths = counts.copy()
+    lengths[word] = 1
+    return out, lengths
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Padded inputs of a model: marks around every text, padding behind it."""
+
+    inputs: Ids = field(repr=False)
+    attention: Ids = field(repr=False)
+    targets: Ids = field(repr=False)
+    """The piece to predict, or -100 where nothing is predicted."""
+
+
+IGNORED = -100
+
+
+def padded(pieces: Ids, targets: Ids, row: Ids, rows: int, marks: Marks, longest: int) -> Rows:
+    """Pieces end to end as rows of equal length; a row that is too long is cut.
+
+    Args:
+        pieces: What the model reads.
+        targets: What it is to predict, of the same length.
+        row: For each piece the number of its text, never falling.
+        rows: How many texts.
+        marks: The model's special pieces.
+        longest: Positions of a row at most, the two marks included.
+    """
+    counts = np.bincount(row, minlength=rows)
+    column = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    kept = column < longest - 1
+    lengths = np.minimum(counts, longest - 2)
+    width = int(lengths.max(initial=0)) + 2
+    inputs = np.full((rows, width), marks.pad)
+    out = np.full((rows, width), IGNORED)
+    inputs[:, 0] = marks.start
+    inputs[np.arange(rows), lengths + 1] = marks.end
+    inputs[row[kept], column[kept]] = pieces[kept]
+    out[row[kept], column[kept]] = targets[kept]
+    attention = (np.arange(width) < lengths[:, None] + 2).astype(np.int64)
+    return Rows(inputs, attention, out)

@@ -1,0 +1,150 @@
+"""The fast baseline: weighted word counts and a linear layer, saved without code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.errors import InputError, InvalidValue, MissingExtra
+from discreet.tensors import load_tensors, save_tensors
+from discreet.text.labelled import Labelled
+from discreet.training.linear_head import LinearHead, fit_head
+
+KIND = "bag-of-words model"
+_TOKEN = r"(?u)\w[\w'’-]*|[^\w\s]"
+
+
+@dataclass(frozen=True)
+class BagOfWords:
+    """Word counts, weighted by rarity, and a linear layer; :func:`fit_bag_of_words` makes one.
+
+    Of a pair the features are the products and the absolute differences of the two counts.
+
+    >>> rows = Labelled(["good tea", "bad tea", "good cup", "bad cup"], None, list("1010"))
+    >>> fit_bag_of_words(rows).predict(["a good day"])
+    ['1']
+    """
+
+    words: tuple[str, ...] = field(repr=False)
+    rarity: NDArray[np.float32] = field(repr=False)
+    head: LinearHead
+    pairs: bool
+    about: dict[str, Any] = field(repr=False)
+
+    def predict(
+        self, texts: Sequence[str], seconds: Sequence[str] | None = None
+    ) -> list[str] | list[float]:
+        """A class or a number for each text, or pair of texts."""
+        return self.head.decide(self.head.scores(self._features(texts, seconds)))
+
+    def _features(self, texts: Sequence[str], seconds: Sequence[str] | None) -> Any:
+        if (seconds is not None) != self.pairs:
+            raise InvalidValue(
+                "this model was trained on pairs of texts; give both"
+                if self.pairs
+                else "this model was trained on single texts; give no second one"
+            )
+        first = self._weighted(texts)
+        if seconds is None:
+            return first
+        if len(seconds) != len(texts):
+            raise InvalidValue(f"{len(texts)} texts need as many second texts; got {len(seconds)}")
+        from scipy import sparse
+
+        second = self._weighted(seconds)
+        same = first.multiply(second).tocsr()
+        overlap = sparse.csr_array(same.sum(axis=1).reshape(-1, 1))
+        return sparse.hstack([overlap, same, abs(first - second)]).tocsr()
+
+    def _weighted(self, texts: Sequence[str]) -> Any:
+        from sklearn.preprocessing import normalize
+
+        return normalize(self._counter.transform(texts).multiply(self.rarity).tocsr())
+
+    @cached_property
+    def _counter(self) -> Any:
+        return _vectorizer(vocabulary=list(self.words))
+
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write it as safetensors."""
+        about = {
+            "words": list(self.words),
+            "classes": self.head.classes,
+            "pairs": self.pairs,
+            "about": self.about,
+        }
+        save_tensors(path, KIND, {"rarity": self.rarity, **self.head.arrays}, about, force=force)
+
+    @classmethod
+    def load(cls, path: Path) -> "BagOfWords":
+        """Read what :meth:`save` wrote."""
+        arrays, about = load_tensors(path, KIND)
+        try:
+            head = LinearHead.of_arrays(arrays, about["classes"])
+            words = tuple(about["words"])
+            return cls(words, arrays["rarity"], head, bool(about["pairs"]), about["about"])
+        except KeyError as error:
+            raise InputError(
+                f"{path} lacks {error} and cannot be used as a model; train it again"
+            ) from error
+
+
+def fit_bag_of_words(
+    examples: Labelled,
+    *,
+    regression: bool = False,
+    penalty: float = 1.0,
+    max_words: int = 50_000,
+    about: dict[str, Any] | None = None,
+) -> BagOfWords:
+    """Train the baseline.
+
+    Privacy: the model holds words of the examples and counts of them. Train it on released text, or
+    keep it as you keep the text.
+
+    Args:
+        examples: Texts or pairs with labels.
+        regression: Labels are numbers.
+        penalty: On the squared weights.
+        max_words: Keep the most frequent words.
+        about: Where the examples come from, ready for JSON.
+    """
+    if examples.labels is None:
+        raise InvalidValue("training needs labels; name their field")
+    max_words = check.whole(max_words, "max_words of a bag of words", at_least=1)
+    every = [*examples.texts, *(examples.seconds or [])]
+    counter = _vectorizer(max_features=max_words)
+    try:
+        counts = counter.fit_transform(every)
+    except ValueError as error:
+        raise InvalidValue("the texts hold no words at all; check the text field") from error
+    documents = np.asarray((counts > 0).sum(axis=0)).ravel()
+    rarity = (np.log((1 + len(every)) / (1 + documents)) + 1).astype(np.float32)
+    words = tuple(map(str, counter.get_feature_names_out()))
+    labels: Any = examples.numbers() if regression else examples.labels
+    empty = LinearHead(np.empty((0, 0), np.float32), np.empty(0, np.float32), None)
+    bare = BagOfWords(words, rarity, empty, examples.seconds is not None, about or {})
+    features = bare._features(examples.texts, examples.seconds)
+    head = fit_head(
+        features, labels, regression=regression, penalty=check.positive(penalty, "penalty")
+    )
+    return BagOfWords(words, rarity, head, bare.pairs, bare.about)
+
+
+def _vectorizer(*, vocabulary: list[str] | None = None, max_features: int | None = None) -> Any:
+    try:
+        from sklearn.feature_extraction.text import CountVectorizer
+    except ImportError as error:
+        raise MissingExtra("a bag of words", "train") from error
+    return CountVectorizer(
+        token_pattern=_TOKEN,
+        lowercase=True,
+        dtype=np.float32,
+        vocabulary=vocabulary,
+        max_features=max_features,
+    )

@@ -1,0 +1,386 @@
+"""A BERT-style encoder with a linear layer: classes or numbers for texts and for pairs of texts.
+
+The linear layer is first fitted on the vectors of the encoder as it is. With a frozen encoder that
+is the model. Otherwise all weights are then trained together, from there on: a random layer would
+first spoil the encoder.
+"""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.encoders.encoder import quiet_transformers
+from discreet.errors import InputError, InvalidValue
+from discreet.models.bert import Marks, MaskedModel, marks_of_pieces
+from discreet.tensors import load_tensors, save_tensors
+from discreet.text.labelled import Labelled
+from discreet.text.tokens import TokenBatch, WordPieceTokenizer
+from discreet.training.linear_head import LinearHead, classes_of, fit_head
+from discreet.training.loop import Keeping, Progress, Stage, epoch_order, forget, run
+from discreet.training.texts.alignment import padded
+
+KIND = "text model"
+Floats = NDArray[np.float32]
+_ENCODED_AT_ONCE = 64
+_BATCHES_OF_POOL = 50
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How a text model is trained.
+
+    Attributes:
+        frozen: Only the linear layer; the encoder stays as it is.
+        epochs: Passes over the examples with all weights.
+        batch: Texts, or pairs, in a step.
+        learning_rate: Of all weights.
+        warmup: Share of the steps during which the rate rises.
+        max_tokens: Texts are cut after so many pieces.
+        penalty: On the squared weights of the linear layer when it is fitted.
+        seed: Of the order and of dropout.
+    """
+
+    frozen: bool = False
+    epochs: int = 2
+    batch: int = 32
+    learning_rate: float = 5e-5
+    warmup: float = 0.06
+    max_tokens: int = 128
+    penalty: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check.whole(self.epochs, "epochs of fine-tuning", at_least=1)
+        check.whole(self.batch, "batch of fine-tuning", at_least=1)
+        check.positive(self.learning_rate, "learning rate of fine-tuning")
+        check.probability(self.warmup, "warm-up of fine-tuning")
+        check.whole(self.max_tokens, "max_tokens of fine-tuning", at_least=3)
+        check.positive(self.penalty, "penalty of fine-tuning")
+        check.whole(self.seed, "seed of fine-tuning")
+
+
+@dataclass(frozen=True)
+class TextClassifier:
+    """An encoder and a linear layer; :func:`fine_tune` makes one.
+
+    A text is the mean of the encoder's last layer. A pair is the absolute difference and the
+    product of its two texts, so that both are read by the same encoder.
+    """
+
+    network: Any = field(repr=False, compare=False)
+    pieces: tuple[str, ...] = field(repr=False)
+    marks: Marks
+    head: LinearHead
+    pairs: bool
+    max_tokens: int
+    about: dict[str, Any] = field(repr=False)
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        seconds: Sequence[str] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> list[str] | list[float]:
+        """A class or a number for each text, or pair of texts."""
+        if (seconds is not None) != self.pairs:
+            raise InvalidValue(
+                "this model was trained on pairs of texts; give both"
+                if self.pairs
+                else "this model was trained on single texts; give no second one"
+            )
+        tokenizer = WordPieceTokenizer(self.pieces, self.marks.unknown)
+        first = tokenizer.encode(texts)
+        second = None if seconds is None else tokenizer.encode(seconds)
+        return self.predict_tokens(first, second, progress=progress)
+
+    def predict_tokens(
+        self,
+        first: TokenBatch,
+        second: TokenBatch | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> list[str] | list[float]:
+        """As :meth:`predict`, for texts that are pieces already."""
+        reader = _Reader(self.network, self.marks, self.max_tokens)
+        features = reader.features(first, second, progress)
+        return self.head.decide(self.head.scores(features))
+
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write it as one file of safetensors: weights, configuration and vocabulary."""
+        arrays = {f"encoder.{n}": v.detach().numpy() for n, v in self.network.state_dict().items()}
+        about = {
+            "architecture": self.network.config.model_type,
+            "configuration": json.loads(self.network.config.to_json_string()),
+            "pieces": list(self.pieces),
+            "classes": self.head.classes,
+            "pairs": self.pairs,
+            "max_tokens": self.max_tokens,
+            "about": self.about,
+        }
+        save_tensors(path, KIND, {**arrays, **self.head.arrays}, about, force=force)
+
+    @classmethod
+    def load(cls, path: Path) -> "TextClassifier":
+        """Read what :meth:`save` wrote."""
+        import torch
+        from transformers import AutoConfig, AutoModel
+
+        arrays, about = load_tensors(path, KIND)
+        try:
+            with quiet_transformers():
+                config = AutoConfig.for_model(about["architecture"], **_settings(about))
+                build: Any = AutoModel.from_config
+                network = build(config)
+            weights = {
+                name.removeprefix("encoder."): torch.tensor(array)
+                for name, array in arrays.items()
+                if name.startswith("encoder.")
+            }
+            lost = network.load_state_dict(weights, strict=False)
+            # The layer over the first position is no part of the model: nothing reads it.
+            if lost.unexpected_keys or any(not n.startswith("pooler.") for n in lost.missing_keys):
+                raise ValueError("the weights and the configuration differ")
+            pieces = tuple(about["pieces"])
+            return cls(
+                network.eval(),
+                pieces,
+                marks_of_pieces(pieces),
+                LinearHead.of_arrays(arrays, about["classes"]),
+                bool(about["pairs"]),
+                int(about["max_tokens"]),
+                about["about"],
+            )
+        except (KeyError, ValueError, RuntimeError, TypeError) as error:
+            raise InputError(
+                f"{path} holds weights of another architecture than it says "
+                f"({type(error).__name__}); train the model again"
+            ) from error
+
+
+def _settings(about: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in about["configuration"].items() if k != "model_type"}
+
+
+def fine_tune(
+    model: MaskedModel,
+    examples: Labelled,
+    settings: FineTuning,
+    *,
+    regression: bool = False,
+    about: dict[str, Any] | None = None,
+    state: Path | None = None,
+    data: str = "",
+    save_every: int = 500,
+    resume: bool = False,
+    tokens: tuple[TokenBatch, TokenBatch | None] | None = None,
+    progress: Progress | None = None,
+) -> TextClassifier:
+    """Train a model for texts or pairs, on released text or on text as it is.
+
+    Privacy: a model trained on released text is post-processing of it: its statement holds for the
+    model too. A model trained on raw text carries no guarantee; keep it as you keep the text.
+
+    Args:
+        model: The original model, or one that was pretrained; its encoder is changed unless frozen.
+        examples: Texts or pairs, with labels.
+        settings: How.
+        regression: Labels are numbers.
+        about: Where the examples come from, ready for JSON; kept in the model.
+        state: Where the state of the run is kept until it is done.
+        data: What identifies the examples, so that another run's state is refused.
+        save_every: Steps between two savings of the state.
+        resume: Go on from the state of a run that was stopped.
+        tokens: The examples as the model's pieces, if they are at hand; for text that was sanitised
+            piece by piece, writing it as text and cutting it again may move the borders.
+        progress: Called with (done, total).
+    """
+    import torch
+
+    if examples.labels is None:
+        raise InvalidValue("training needs labels; name their field")
+    labels: Any = examples.numbers() if regression else examples.labels
+    if tokens is None:
+        tokenizer = model.tokenizer
+        seconds = examples.seconds
+        tokens = (
+            tokenizer.encode(examples.texts),
+            None if seconds is None else tokenizer.encode(seconds),
+        )
+    network = model.network.base_model
+    longest = min(settings.max_tokens, model.longest)
+    reader = _Reader(network, model.marks, longest)
+    encoding = progress if settings.frozen else None
+    features = reader.features(*tokens, encoding)
+    head = _fitted(features, labels, regression=regression, penalty=settings.penalty)
+    described = {**(about or {}), "model": model.name, "settings": asdict(settings)}
+    if not settings.frozen:
+        layer = torch.nn.Linear(*head.weight.shape)
+        with torch.no_grad():
+            layer.weight.copy_(torch.tensor(head.weight.T))
+            layer.bias.copy_(torch.tensor(head.bias))
+        both = torch.nn.ModuleDict({"encoder": network, "head": layer})
+        target = _targets(labels, head)
+        per_epoch = math.ceil(len(examples) / settings.batch)
+        loss = _losses(reader, layer, tokens, target, settings, per_epoch)
+        parameters = [p for name, p in both.named_parameters() if ".pooler." not in name]
+        keeping = Keeping(
+            state,
+            check.whole(save_every, "steps between savings", at_least=1),
+            resume,
+            {**described, "fingerprint": model.fingerprint, "data": data, "rows": len(examples)},
+        )
+        steps = settings.epochs * per_epoch
+        run(
+            both,
+            [Stage(steps, settings.learning_rate, parameters, loss)],
+            seed=settings.seed,
+            keeping=keeping,
+            warmup=settings.warmup,
+            progress=progress,
+        )
+        forget(keeping)
+        weight = layer.weight.detach().numpy().T.copy()
+        head = LinearHead(weight, layer.bias.detach().numpy().copy(), head.classes)
+    return TextClassifier(
+        network.eval(),
+        model.pieces,
+        model.marks,
+        head,
+        examples.seconds is not None,
+        longest,
+        described,
+    )
+
+
+class _Reader:
+    """Pieces to features through the encoder."""
+
+    def __init__(self, network: Any, marks: Marks, longest: int) -> None:
+        self._network = network
+        self._marks = marks
+        self._longest = longest
+
+    def features(
+        self, first: TokenBatch, second: TokenBatch | None, progress: Progress | None = None
+    ) -> Floats:
+        """The features of all texts or pairs, without gradients."""
+        import torch
+
+        if second is not None and len(second) != len(first):
+            raise InvalidValue(f"{len(first)} texts need as many second texts; got {len(second)}")
+        # Texts of like length together: little is then spent on padding.
+        order = np.argsort(np.diff(first.offsets), kind="stable")
+        parts = []
+        training = self._network.training
+        self._network.eval()
+        with torch.inference_mode():
+            for start in range(0, len(order), _ENCODED_AT_ONCE):
+                rows = order[start : start + _ENCODED_AT_ONCE]
+                parts.append(self.vectors(first, second, rows).numpy())
+                if progress is not None:
+                    progress(min(start + _ENCODED_AT_ONCE, len(order)), len(order))
+        self._network.train(training)
+        out = np.empty((len(order), parts[0].shape[1]), dtype=np.float32)
+        out[order] = np.concatenate(parts)
+        return out
+
+    def vectors(self, first: TokenBatch, second: TokenBatch | None, rows: Any) -> Any:
+        """A tensor of the features of some rows."""
+        one = self._pooled(first, rows)
+        if second is None:
+            return one
+        other = self._pooled(second, rows)
+        import torch
+
+        return torch.cat([(one - other).abs(), one * other], dim=1)
+
+    def _pooled(self, batch: TokenBatch, rows: Any) -> Any:
+        import torch
+        from torch.nn.functional import normalize
+
+        lengths = np.diff(batch.offsets)[rows]
+        row = np.repeat(np.arange(len(rows)), lengths)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        pieces = batch.ids[batch.offsets[:-1][rows][row] + within].astype(np.int64)
+        ready = padded(pieces, pieces, row, len(rows), self._marks, self._longest)
+        attention = torch.from_numpy(ready.attention)
+        states = self._network(
+            input_ids=torch.from_numpy(ready.inputs), attention_mask=attention
+        ).last_hidden_state
+        mask = attention[:, :, None].to(states.dtype)
+        mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        # Of length sqrt(size), so that a coordinate is of the order of 1 in every model.
+        return normalize(mean, dim=1) * math.sqrt(mean.shape[1])
+
+
+def _fitted(features: Floats, labels: Any, *, regression: bool, penalty: float) -> LinearHead:
+    """The linear layer on standardised features, written for the features as they are."""
+    mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
+    # The penalty is per example and per feature: the same strength for any number of either.
+    strength = penalty * features.shape[1] / 4
+    head = fit_head((features - mean) / spread, labels, regression=regression, penalty=strength)
+    weight = head.weight / spread[:, None]
+    return LinearHead(weight, head.bias - mean @ weight, head.classes)
+
+
+def _targets(labels: Any, head: LinearHead) -> Any:
+    import torch
+
+    if head.classes is None:
+        return torch.tensor(labels, dtype=torch.float32)
+    return torch.from_numpy(classes_of(labels)[1])
+
+
+def _losses(
+    reader: _Reader,
+    layer: Any,
+    tokens: tuple[TokenBatch, TokenBatch | None],
+    target: Any,
+    settings: FineTuning,
+    per_epoch: int,
+) -> Callable[[int], Any]:
+    import torch
+    from torch.nn.functional import cross_entropy, mse_loss
+
+    lengths = np.diff(tokens[0].offsets)
+    epoch_now = -1
+    batches: list[NDArray[np.int64]] = []
+    numbers = target.dtype == torch.float32
+    # In units of the labels' own spread, so that one learning rate suits every scale.
+    scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
+
+    def loss(step: int) -> Any:
+        nonlocal epoch_now, batches
+        epoch, number = divmod(step, per_epoch)
+        if epoch != epoch_now:
+            epoch_now = epoch
+            batches = _like_lengths(lengths, settings.batch, settings.seed, epoch)
+        rows = batches[number]
+        out = layer(reader.vectors(*tokens, rows))
+        wanted = target[torch.from_numpy(rows)]
+        if numbers:
+            return mse_loss(out[:, 0], wanted) / scale
+        return cross_entropy(out, wanted)
+
+    return loss
+
+
+def _like_lengths(lengths: Any, batch: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+    """Random batches of texts of like length: sorted within pools of a random order."""
+    order = epoch_order(len(lengths), seed, epoch)
+    pool = batch * _BATCHES_OF_POOL
+    batches = []
+    for start in range(0, len(order), pool):
+        some = order[start : start + pool]
+        some = some[np.argsort(lengths[some], kind="stable")]
+        batches += [some[at : at + batch] for at in range(0, len(some), batch)]
+    again = np.random.default_rng([seed, epoch, 1]).permutation(len(batches))
+    return [batches[number] for number in again]

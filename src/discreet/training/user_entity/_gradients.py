@@ -1,0 +1,231 @@
+"""What each user contributes to a step: clipped cells, summed and clipped again.
+
+The contribution is a function of the model's parameters, the user's own text and the draws, so a
+client can compute it alone; here many users share one pass over the model.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from discreet.models.factors import (
+    Factor,
+    FactorModel,
+    Masks,
+    Parameters,
+    SentenceBatch,
+    group_norms,
+    weighted_gradient,
+)
+from discreet.training.user_entity._draws import StepDraws
+from discreet.training.user_entity._users import Ints, UserText
+
+# Users go through the model together until they have so many words.
+_WORDS_TOGETHER = 3000
+_ADDED_TOGETHER = 16
+# Balls are taken this much smaller, so that rounding in 32 bits cannot carry a vector outside.
+_MARGIN = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveText:
+    """The sentences of a drawn user that take part in a step."""
+
+    user: UserText
+    sentences: Ints = field(repr=False)
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    """What each sentence's gradient is multiplied by; 1 unless given."""
+    scale: float = field(default=1.0, repr=False)
+    """What the clipped sum is multiplied by."""
+
+    @property
+    def words(self) -> int:
+        """How many words take part."""
+        return int(self.user.lengths[self.sentences].sum())
+
+
+def contributions(
+    model: FactorModel,
+    texts: Sequence[ActiveText],
+    draws: StepDraws,
+    *,
+    clip: float,
+    cell_clip: float | None = None,
+) -> Iterator[Parameters]:
+    """For each user the clipped sum of clipped cells; what the server adds up.
+
+    A cell's gradient (that of the sum of its active sentences' losses) is scaled to norm
+    ``cell_clip`` if it is longer; so is, to norm ``clip``, the user's sum of all cells and of the
+    sentences without an entity. The second is the projection on a ball, which never moves two
+    vectors apart: taking a cell away moves what the user contributes by at most ``cell_clip``.
+    Each sentence without an entity is scaled as a cell is, so that these do not outweigh the
+    others; the guarantee does not need it.
+
+    Args:
+        model: with the parameters of this step.
+        texts: the active sentences of each drawn user; users without one are left out before.
+        draws: of this step; here for the dropout masks alone.
+        clip: norm of a user's contribution, at most.
+        cell_clip: norm of a cell's, at most; None clips users only.
+    """
+    like = model.trainable()
+    for together in _together(texts):
+        batch = sentence_batch(together)
+        factors = model.factors(batch, dropout_masks(together, draws))
+        weight = _weights(together)
+        if cell_clip is not None:
+            weight = weight * _cell_scales(factors, together, weight, cell_clip)
+        for text, rows in zip(together, _rows_by_text(factors, together, weight), strict=True):
+            gradient = weighted_gradient(factors, like, rows, weight)
+            yield scaled(gradient, text.scale * _shrink(norm_of(gradient), clip))
+
+
+def added_up(parts: Iterable[Parameters], total: Parameters) -> Parameters:
+    """Contributions added to a total in 64 bits: a few in 32 bits at a time, which is quicker."""
+    together: Parameters | None = None
+    for place, part in enumerate(parts):
+        if together is None:
+            together = part
+            continue
+        for name, value in part.items():
+            together[name] += value
+        if place % _ADDED_TOGETHER == 0:
+            _flush(together, total)
+            together = None
+    if together is not None:
+        _flush(together, total)
+    return total
+
+
+def _flush(together: Parameters, total: Parameters) -> None:
+    for name, value in together.items():
+        total[name] += value
+
+
+def plain_sum(model: FactorModel, texts: Sequence[ActiveText], draws: StepDraws) -> Parameters:
+    """The sum of all gradients, unclipped: for training without a guarantee."""
+    like = model.trainable()
+    total: Parameters = {name: torch.zeros_like(value) for name, value in like.items()}
+    for together in _together(texts):
+        factors = model.factors(sentence_batch(together), dropout_masks(together, draws))
+        rows: dict[int, torch.Tensor | slice] = {id(f.sentence): slice(None) for f in factors}
+        for name, value in weighted_gradient(factors, like, rows, _weights(together)).items():
+            total[name] += value
+    return total
+
+
+def sentence_batch(texts: Sequence[ActiveText]) -> SentenceBatch:
+    """The active sentences of some users, for a model."""
+    words = [text.user.tokens[text.user.places(text.sentences)] for text in texts]
+    lengths = [text.user.lengths[text.sentences] for text in texts]
+    labels = [text.user.labels[text.sentences] for text in texts if text.user.labels is not None]
+    return SentenceBatch(
+        torch.from_numpy(np.concatenate(words)),
+        torch.from_numpy(np.concatenate(lengths)),
+        torch.from_numpy(np.concatenate(labels)) if labels else None,
+    )
+
+
+def norm_of(parameters: Parameters) -> float:
+    """The Euclidean norm of all entries: rows in 32 bits, which are added up in 64."""
+    norms = [
+        torch.linalg.vector_norm(value.reshape(-1, value.shape[-1]), dim=1).double()
+        for value in parameters.values()
+    ]
+    return float(torch.linalg.vector_norm(torch.cat(norms)))
+
+
+def scaled(parameters: Parameters, factor: float) -> Parameters:
+    """Every entry times a number, in place; times 0 is 0, whatever the entry."""
+    if factor != 1.0:
+        for value in parameters.values():
+            if factor:
+                value *= factor
+            else:
+                value.zero_()
+    return parameters
+
+
+def _shrink(norm: float, bound: float) -> float:
+    """What takes a vector of this norm into the ball; a norm that is no number takes it to 0."""
+    if not math.isfinite(norm):
+        return 0.0
+    inner = bound * (1 - _MARGIN)
+    return 1.0 if norm <= inner else inner / norm
+
+
+def _cell_scales(
+    factors: list[Factor], texts: Sequence[ActiveText], weight: torch.Tensor, bound: float
+) -> torch.Tensor:
+    """For each sentence what its cell is scaled by; without an entity it is by itself."""
+    cells, first = [], 0
+    for text in texts:
+        own = text.user.cell[text.sentences]
+        alone = first + len(text.user.cells) + np.arange(len(own))
+        cells.append(np.where(own >= 0, own + first, alone))
+        first += len(text.user.cells) + len(own)
+    group = torch.from_numpy(np.concatenate(cells))
+    if bool((weight != 1).any()):
+        raise ValueError("cells are clipped as they are, without weights")
+    norms = group_norms(factors, group, first)
+    inner = bound * (1 - _MARGIN)
+    scale = torch.where(norms > inner, inner / norms, 1.0)
+    scale = torch.where(torch.isfinite(norms), scale, 0.0)
+    return scale[group].float()
+
+
+def _weights(texts: Sequence[ActiveText]) -> torch.Tensor:
+    return torch.from_numpy(
+        np.concatenate(
+            [
+                np.ones(len(t.sentences)) if t.weights is None else np.asarray(t.weights)
+                for t in texts
+            ]
+        ).astype(np.float32)
+    )
+
+
+def dropout_masks(texts: Sequence[ActiveText], draws: StepDraws) -> Masks:
+    """What a model draws its dropout from."""
+    return Masks(
+        draws.shared_seed(),
+        [(draws.user_seed(text.user.name), len(text.sentences)) for text in texts],
+        torch.from_numpy(np.concatenate([text.sentences for text in texts])),
+    )
+
+
+def _together(texts: Sequence[ActiveText]) -> Iterator[list[ActiveText]]:
+    part: list[ActiveText] = []
+    words = 0
+    for text in texts:
+        if part and words + text.words > _WORDS_TOGETHER:
+            yield part
+            part, words = [], 0
+        part.append(text)
+        words += text.words
+    if part:
+        yield part
+
+
+def _rows_by_text(
+    factors: list[Factor], texts: Sequence[ActiveText], weight: torch.Tensor
+) -> Iterator[dict[int, torch.Tensor | slice]]:
+    """For each user and each layout of rows, the rows that are the user's.
+
+    Sentences of weight 0 are left out: their gradients may be no numbers, which 0 does not undo.
+    """
+    counts = torch.tensor([len(text.sentences) for text in texts])
+    owner = torch.repeat_interleave(torch.arange(len(texts)), counts)
+    owner = torch.where(weight != 0, owner, len(texts))  # nobody's
+    ordered = {}
+    for factor in factors:
+        if id(factor.sentence) not in ordered:
+            owners = owner[factor.sentence]
+            sizes = torch.bincount(owners, minlength=len(texts) + 1).tolist()
+            ordered[id(factor.sentence)] = torch.split(torch.argsort(owners, stable=True), sizes)
+    for place in range(len(texts)):
+        yield {key: rows[place] for key, rows in ordered.items()}

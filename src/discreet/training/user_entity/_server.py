@@ -1,0 +1,86 @@
+"""The server's part of a step: noise on the sum, a public denominator, the optimiser."""
+
+import math
+
+import numpy as np
+import torch
+
+from discreet.errors import InputError
+from discreet.models.factors import Parameters
+from discreet.training.user_entity.rules import Plan
+
+
+class Server:
+    """Turns the sum of contributions into the next parameters.
+
+    Args:
+        plan: noise, denominator and step size.
+        parameters: those of the model; changed in place.
+    """
+
+    def __init__(self, plan: Plan, parameters: Parameters) -> None:
+        self.plan = plan
+        self.parameters = parameters
+        # The optimiser's own view of the same memory, whatever kind of tensors the model holds.
+        self.shared = {n: torch.nn.Parameter(p.detach()) for n, p in parameters.items()}
+        rate, tensors = plan.step_size, list(self.shared.values())
+        self.optimizer: torch.optim.Optimizer = (
+            torch.optim.Adam(tensors, lr=rate)
+            if plan.rules.optimizer == "adam"
+            else torch.optim.SGD(tensors, lr=rate)
+        )
+
+    def empty_sum(self) -> Parameters:
+        """Where contributions are added up, in 64 bits."""
+        return {n: torch.zeros_like(p, dtype=torch.float64) for n, p in self.parameters.items()}
+
+    def release(self, total: Parameters, rng: np.random.Generator) -> float:
+        """Add noise to a sum and move the parameters: all that anybody may see of a step.
+
+        The noisy sum is rounded to a public grid, 2^-20 of the noise and coarser than the low bits
+        of the sum, so that these do not come out with it.
+
+        Args:
+            total: the sum of all contributions; changed.
+            rng: a secure generator, for releases.
+
+        Returns:
+            The norm of the noisy average, which is a function of what is released.
+        """
+        deviation = self.plan.deviation
+        grid = 2.0 ** (math.floor(math.log2(deviation)) - 20) if deviation else 0.0
+        for value in total.values():
+            if deviation:
+                noise = torch.from_numpy(rng.standard_normal(tuple(value.shape)))
+                value.add_(noise, alpha=deviation).div_(grid).round_().mul_(grid)
+                value += 0.0  # the sign of a zero would tell which side it came from
+        return self.apply(total, self.plan.denominator)
+
+    def apply(self, total: Parameters, denominator: float) -> float:
+        """Move the parameters by an average; returns its norm."""
+        square = 0.0
+        for name, parameter in self.shared.items():
+            average = (total[name] / denominator).to(parameter.dtype)
+            square += float(average.double().pow(2).sum())
+            parameter.grad = average
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return math.sqrt(square)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The optimiser's memory, as arrays."""
+        return {
+            f"{name}/{key}": value.numpy()
+            for name, parameter in self.shared.items()
+            for key, value in self.optimizer.state[parameter].items()
+            if isinstance(value, torch.Tensor)
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """The inverse of :meth:`state`."""
+        for place, value in state.items():
+            name, _, key = place.rpartition("/")
+            if name not in self.shared:
+                raise InputError("the checkpoint belongs to another model")
+            memory = self.optimizer.state[self.shared[name]]
+            memory[key] = torch.from_numpy(np.array(value))

@@ -1,0 +1,192 @@
+"""A run on disk: the budget it has spent, and where it got to.
+
+The budget is written before a step's result exists (write-ahead), the result after it. Whatever
+happens in between, even ``kill -9``, the file says at least what was spent. A folder belongs to one
+process at a time.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError, OutputError
+from discreet.files import written_whole
+from discreet.tensors import load_tensors, save_tensors
+from discreet.training.user_entity._users import UserText
+
+_KIND = "user-entity checkpoint"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Parameters and the optimiser's memory after a step."""
+
+    step: int
+    parameters: dict[str, NDArray[Any]]
+    optimizer: dict[str, NDArray[Any]]
+    curve: list[dict[str, Any]]
+
+
+class RunFolder:
+    """The state of a run; a context manager that holds the folder for this process.
+
+    Args:
+        folder: where; made if it is not there.
+        settings: everything a run depends on, in one line. Another line is another run.
+        resume: go on with a run that is there; without it there must be none.
+    """
+
+    def __init__(self, folder: Path, settings: str, *, resume: bool) -> None:
+        self.folder = folder
+        self._ledger = folder / "ledger.json"
+        self._checkpoint = folder / "checkpoint.safetensors"
+        self._settings = settings
+        self._lock: IO[str] | None = None
+        if resume and not self._ledger.is_file():
+            raise InputError(f"{folder} holds no run to resume; leave out --resume to begin one")
+        if not resume and self._ledger.exists():
+            raise OutputError(
+                f"{folder} holds a run already; go on with --resume, or choose another name"
+            )
+        self._resume = resume
+        self.charged = 0
+        """Steps that count as spent."""
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.folder / "lock")
+        try:
+            if self._resume:
+                self.charged = self._read()
+            else:
+                self._write(0)
+        except BaseException:
+            self._release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._release()
+
+    def charge(self, steps: int) -> None:
+        """Say that so many steps are spent in all, before the last of them is made."""
+        if steps > self.charged:
+            self._write(steps)
+            self.charged = steps
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Keep where the run is."""
+        arrays = {f"parameter/{name}": value for name, value in checkpoint.parameters.items()}
+        arrays |= {f"optimizer/{name}": value for name, value in checkpoint.optimizer.items()}
+        about = {"step": checkpoint.step, "settings": self._settings, "curve": checkpoint.curve}
+        save_tensors(self._checkpoint, _KIND, arrays, about, force=True)
+
+    def load(self) -> Checkpoint | None:
+        """Where the run is, or None if it has not come to its first checkpoint."""
+        if not self._checkpoint.exists():
+            return None
+        arrays, about = load_tensors(self._checkpoint, _KIND)
+        if about.get("settings") != self._settings:
+            raise _other_run(self.folder)
+        parts: dict[str, dict[str, NDArray[Any]]] = {"parameter": {}, "optimizer": {}}
+        for name, value in arrays.items():
+            kind, _, rest = name.partition("/")
+            parts[kind][rest] = value
+        return Checkpoint(about["step"], parts["parameter"], parts["optimizer"], about["curve"])
+
+    def _read(self) -> int:
+        try:
+            found = json.loads(self._ledger.read_text("utf-8"))
+            charged, settings = found["charged"], found["settings"]
+            if not isinstance(charged, int) or charged < 0:
+                raise TypeError
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self._ledger} is damaged, so what was spent is not known; the run cannot go on"
+            ) from error
+        if settings != self._settings:
+            raise _other_run(self.folder)
+        return charged
+
+    def _write(self, charged: int) -> None:
+        with written_whole(self._ledger) as temporary, temporary.open("w", encoding="utf-8") as out:
+            json.dump({"charged": charged, "settings": self._settings}, out)
+            out.flush()
+            os.fsync(out.fileno())
+        _sync(self.folder)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def fingerprint(users: Sequence[UserText], salt: str) -> str:
+    """A digest that tells whether the data is the same; salted, so that it tells nothing else."""
+    digest = hashlib.blake2b(key=salt.encode(), digest_size=16)
+    for user in users:
+        about = json.dumps([user.name, user.cells, user.lengths.tolist(), user.cell.tolist()])
+        digest.update(about.encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(user.tokens).tobytes())
+    return digest.hexdigest()
+
+
+def salt_of(folder: Path) -> str:
+    """The salt of a run's folder, made with it."""
+    path = folder / "salt"
+    if not path.is_file():
+        with written_whole(path) as temporary:
+            temporary.write_text(secrets.token_hex(16), "utf-8")
+    return path.read_text("utf-8")
+
+
+def settings_line(parts: Mapping[str, Any]) -> str:
+    """Settings in one line, the same for the same settings."""
+    return json.dumps(parts, sort_keys=True)
+
+
+def _other_run(folder: Path) -> InputError:
+    return InputError(
+        f"{folder} holds a run with other settings, another model or other data; a run can only go "
+        "on as it began"
+    )
+
+
+def _locked(path: Path) -> IO[str]:
+    file = path.open("a", encoding="utf-8")
+    try:
+        import fcntl
+    except ImportError:  # no locks of this kind on Windows
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise OutputError(
+            f"{path.parent} is in use by another process; wait for it, or give another folder"
+        ) from error
+    return file
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename last through a loss of power; where folders cannot be synced, never mind."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,206 @@
+"""JSON lines with a user, words and entities, read as sentences.
+
+A line is one sentence: a user, its words (a list of tokens, or a text), and what says which of them
+are sensitive entities: BIO tags, the list that ``discreet entities`` adds, or a list in a file.
+Messages name lines and fields, never a value.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from discreet.errors import InputError
+from discreet.models.vocabulary import Vocabulary
+from discreet.text.blocks import display_name
+from discreet.text.entities.found import Entity
+from discreet.text.entities.gazetteer import Gazetteer
+from discreet.text.entities.labels import BadTags, labelled
+from discreet.text.entities.rows import Row
+from discreet.text.formats import STANDARD_STREAM, input_format
+from discreet.text.json_objects import read_objects, strings
+from discreet.training.user_entity._users import Sentence
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+
+
+class Encoder(Protocol):
+    """Words as numbers of a public vocabulary."""
+
+    def encode(self, words: Sequence[str]) -> list[int]:
+        """The numbers of a sentence."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFields:
+    """Where a line has what is needed.
+
+    Args:
+        user: whose sentence it is.
+        tokens: a list of words; or None to split ``text``.
+        text: a text, if there are no tokens.
+        tags: a BIO tag for each token, if entities are tagged.
+        entities: the list that ``discreet entities`` adds, if it is there.
+        label: the class of the sentence, if sentences are classified.
+    """
+
+    user: str = "user"
+    tokens: str | None = "tokens"
+    text: str = "text"
+    tags: str | None = None
+    entities: str | None = None
+    label: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The field with the words."""
+        return self.text if self.tokens is None else self.tokens
+
+
+def read_sentences(
+    source: str,
+    fields: RecordFields,
+    encoder: Encoder,
+    *,
+    categories: frozenset[str],
+    gazetteer: Gazetteer | None = None,
+    classes: Sequence[str] = (),
+    masked: str | None = None,
+) -> Iterator[Sentence]:
+    """The sentences of a file.
+
+    Args:
+        source: JSON lines, also ``.gz``; ``-`` is standard input.
+        fields: where what is.
+        encoder: words as numbers; public.
+        categories: of entities that are sensitive.
+        gazetteer: a list of sensitive entities to look for.
+        classes: names of the classes; public.
+        masked: the word to put in the place of every word of an entity (de-identification).
+    """
+    base, compressed = input_format(source, "jsonl" if source == STANDARD_STREAM else None)
+    if base != "jsonl":
+        raise InputError(
+            f"{display_name(source)} must be JSON lines (.jsonl or .jsonl.gz); it is {base}"
+        )
+    for block, _, _ in read_objects(source, fields.words, compressed=compressed):
+        rows = [_row(*line, fields) for line in block]
+        if gazetteer is not None:
+            found = gazetteer.find([row.text for row in rows])
+        for place, (row, (_, _, values, at)) in enumerate(zip(rows, block, strict=True)):
+            words, spans = _words(row)
+            if gazetteer is not None:
+                entities = _by_words(row, spans, found[place])
+            else:
+                entities = _given(row, spans, values, fields, categories, at)
+            within = {i for entity in entities for i in range(entity.start, entity.end)}
+            if masked is not None:
+                words = [masked if i in within else word for i, word in enumerate(words)]
+            marks = [i in within for i in range(len(words))]
+            yield Sentence(
+                _user(values, fields.user, at),
+                encoder.encode(words),
+                frozenset(entity.id for entity in entities),
+                _label(values, fields.label, classes, at),
+                marks if isinstance(encoder, Vocabulary) else None,
+            )
+
+
+def _row(number: int, line: str, values: dict[str, Any], at: str, fields: RecordFields) -> Row:
+    tags = None if fields.tags is None else _strings(values, fields.tags, at)
+    if fields.tokens is None:
+        text = values[fields.text]
+        if not isinstance(text, str):
+            raise InputError(f"{at} has a {fields.text} that is not a string; make it one")
+        return Row(number, text, None, tags, line)
+    tokens = _strings(values, fields.tokens, at)
+    return Row(number, " ".join(tokens), tokens, tags, line)
+
+
+def _strings(values: dict[str, Any], field: str, at: str) -> tuple[str, ...]:
+    found = strings(values, field)
+    if found is None:
+        raise InputError(f"{at} has no list of strings in its field {field}; correct it")
+    return found
+
+
+def _words(row: Row) -> tuple[list[str], list[tuple[int, int]]]:
+    """The words of a row and, if it came as a text, where they are in it."""
+    if row.tokens is not None:
+        return list(row.tokens), []
+    matches = list(_WORD.finditer(row.text))
+    return [match.group() for match in matches], [match.span() for match in matches]
+
+
+def _by_words(
+    row: Row, spans: Sequence[tuple[int, int]], entities: Sequence[Entity]
+) -> list[Entity]:
+    """Entities by characters as entities by words."""
+    if row.tokens is not None:
+        return row.by_tokens(entities)
+    found = []
+    for entity in entities:
+        touched = [
+            i for i, (start, end) in enumerate(spans) if start < entity.end and entity.start < end
+        ]
+        if touched:
+            found.append(entity._replace(start=touched[0], end=touched[-1] + 1))
+    return found
+
+
+def _given(
+    row: Row,
+    spans: Sequence[tuple[int, int]],
+    values: dict[str, Any],
+    fields: RecordFields,
+    categories: frozenset[str],
+    at: str,
+) -> list[Entity]:
+    """The entities that the line itself marks."""
+    if fields.tags is not None:
+        problem = "has tags but no tokens; give --tokens-field"
+        if row.tokens is not None:
+            try:
+                return labelled(row.tokens, row.tags or (), categories)[0]
+            except BadTags as error:
+                problem = str(error)
+        raise InputError(f"{at} {problem}")
+    if fields.entities is None:
+        return []
+    listed = values.get(fields.entities)
+    problem = f"has no list of entities in its field {fields.entities}; see 'discreet entities'"
+    if isinstance(listed, list):
+        try:
+            entities = [Entity(e["start"], e["end"], e["category"], e["id"]) for e in listed]
+        except (TypeError, KeyError):
+            entities = None
+        if entities is not None and all(_sound(entity) for entity in entities):
+            chosen = [entity for entity in entities if entity.category in categories]
+            return chosen if row.tokens is not None else _by_words(row, spans, chosen)
+    raise InputError(f"{at} {problem}")
+
+
+def _sound(entity: Entity) -> bool:
+    places = isinstance(entity.start, int) and isinstance(entity.end, int)
+    return places and isinstance(entity.category, str) and isinstance(entity.id, str)
+
+
+def _user(values: dict[str, Any], field: str, at: str) -> str:
+    user = values.get(field)
+    if isinstance(user, bool) or not isinstance(user, str | int):
+        raise InputError(f"{at} has no user in its field {field}; give it a string or a number")
+    return str(user)
+
+
+def _label(
+    values: dict[str, Any], field: str | None, classes: Sequence[str], at: str
+) -> int | None:
+    if field is None:
+        return None
+    label = values.get(field)
+    name = label if isinstance(label, str) else json.dumps(label)
+    if name not in classes:
+        raise InputError(f"{at} has a {field} that is none of the labels; see --labels")
+    return list(classes).index(name)

@@ -1,0 +1,385 @@
+"""Training on raw text with a guarantee for users and for the sensitive entities they mention.
+
+A step has three parts that can run in three places:
+
+1. *Draws* (:class:`StepDraws`): which users, entities and sentences take part. One key says it all.
+2. *Contributions* (:func:`contributions`): for each drawn user the clipped sum of its clipped
+   cells, a function of the model's parameters, that user's text and the draws.
+3. *Release* (:class:`Server`): the sum, noise, a public denominator, the optimiser. The accountant
+   is here, and is charged first.
+
+:class:`UserEntityTrainer` puts them together in one process. What is protected, and for which data
+sets: :mod:`discreet.training.user_entity._bounds`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.accounting.user_entity import TrainingLoss, noise_for
+from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.models.factors import FactorModel, Parameters
+from discreet.randomness import SEEDED_CAVEAT, generator
+from discreet.statement import PrivacyStatement
+from discreet.training.user_entity._bounds import Dropped, within_bounds
+from discreet.training.user_entity._draws import Rates, StepDraws
+from discreet.training.user_entity._gradients import (
+    ActiveText,
+    added_up,
+    contributions,
+    norm_of,
+    plain_sum,
+    sentence_batch,
+)
+from discreet.training.user_entity._sample_level import CAVEAT as SAMPLE_LEVEL_CAVEAT
+from discreet.training.user_entity._sample_level import SampleLevel
+from discreet.training.user_entity._server import Server
+from discreet.training.user_entity._users import Sentence, UserText, gather
+from discreet.training.user_entity.checkpoints import (
+    Checkpoint,
+    RunFolder,
+    fingerprint,
+    salt_of,
+    settings_line,
+)
+from discreet.training.user_entity.rules import ALGORITHMS, PRIVATE, Plan, Rules
+
+__all__ = [
+    "ALGORITHMS",
+    "ActiveText",
+    "Dropped",
+    "Outcome",
+    "Plan",
+    "Quality",
+    "Rates",
+    "Rules",
+    "Sentence",
+    "Server",
+    "StepDraws",
+    "UserEntityTrainer",
+    "UserText",
+    "added_up",
+    "calibrated",
+    "contributions",
+    "gather",
+    "norm_of",
+    "quality",
+    "within_bounds",
+]
+
+# Whether anything was dropped is a fact about the data, so the words are the same either way.
+DROPPED_CAVEAT = (
+    "the guarantee is for the data after sentences beyond the bounds on holders and cells, if "
+    "there were any, had been dropped; which ones can depend on other users"
+)
+_EVALUATE_WORDS = 4000
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well a model predicts."""
+
+    perplexity: float
+    """exp of the mean loss of a prediction: of a word, or of a class."""
+    error_rate: float
+    """Share of predictions that are wrong."""
+    entities: float | None = None
+    """Perplexity of the words of entities, where they are marked,"""
+    others: float | None = None
+    """and of all others."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left, beside the parameters in the model."""
+
+    steps: int
+    """Steps that the parameters went through."""
+    charged: int
+    """Steps that count as spent: more than ``steps`` if some were lost in a crash."""
+    stopped_by_budget: bool
+    statement: PrivacyStatement
+    loss: TrainingLoss | None
+    curve: list[dict[str, Any]] = field(repr=False)
+    """For each step: its number, the norm of its noisy average, and what ``evaluate`` said."""
+
+
+class UserEntityTrainer:
+    """A run: rules, users and a model, in one process.
+
+    Args:
+        rules: what a step does and what it costs.
+        users: their text; None if the sums come from elsewhere (:meth:`total` is another).
+        model: what is trained, in place. It and its vocabulary must come from public data.
+        seed: repeatable draws and noise, for experiments: not for release.
+        strict: refuse data outside the bounds on entities instead of dropping sentences.
+
+    Privacy: the model after each step, under the statement of ``rules``
+    (:meth:`Rules.statement`) for the steps that were charged.
+
+    >>> from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
+    >>> users = gather([Sentence(f"u{i}", [1, 2, 3], frozenset({"x"})) for i in range(3)])
+    >>> model = AwdLstm(AwdLstmShape(words=5, boundary=0, embedding=3, hidden=4))
+    >>> rules = Rules(user_rate=0.5, holders=3, population=3)
+    >>> outcome = UserEntityTrainer(rules, users, model, seed=1).run(2)
+    >>> outcome.charged, round(outcome.statement.epsilon, 2)
+    (2, 1.58)
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        users: Sequence[UserText] | None,
+        model: FactorModel,
+        *,
+        seed: int | None = None,
+        strict: bool = False,
+    ) -> None:
+        if users is not None and not users:
+            raise InvalidValue("there are no users to train on")
+        self.rules, self.model, self.seed, self.strict = rules, model, seed, strict
+        self.users, self.dropped = tuple(users or ()), Dropped()
+        self._elsewhere = users is None
+        if rules.algorithm == "certified":
+            self.users, self.dropped = within_bounds(
+                self.users, holders=rules.holders, cells=rules.cells, strict=strict
+            )
+        self.plan = Plan.of(rules, self.users)
+        self.server = Server(self.plan, model.trainable())
+        self._sample_level: SampleLevel | None = None
+        if rules.algorithm == "sample-level":
+            self._sample_level = SampleLevel(self.server, model)
+        self._rng = generator() if seed is None else None
+
+    # -- one step --------------------------------------------------------------------------------
+
+    def draws(self, step: int) -> StepDraws:
+        """The draws of a step: from the operating system, or from the seed."""
+        if self.seed is None:
+            return StepDraws.fresh(self.rules.rates)
+        return StepDraws.seeded(self.rules.rates, self.seed, step)
+
+    def active(self, draws: StepDraws) -> list[ActiveText]:
+        """The drawn users with the sentences that take part."""
+        texts = (self.plan.active(user, draws) for user in self.users)
+        return [text for text in texts if text is not None]
+
+    def total(self, draws: StepDraws) -> Parameters:
+        """The sum of all contributions, before noise: protected."""
+        certified = self.rules.algorithm == "certified"
+        parts = contributions(
+            self.model,
+            self.active(draws),
+            draws,
+            clip=self.rules.clip,
+            cell_clip=self.rules.cell_clip if certified else None,
+        )
+        return added_up(parts, self.server.empty_sum())
+
+    def step(self, number: int) -> float:
+        """Make one step, whatever it costs; returns the norm of the noisy average."""
+        draws = self.draws(number)
+        if self._sample_level is not None:
+            return self._sample_level.step(self.active(draws), draws, self.seed is not None)
+        if not self.rules.noisy:
+            texts = self.active(draws)
+            if not texts:
+                return 0.0
+            asked = sum(self.model.predictions(sentence_batch([text])) for text in texts)
+            return self.server.apply(plain_sum(self.model, texts, draws), asked)
+        rng = self._rng
+        if rng is None:
+            rng = np.random.default_rng([self.seed or 0, number])
+        return self.server.release(self.total(draws), rng)
+
+    # -- a run -----------------------------------------------------------------------------------
+
+    def run(
+        self,
+        steps: int,
+        *,
+        budget: float | None = None,
+        folder: Path | None = None,
+        resume: bool = False,
+        checkpoint_every: int = 10,
+        evaluate: Callable[[], dict[str, float]] | None = None,
+        evaluate_every: int = 50,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Outcome:
+        """Make steps until there are ``steps``, or the next would exceed the budget.
+
+        Args:
+            steps: how many in all, those of a resumed run included.
+            budget: epsilon (of user and entity together, where both are protected) that must not be
+                exceeded.
+            folder: where the spent budget and checkpoints are kept; without it nothing is written.
+            resume: go on with the run in ``folder``.
+            checkpoint_every: steps between checkpoints.
+            evaluate: figures on *public* text, for the curve.
+            evaluate_every: steps between them.
+            progress: called with steps done and in all.
+
+        Raises:
+            BudgetExceeded: Not one more step is possible.
+        """
+        check.whole(steps, "steps", at_least=1)
+        check.whole(checkpoint_every, "checkpoint_every", at_least=1)
+        limit = self._limit(steps, budget)
+        if folder is None and resume:
+            raise InvalidValue("resume needs the folder of a run")
+        with (
+            nullcontext(_Nowhere())
+            if folder is None
+            else RunFolder(folder, self._settings(folder), resume=resume)
+        ) as kept:
+            done, curve = 0, []
+            if resume and (checkpoint := kept.load()) is not None:
+                done, curve = checkpoint.step, checkpoint.curve
+                self._restore(checkpoint)
+            before = done
+            # With a seed a step that was lost is the same step again, and no new release.
+            while (count := (kept.charged if self.seed is None else done) + 1) <= limit:
+                kept.charge(count)
+                point: dict[str, Any] = {"step": done + 1, "norm": self.step(done)}
+                done += 1
+                if evaluate is not None and (done % evaluate_every == 0 or count == limit):
+                    point |= evaluate()
+                curve.append(point)
+                if done % checkpoint_every == 0 or count == limit:
+                    kept.save(self._checkpoint(done, curve))
+                if progress is not None:
+                    progress(done, limit)
+        if done == before:
+            why = f"{steps} were asked for in all"
+            if limit < steps:
+                why = f"a budget of {budget:g} allows {limit}"
+            raise BudgetExceeded(
+                f"steps spent so far: {kept.charged}, and {why}; nothing more can be done, and the "
+                "model stays as it is"
+            )
+        return Outcome(
+            done,
+            kept.charged,
+            limit < steps,
+            self.statement(kept.charged),
+            self.rules.loss(kept.charged),
+            curve,
+        )
+
+    def statement(self, charged: int) -> PrivacyStatement:
+        """What holds for the model after so many charged steps."""
+        statement = self.rules.statement(charged)
+        if self.rules.algorithm == "certified" and not self.strict:
+            statement = statement.with_caveats(DROPPED_CAVEAT)
+        if self.rules.algorithm == "sample-level":
+            statement = statement.with_caveats(SAMPLE_LEVEL_CAVEAT)
+        return statement if self.seed is None else statement.with_caveats(SEEDED_CAVEAT)
+
+    def _limit(self, steps: int, budget: float | None) -> int:
+        if budget is None:
+            return steps
+        if self.rules.algorithm not in PRIVATE:
+            raise InvalidValue(
+                f"a budget needs an algorithm with a guarantee; {self.rules.algorithm} has none"
+            )
+        return self.rules.accounting(steps).steps_within(budget, self.rules.delta)
+
+    def _settings(self, folder: Path) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        return settings_line(
+            {
+                "rules": self.rules.digest,
+                "model": self.model.description,
+                "seed": self.seed,
+                "data": "elsewhere"
+                if self._elsewhere
+                else fingerprint(self.users, salt_of(folder)),
+            }
+        )
+
+    def _checkpoint(self, done: int, curve: list[dict[str, Any]]) -> Checkpoint:
+        parameters = {n: p.detach().numpy() for n, p in self.model.trainable().items()}
+        return Checkpoint(done, parameters, self.server.state(), curve)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        parameters = self.model.trainable()
+        if {n: tuple(p.shape) for n, p in parameters.items()} != {
+            n: p.shape for n, p in checkpoint.parameters.items()
+        }:
+            raise InvalidValue("the checkpoint belongs to another model")
+        with torch.no_grad():
+            for name, value in checkpoint.parameters.items():
+                parameters[name].copy_(torch.from_numpy(np.array(value)))
+        self.server.restore(checkpoint.optimizer)
+
+
+class _Nowhere:
+    """A run that is kept in memory only."""
+
+    def __init__(self) -> None:
+        self.charged = 0
+
+    def charge(self, steps: int) -> None:
+        self.charged = max(self.charged, steps)
+
+    def load(self) -> Checkpoint | None:
+        return None
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        pass
+
+
+def calibrated(rules: Rules, steps: int, epsilon: float) -> Rules:
+    """The rules with the least noise at which so many steps cost at most ``epsilon``."""
+    if not rules.private:
+        raise InvalidValue(
+            f"epsilon cannot set the noise of {rules.algorithm}, which has no guarantee that "
+            "holds; give the noise"
+        )
+    return rules.with_noise(
+        noise_for(lambda z: rules.with_noise(z).accounting(steps), epsilon, rules.delta)
+    )
+
+
+def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
+    """How well a model predicts text that is public, or that stays with its keeper.
+
+    Where words of entities are marked, their perplexity and that of all others are told apart.
+    """
+    sums = np.zeros((2, 2))  # nats and predictions; of words of entities, and of others
+    wrong = 0.0
+    part: list[ActiveText] = []
+    known = all(user.marked is not None for user in users)
+    for place, user in enumerate(users):
+        part.append(ActiveText(user, np.arange(len(user))))
+        if sum(text.words for text in part) > _EVALUATE_WORDS or place == len(users) - 1:
+            found = model.predicted(sentence_batch(part))
+            losses = found.losses.double().numpy()
+            wrong += float(found.wrong.sum())
+            within = np.zeros(len(losses), dtype=np.bool_)
+            if known and len(losses) == sum(text.words + len(text.sentences) for text in part):
+                within = np.concatenate([_marked_predictions(text.user) for text in part])
+            sums[0] += losses[within].sum(), within.sum()
+            sums[1] += losses[~within].sum(), (~within).sum()
+            part = []
+    nats, asked = sums.sum(axis=0)
+    entities, others = (_perplexity(*some) if sums[0, 1] else None for some in sums)
+    return Quality(_perplexity(nats, asked), wrong / asked, entities, others)
+
+
+def _marked_predictions(user: UserText) -> NDArray[np.bool_]:
+    """Which predictions are words of an entity: every sentence is followed by its end."""
+    return np.insert(np.asarray(user.marked), np.cumsum(user.lengths), values=False)
+
+
+def _perplexity(nats: float, predictions: float) -> float:
+    mean = nats / predictions
+    return math.exp(mean) if mean < 700 else math.inf

@@ -1,0 +1,1 @@
+"""Models of released vectors, and the public maps before them."""

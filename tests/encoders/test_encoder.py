@@ -1,0 +1,161 @@
+"""Encoders: pooling against a hand computation, texts that cannot be encoded, models not found."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.encoders.encoder import Encoder, encoded_once, load_encoder
+from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
+from tiny_bert import PIECES, write_bert
+
+TEXTS = ["the tea was very good", "bad", "a cup is cold not warm", "walks the the runner", "good"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("models") / "tiny", head=False)
+
+
+def states(directory: Path, text: str) -> np.ndarray:
+    """The last layer for one text alone, where nothing is padded: slow and obvious."""
+    import torch
+    from transformers import BertModel
+
+    pieces = (directory / "vocab.txt").read_text().split()
+    ids = [pieces.index("[CLS]")]
+    for word in text.split():
+        stem = next(word[:end] for end in range(len(word), 0, -1) if word[:end] in pieces)
+        ids.append(pieces.index(stem))
+        if stem != word:
+            ids.append(pieces.index("##" + word.removeprefix(stem)))
+    ids.append(pieces.index("[SEP]"))
+    with torch.inference_mode():
+        network = BertModel.from_pretrained(directory).eval()
+        return network(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", None])
+def test_pooling_is_what_its_name_says(model, pooling):
+    encoder = load_encoder(str(model), pooling=pooling)
+    texts = [*TEXTS[:3], "good"]
+    expected = [states(model, text) for text in texts]
+    expected = [s[0] if pooling == "cls" else s.mean(axis=0) for s in expected]
+    got = encoder.encode(texts, batch=4)
+    assert got.shape == (4, encoder.dimension) == (4, 16)
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, expected, atol=2e-5)
+    # The two are told apart by this comparison.
+    other = load_encoder(str(model), pooling="mean" if pooling == "cls" else "cls").encode(texts)
+    assert np.abs(other - expected).max() > 0.01
+
+
+def test_a_vector_does_not_depend_on_its_company(model):
+    encoder = load_encoder(str(model))
+    together = encoder.encode(TEXTS * 200, batch=64)
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    np.testing.assert_allclose(together, np.tile(alone, (200, 1)), atol=2e-5)
+
+
+def test_progress_reaches_the_total(model):
+    seen = []
+    load_encoder(str(model)).encode(TEXTS * 300, progress=lambda *done: seen.append(done))
+    assert len(seen) > 1
+    assert seen[-1] == (1500, 1500)
+    assert seen == sorted(seen)
+
+
+def test_long_texts_are_cut(model):
+    short = load_encoder(str(model), max_tokens=5)
+    longer = load_encoder(str(model))
+    assert "at most 5 tokens" in short.provenance
+    np.testing.assert_allclose(  # [CLS] the tea was [SEP]
+        short.encode(["the tea was good cup cup"]), longer.encode(["the tea was"]), atol=2e-5
+    )
+    longer.encode(["tea " * 500])  # more than the model has positions for
+
+
+def test_the_fingerprint_is_of_all_that_vectors_depend_on(model, tmp_path):
+    prints = {
+        load_encoder(str(model)).fingerprint,
+        load_encoder(str(model), pooling="cls").fingerprint,
+        load_encoder(str(model), max_tokens=5).fingerprint,
+        load_encoder(
+            str(write_bert(tmp_path / "other", head=False, pieces=[*PIECES, "zebra"]))
+        ).fingerprint,
+    }
+    assert len(prints) == 4
+    assert load_encoder(str(model)).fingerprint in prints
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u2003"])
+def test_blank_texts_are_named_by_their_place(model, blank):
+    with pytest.raises(InvalidValue, match="text 2 of 3 is empty"):
+        load_encoder(str(model)).encode(["zanzibar", blank, "zanzibar"])
+
+
+def test_a_vector_that_is_not_finite_is_an_error():
+    class Broken:
+        def encode(self, texts, _batch):
+            return np.array([[np.nan if text == "zanzibar" else 1.0] * 2 for text in texts])
+
+    encoder = Encoder("broken", "0" * 64, 2, "a test", Broken())
+    with pytest.raises(InvalidValue, match="no finite vector for text 2") as caught:
+        encoder.encode(["tea", "zanzibar", "tea"])
+    assert "zanzibar" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("DIR/nowhere", NotFound, "not a directory with a model"),
+        ("./nowhere", NotFound, "not a directory with a model"),
+        ("nobody/nothing", NotFound, "hf download nobody/nothing"),
+        ("DIR/file", NotFound, "not a directory with a model"),
+        ("DIR/empty", InputError, "holds no encoder"),
+    ],
+)
+def test_a_model_that_is_not_there(tmp_path, name, kind, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(kind, match=message):
+        load_encoder(name.replace("DIR", str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"pooling": "max"}, {"max_tokens": 0}, {"max_tokens": 1.5}], ids=str
+)
+def test_settings_that_do_not_exist(model, wrong):
+    with pytest.raises(DiscreetError, match="must be"):
+        load_encoder(str(model), **wrong)
+
+
+def test_public_texts_are_encoded_once(model, tmp_path):
+    encoder = load_encoder(str(model))
+    first = encoded_once(encoder, TEXTS, tmp_path / "kept")
+    (kept,) = (tmp_path / "kept").iterdir()
+    np.save(kept, first + 1)  # what comes back now was read, not computed
+    np.testing.assert_array_equal(encoded_once(encoder, TEXTS, tmp_path / "kept"), first + 1)
+    other = load_encoder(str(model), pooling="cls")
+    for again in (
+        encoded_once(encoder, TEXTS[::-1], tmp_path / "kept")[::-1],
+        encoded_once(encoder, ["good", "bad"], tmp_path / "kept"),
+        encoded_once(other, TEXTS, tmp_path / "kept"),
+    ):
+        assert not np.allclose(again[0], first[0] + 1)
+    assert len(list((tmp_path / "kept").iterdir())) == 4
+    np.save(kept, first[:2])  # a file of another shape is not believed
+    np.testing.assert_allclose(encoded_once(encoder, TEXTS, tmp_path / "kept"), first, atol=1e-6)
+
+
+@pytest.mark.encoder
+def test_the_packaged_encoder():
+    encoder = load_encoder()
+    vectors = encoder.encode(["The tea is hot.", "A warm cup of tea.", "Stocks fell sharply."])
+    assert vectors.shape == (3, 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    near, far = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
+    assert near > 0.5 > 0.2 > far
+    # Its own pooling is the mean, made unit: the plain way gives the same.
+    plain = load_encoder(pooling="mean").encode(["The tea is hot."])[0]
+    np.testing.assert_allclose(plain / np.linalg.norm(plain), vectors[0], atol=1e-5)

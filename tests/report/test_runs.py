@@ -1,0 +1,158 @@
+"""Receipts and results as sections of a page."""
+
+import json
+
+import pytest
+
+from discreet.errors import InputError, NotFound
+from discreet.report.exhibits import Curve, Finding, Plot, Table
+from discreet.report.page import Section, figures_of, write_page
+from discreet.report.runs import overview, runs_in, section_of
+from discreet.statement import Notion, PrivacyStatement, Unit
+from discreet_recipes.record import Record
+
+
+def _receipt(epsilon=2.0, **more):
+    statement = PrivacyStatement(notion=Notion.PURE, epsilon=epsilon, unit=Unit.LABEL)
+    return {"statement": statement.to_dict(), "counts": {"documents": 1200}, **more}
+
+
+def test_a_receipt_is_found_by_the_name_of_its_output(tmp_path):
+    (tmp_path / "out.csv").write_text("text\n")
+    (tmp_path / "out.csv.privacy.json").write_text(json.dumps(_receipt()))
+    ((name, values),) = runs_in([tmp_path / "out.csv"])
+    section = section_of(name, values)
+    assert section.title == "out.csv"
+    assert section.guarantee == tuple(PrivacyStatement.from_dict(values["statement"]).lines())
+
+
+def test_settings_are_grouped_and_long_lists_only_counted():
+    section = section_of(
+        "run",
+        {
+            "keep": 0.5,
+            "space": {"name": "small", "sizes": {"words": 20000, "lists": list(range(99))}},
+            "guess": {"lowest": 0.1, "median": 0.25, "highest": 0.5, "mean": 0.3},
+            "input": {"text_field": "review", "kept": []},
+        },
+    )
+    tables = {table.name: dict(table.rows) for table in section.tables}
+    assert tables["figures"] == {"chance that a word stays, on average": 0.5}
+    assert tables["space"]["sizes, lists"] == "99 entries"
+    assert tables["guess"] == {"": "0.25 in the median, from 0.1 to 0.5"}
+    assert tables["input"] == {"text field": "review", "kept": "none"}
+    assert "no privacy statement" in section.paragraphs[0]
+
+
+def test_the_overview_says_how_often_a_word_stays():
+    ((*_, outcome),) = overview([("run", _receipt(keep=0.6622))]).tables[0].rows
+    assert outcome == "1,200 documents, a word stays with chance 0.66"
+
+
+def test_outcomes_of_attacks_are_rows_of_a_table():
+    outcomes = [
+        {"attack": "membership", "success": {"value": 0.51, "low": 0.48}, "chance": 0.5},
+        {"attack": "inversion", "success": {"value": 0.2, "low": 0.1}, "chance": None},
+    ]
+    (table,) = section_of("attack", {"outcomes": outcomes}).tables
+    assert table.columns == ("attack", "success, value", "success, low", "chance")
+    assert table.rows == (("membership", 0.51, 0.48, 0.5), ("inversion", 0.2, 0.1, None))
+
+
+def test_a_failed_audit_cannot_be_overlooked():
+    audit = {
+        **_receipt(),
+        "passed": False,
+        "findings": [{"check": "law", "verdict": "FAIL", "summary": "epsilon 2 claimed, 3 found"}],
+    }
+    section = section_of("audit", audit)
+    assert ("law", "FAIL", "epsilon 2 claimed, 3 found") in section.tables[0].rows
+    ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
+    assert outcome == "AUDIT FAILED"
+
+
+def test_a_failed_audit_of_training_cannot_be_overlooked():
+    audit = {"passed": False, "findings": {"user": {"claimed": 1.0, "lower": 2.5}}}
+    (figures, findings) = section_of("audit", audit).tables
+    assert figures.rows == (("passed", "False"),)
+    assert ("user, lower", 2.5) in findings.rows
+    ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
+    assert outcome == "AUDIT FAILED"
+
+
+def test_figures_of_several_runs_become_a_plot_against_epsilon():
+    runs = [
+        (f"run {epsilon}", _receipt(epsilon, metrics={"accuracy": 0.5 + epsilon / 10}))
+        for epsilon in (3.0, 1.0, 2.0)
+    ]
+    (plot,) = overview(runs).plots
+    assert plot.curves[0].x == (1.0, 2.0, 3.0)
+    assert plot.curves[0].y == pytest.approx((0.6, 0.7, 0.8))
+    assert not overview(runs[:2]).plots
+
+
+def test_a_record_comes_back_as_it_was(tmp_path):
+    plot = Plot("p", "P", "x", "y", (Curve("c", (1.0,), (2.0,), (0.1,)),), "A dot.", True, ("l", 3))
+    record = Record(tmp_path, "small", {}, title="Small")
+    record.findings.append(Finding("a", "b", "c", "holds"))
+    record.add_plot(plot)
+    record.add_table("t", "T", ("a",), [(1.5,)], "note")
+    record.finish()
+    ((_, values),) = runs_in([tmp_path])
+    section = section_of("x", values)
+    assert section.plots == (plot,)
+    assert section.tables == (Table("t", "T", ("a",), ((1.5,),), "note"),)
+    assert section.findings == (Finding("a", "b", "c", "holds"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("not json", InputError),
+        ("[1]", InputError),
+        ("{}", InputError),
+        ('{"recipe": "x"}', InputError),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, error):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(error):
+        [section_of(*run) for run in runs_in([path])]
+
+
+def test_missing_files_and_empty_folders_are_refused(tmp_path):
+    with pytest.raises(NotFound, match="check the path"):
+        runs_in([tmp_path / "absent.json"])
+    with pytest.raises(NotFound, match="no receipt"):
+        runs_in([tmp_path])
+    (tmp_path / "curve.json").write_text("[1, 2]")
+    with pytest.raises(NotFound, match="no receipt"):
+        runs_in([tmp_path])
+    # Beside a result, other files of a folder are passed over.
+    (tmp_path / "result.json").write_text('{"rows": 1}')
+    assert runs_in([tmp_path]) == [("result", {"rows": 1})]
+
+
+def test_the_page_escapes_what_it_shows_and_needs_no_network(tmp_path):
+    path = tmp_path / "page.html"
+    plot = Plot("p", "P", "x", "y", (Curve("c", (1.0,), (2.0,)),), 'A "dot" <b>.')
+    write_page(path, "<script>", ["a & b"], [Section("s", guarantee=("x < y",), plots=(plot,))])
+    text = path.read_text()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert "x &lt; y" in text
+    assert "http" not in text
+    assert text.count('src="data:image/png;base64,') == 1
+
+
+def test_the_figures_of_a_plot_are_a_table():
+    plot = Plot(
+        "p",
+        "P",
+        "x",
+        "y",
+        (Curve("a", (1.0, 2.0), (5.0, 6.0)), Curve("b", (2.0,), (7.0,), (1.0,))),
+        "",
+    )
+    assert figures_of(plot).rows == ((1.0, 5.0, None), (2.0, 6.0, "7 ± 1"))

@@ -1,0 +1,245 @@
+"""Classifiers of texts and pairs: they learn, they are saved exactly, they can be resumed."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics
+
+from command import called
+from discreet.errors import InputError, InvalidValue
+from discreet.models.bert import load_masked_model
+from discreet.tensors import kind_of, save_tensors
+from discreet.text.labelled import Labelled
+from discreet.training.scores import class_scores, number_scores
+from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
+from discreet.training.texts.classifier import FineTuning, TextClassifier, fine_tune
+from tiny_bert import sentences, write_bert
+
+FAST = FineTuning(epochs=2, batch=16, learning_rate=3e-3, max_tokens=16)
+
+
+def _single(count=120, seed=0):
+    texts, labels = sentences(count, seed)
+    return Labelled(texts, None, labels)
+
+
+def _pairs(count=120, seed=0):
+    """The score of a pair is 5 if both are good or both are bad."""
+    one, two = _single(count, seed), _single(count, seed + 100)
+    scores = [5.0 * (a == b) for a, b in zip(one.labels, two.labels, strict=True)]
+    return Labelled(one.texts, two.texts, [str(score) for score in scores])
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return write_bert(tmp_path_factory.mktemp("bert") / "model")
+
+
+def _train(kind, bert, examples, regression=False, **more):
+    if kind == "bag":
+        return fit_bag_of_words(examples, regression=regression)
+    settings = FineTuning(frozen=kind == "frozen", epochs=3, batch=16, learning_rate=3e-3)
+    return fine_tune(load_masked_model(bert), examples, settings, regression=regression, **more)
+
+
+KINDS = ["bag", "frozen", "full"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_single_texts(kind, bert, tmp_path):
+    model = _train(kind, bert, _single())
+    tested = _single(60, seed=5)
+    predicted = model.predict(tested.texts)
+    assert class_scores(tested.labels, predicted)["accuracy"] > 0.9
+    model.save(tmp_path / "model.safetensors")
+    again = type(model).load(tmp_path / "model.safetensors")
+    assert again.predict(tested.texts) == predicted
+    with pytest.raises(InvalidValue, match="single texts"):
+        model.predict(["tea"], ["cup"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_with_numbers(kind, bert, tmp_path):
+    model = _train(kind, bert, _pairs(), regression=True)
+    tested = _pairs(60, seed=7)
+    predicted = model.predict(tested.texts, tested.seconds)
+    assert number_scores(tested.numbers(), predicted)["pearson"] > 0.8
+    model.save(tmp_path / "model.safetensors")
+    again = type(model).load(tmp_path / "model.safetensors")
+    assert np.allclose(again.predict(tested.texts, tested.seconds), predicted, atol=1e-5)
+    with pytest.raises(InvalidValue, match="pairs"):
+        model.predict(["tea"])
+    with pytest.raises(InvalidValue, match="as many second texts"):
+        model.predict(["tea", "cup"], ["tea"])
+
+
+def test_training_all_weights_changes_the_encoder_and_frozen_does_not(bert):
+    before = load_masked_model(bert).network.base_model.state_dict()
+    frozen = _train("frozen", bert, _single()).network.state_dict()
+    full = _train("full", bert, _single()).network.state_dict()
+    assert all((before[name] == frozen[name]).all() for name in before)
+    assert any((before[name] != full[name]).any() for name in before)
+
+
+def test_a_resumed_run_equals_one_that_was_not_stopped(bert, tmp_path):
+    def run(**more):
+        return fine_tune(
+            load_masked_model(bert), _single(), FAST,
+            state=tmp_path / "m.resume", data="d", save_every=1, **more,
+        )  # fmt: skip
+
+    def stop(done, _total):
+        if done == 9:  # in the second epoch
+            raise KeyboardInterrupt
+
+    whole = run()
+    assert not (tmp_path / "m.resume").exists()
+    with pytest.raises(KeyboardInterrupt):
+        run(progress=stop)
+    parts = run(resume=True)
+    assert (whole.head.weight == parts.head.weight).all()
+    pairs = zip(whole.network.parameters(), parts.network.parameters(), strict=True)
+    assert all((a == b).all() for a, b in pairs)
+
+
+def test_scores_are_those_of_the_libraries():
+    rng = np.random.default_rng(0)
+    truth, guess = rng.choice(list("abc"), (2, 200))
+    ours = class_scores(list(truth), list(guess))
+    assert ours["accuracy"] == pytest.approx(metrics.accuracy_score(truth, guess))
+    assert ours["macro_f1"] == pytest.approx(metrics.f1_score(truth, guess, average="macro"))
+    one, two = rng.standard_normal((2, 50))
+    assert number_scores(one, two)["pearson"] == pytest.approx(stats.pearsonr(one, two)[0])
+    assert number_scores([1.0, 2.0], [3.0, 3.0])["pearson"] == 0.0
+    with pytest.raises(InvalidValue, match="cannot be compared"):
+        class_scores(["a"], [])
+
+
+def test_bad_examples_and_files(bert, tmp_path):
+    model = load_masked_model(bert)
+    for bad, message in [
+        (Labelled(["tea"], None, None), "labels"),
+        (Labelled(["tea", "cup"], None, ["1", "1"]), "at least 2 classes"),
+    ]:
+        with pytest.raises(InvalidValue, match=message):
+            fit_bag_of_words(bad)
+        with pytest.raises(InvalidValue, match=message):
+            fine_tune(model, bad, FAST)
+    with pytest.raises(InvalidValue, match="no words"):
+        fit_bag_of_words(Labelled([" ", ""], None, ["0", "1"]))
+    path = tmp_path / "bag.safetensors"
+    fit_bag_of_words(_single()).save(path)
+    assert kind_of(path) == "bag-of-words model"
+    with pytest.raises(InputError, match="not a text model"):
+        TextClassifier.load(path)
+    save_tensors(tmp_path / "x", "text model", {}, {})
+    with pytest.raises(InputError, match="not a bag-of-words model"):
+        BagOfWords.load(tmp_path / "x")
+    with pytest.raises(InputError, match="another architecture"):
+        TextClassifier.load(tmp_path / "x")
+
+
+def _write(path, examples):
+    rows = zip(examples.texts, examples.labels, strict=True)
+    path.write_text("".join(json.dumps({"text": t, "label": y}) + "\n" for t, y in rows))
+    return path
+
+
+def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_path):
+    train, test = (
+        _write(tmp_path / f"{name}.jsonl", _single(80, seed)) for name, seed in (("a", 0), ("b", 1))
+    )
+    space = ("--space", f"encoder:{bert}", "--epsilon", "400", "--calibration", "published")
+    for path in (train, test):
+        out = path.with_name("s" + path.name)
+        assert called("sanitize", path, "-o", out, *space, cache=tmp_path).code == 0
+    model = tmp_path / "model.safetensors"
+    command = ("train", "classify", tmp_path / "sa.jsonl", "-o", model)
+    done = called(*command, "--test", tmp_path / "sb.jsonl", "--json", cache=tmp_path)
+    assert done.code == 0, done.err
+    assert "Protects each word" in done.err
+    found = json.loads(done.out)
+    assert found["metrics"]["accuracy"] > 0.9
+    assert found["statement"]["epsilon"] == 400
+    assert BagOfWords.load(model).about["receipt"]["statement"]["epsilon"] == 400
+    assert called(*command, cache=tmp_path).code == 2  # it exists
+    done = called(*command, "--model", bert, "--frozen", "--force", "--test", test, cache=tmp_path)
+    assert done.code == 0, done.err
+    assert "accuracy" in done.out.decode()
+    assert TextClassifier.load(model).about["receipt"] is not None
+    out = tmp_path / "predictions.csv"
+    predict = ("predict", tmp_path / "sb.jsonl", "--model", model, "-o", out)
+    done = called(*predict, "--label-field", "label", "--json", cache=tmp_path)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["metrics"]["accuracy"] > 0.9
+    assert found["statement"]["epsilon"] == 400
+    assert len(out.read_text().splitlines()) == 81
+    done = called(*predict, "--pair-field", "label", "--force", cache=tmp_path)
+    assert done.code == 2
+    assert "leave out --pair-field" in done.err
+
+
+def test_the_command_refuses_in_one_sentence_and_writes_nothing(bert, tmp_path):
+    train = _write(tmp_path / "a.jsonl", _single(20))
+    out = tmp_path / "model.safetensors"
+    for more, message in [
+        (("--label-field", "class"), "no field class"),
+        (("--regression", "--text-field", "label"), "another field"),
+        (("--model", tmp_path / "nothing"), "not a directory"),
+        (("--frozen",), "--frozen and --resume"),
+        (("--rows", "1"), "--rows"),
+        (("--model", bert, "--epochs", "0"), "epochs"),
+        (("--model", bert, "--learning-rate", "0"), "learning rate"),
+    ]:
+        done = called("train", "classify", train, "-o", out, *more, cache=tmp_path)
+        assert done.code == 2, more
+        assert message in done.err, more
+        assert len(done.err.strip().splitlines()) == 1
+        assert not out.exists()
+
+
+def test_pretrain_command_end_to_end(bert, tmp_path):
+    text = tmp_path / "public.txt"
+    text.write_text("\n".join(_single(30).texts) + "\n")
+    command = ("train", "pretrain", text, "-o", tmp_path / "out", "--model", bert, "--steps", "3")
+    space = ("--space", f"encoder:{bert}", "--epsilon", "9", "--calibration", "published")
+    done = called(*command, *space, cache=tmp_path)
+    assert done.code == 0, done.err
+    assert "Written" in done.err
+    about = load_masked_model(tmp_path / "out").about
+    assert about["public_text"]["name"] == "public.txt"
+    done = called(*command, "--plain", "--epsilon", "3", "--force", cache=tmp_path)
+    assert done.code == 2
+    assert "--plain or a mechanism" in done.err
+    done = called(*command, "--force", *space[:2], cache=tmp_path)
+    assert done.code == 2
+    assert "needs --epsilon" in done.err
+    done = called(*command, "--plain", "--force", cache=tmp_path)
+    assert done.code == 0, done.err
+    assert load_masked_model(tmp_path / "out").about["mechanism"] is None
+
+
+@pytest.mark.encoder
+def test_the_packaged_encoder(tmp_path):
+    from discreet.spaces import load_space
+    from discreet.training.texts.masked_lm import Pretraining, pretrain
+
+    model = load_masked_model("all-MiniLM-L6-v2")
+    assert not model.has_head
+    space = load_space("encoder")
+    assert model.shares_pieces(space)
+    done = pretrain(
+        model, ["the tea is warm and good"] * 8, space, None,
+        Pretraining(steps=1, head_steps=2, batch=4), source={}, output=tmp_path / "out",
+    )  # fmt: skip
+    assert np.isfinite(done.losses).all()
+    again = load_masked_model(tmp_path / "out")
+    assert again.has_head
+    examples = Labelled(
+        ["wonderful", "a great film", "awful", "a terrible film"], None, ["1", "1", "0", "0"]
+    )
+    trained = fine_tune(again, examples, FineTuning(frozen=True))
+    assert trained.predict(["excellent", "horrible"]) == ["1", "0"]
