@@ -15,6 +15,7 @@ SOURCE = ROOT / "src" / "discreet"
 FLOORS = [
     ["errors"],
     ["check", "files", "parallel"],
+    ["settings"],
     ["randomness", "tensors"],
     ["statement"],
     ["mechanism"],

@@ -75,6 +75,37 @@ def whole(value: object, name: str, *, at_least: int = 0) -> int:
     return int(value)
 
 
+def in_range(
+    value: object,
+    name: str,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+) -> float:
+    """A finite number within the bounds that are given, of the kind it came in.
+
+    >>> in_range(0.5, "share", above=0, at_most=1)
+    0.5
+    >>> in_range(0.0, "share", above=0, at_most=1)
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: share must be a finite number above 0 and at most 1; got 0.0
+    """
+    bounds = {"above": above, "of at least": at_least, "at most": at_most, "below": below}
+    said = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
+    rule = " ".join(["a finite number", " and ".join(said)]).strip()
+    number = _real(value, name, rule)
+    if (
+        (above is not None and number <= above)
+        or (at_least is not None and number < at_least)
+        or (at_most is not None and number > at_most)
+        or (below is not None and number >= below)
+    ):
+        raise fail(name, rule, value)
+    return value if isinstance(value, int) else number
+
+
 def one_of(value: object, options: Sequence[str], name: str) -> str:
     """One of a few words."""
     if value not in options:

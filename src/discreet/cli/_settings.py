@@ -1,0 +1,68 @@
+"""Options of a command, read off the settings classes that it takes."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from discreet.settings import Declared, Settings, settings_of
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+class Choice:
+    """Options that are not the fields of a settings class, but found by looking around."""
+
+    @classmethod
+    def declared(cls) -> Iterable[Declared]:
+        """The options there are."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Choice":
+        """What was chosen, by the name of the option; None means not given."""
+        raise NotImplementedError
+
+
+def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of its parameters that are settings or a choice of a mechanism.
+
+    A parameter whose type is a class of settings is replaced by an option for each of its fields;
+    the command is called with the finished object. A value out of range is refused under the name
+    that the command line has for it.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type[Any], list[Declared]]] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if inspect.isclass(kind) and issubclass(kind, Settings | Choice):
+            declared = list(kind.declared() if issubclass(kind, Choice) else settings_of(kind))
+            groups[name] = (kind, declared)
+            parameters += [_option(each) for each in declared]
+        else:
+            parameters.append(parameter.replace(kind=_KEYWORD, annotation=kind))
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        for name, (kind, declared) in groups.items():
+            values = {each.name: each.checked(given.pop(each.name), each.flag) for each in declared}
+            given[name] = kind.of(values) if issubclass(kind, Choice) else kind(**values)
+        command(**given)
+
+    # The command line is read off the signature, so it gets the options written into it.
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+    del with_options.__wrapped__
+    return with_options
+
+
+def _option(declared: Declared) -> inspect.Parameter:
+    flag = declared.flag
+    if declared.kind is bool and declared.default is True:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+    names = [flag] if declared.setting.short is None else [flag, declared.setting.short]
+    option = Annotated[declared.kind, typer.Option(*names, help=declared.setting.help)]
+    return inspect.Parameter(declared.name, _KEYWORD, default=declared.default, annotation=option)

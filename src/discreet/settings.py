@@ -1,0 +1,104 @@
+"""A setting, declared once: what it means, which values it may take, and its default.
+
+A settings class is a frozen dataclass whose fields say it all::
+
+    @dataclass(frozen=True, kw_only=True)
+    class Schedule(Settings):
+        epochs: Annotated[int, Setting("Passes over the rows.", at_least=1)] = 2
+        rate: Annotated[float, Setting("Size of a step.", above=0)] = 0.1
+
+The class refuses what is out of range. The command line and the pages' tables of options are read
+off the same fields.
+"""
+
+import inspect
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from discreet import check
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a setting means and which values it may take."""
+
+    help: str
+    above: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    flag: str | None = None
+    """What the command line calls it, where that is not the field's name."""
+    short: str | None = None
+    """A one-letter name on the command line, such as -e."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting under its name, with its type and its default."""
+
+    name: str
+    kind: Any
+    default: Any
+    setting: Setting
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return self.setting.flag or "--" + self.name.replace("_", "-")
+
+    @property
+    def required(self) -> bool:
+        """True if there is no default."""
+        return self.default is inspect.Parameter.empty
+
+    def checked(self, value: Any, name: str) -> Any:
+        """The value, if it is of the right kind and in range; an error that names it otherwise."""
+        plain = plain_type(self.kind)
+        if value is None or plain not in (int, float, str):
+            return value
+        if plain is str:
+            choices = self.setting.choices
+            return check.one_of(value, choices, name) if choices else value
+        if plain is int:
+            value = check.whole(value, name, at_least=int(self.setting.at_least or 0))
+        return check.in_range(
+            value,
+            name,
+            above=self.setting.above,
+            at_least=self.setting.at_least,
+            at_most=self.setting.at_most,
+            below=self.setting.below,
+        )
+
+
+class Settings:
+    """Base of settings classes: whatever is out of range is refused when one is made."""
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for declared in settings_of(type(self)):
+            declared.checked(getattr(self, declared.name), f"{declared.name} of {owner}")
+
+
+def settings_of(kind: type[Any]) -> Iterator[Declared]:
+    """The settings that a class declares, in their order."""
+    hints = get_type_hints(kind, include_extras=True)
+    for name, parameter in inspect.signature(kind).parameters.items():
+        hint = hints.get(name)
+        if get_origin(hint) is Annotated:
+            plain, *notes = get_args(hint)
+            for note in notes:
+                if isinstance(note, Setting):
+                    yield Declared(name, plain, parameter.default, note)
+
+
+def plain_type(kind: Any) -> Any:
+    """``float`` of ``float | None``; anything else as it is."""
+    if get_origin(kind) in (Union, types.UnionType):
+        kinds = [each for each in get_args(kind) if each is not type(None)]
+        return kinds[0] if len(kinds) == 1 else kind
+    return kind
