@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "discreet"
 # Rooms from the ground up; a module imports from its own room and from rooms below.
 FLOORS = [
     ["errors"],
-    ["check", "files", "parallel"],
+    ["arrays", "check", "files", "parallel"],
     ["settings"],
     ["randomness", "tensors"],
     ["statement"],
@@ -27,8 +27,8 @@ FLOORS = [
     ["release"],
     ["models"],
     ["training"],
-    ["report"],
     ["audit", "attacks", "evaluation"],
+    ["report"],
     ["cli"],
     ["__main__"],
 ]

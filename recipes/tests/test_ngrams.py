@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue, NotFound
-from discreet.evaluation import utility
 from discreet.text.tokens import WordTokenizer
+from discreet_recipes import ngrams as utility
 from discreet_recipes.similarity import bert_score, bleu, rouge1, unchanged_words
 
 WORDS = ["<unk>", "a", "b", "c", "d"]

@@ -7,12 +7,12 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Generator
 from discreet.randomness import SEEDED_CAVEAT, is_secure
 from discreet.statement import PrivacyStatement
 
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.floating[Any]]
-Generator = np.random.Generator
 
 X = TypeVar("X")
 Y = TypeVar("Y")

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.text.tokens import TokenBatch, Tokenizer
 from discreet.training.scores import class_scores, number_scores
@@ -27,8 +27,6 @@ __all__ = [
     "perplexity",
 ]
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _DISCOUNT = 0.75
 _LARGEST_VOCABULARY = 2**20  # three of them in 63 bits

@@ -10,12 +10,10 @@ left to integrate.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 
+from discreet.arrays import Floats
 from discreet.mechanisms.sentence._angle_law import AngleLaw
-
-Floats = NDArray[np.float64]
 
 _DROP = 50.0
 _PANELS = 256

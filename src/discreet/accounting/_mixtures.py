@@ -11,9 +11,8 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as distributions
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, MixtureGaussianPrivacyLoss
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.arrays import Floats
 
 # Losses are met to this, relative to the larger of the loss and 1.
 _TOLERANCE = 1e-12

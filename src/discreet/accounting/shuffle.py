@@ -16,14 +16,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
 from discreet import check
+from discreet.arrays import Floats
 from discreet.errors import InvalidValue
 from discreet.statement import Notion, PrivacyStatement
-
-Floats = NDArray[np.float64]
 
 # Larger ranges of the number of clones are cut into this many groups.
 _GROUPS = 2**12

@@ -7,21 +7,18 @@ that of the best rule that looks at one released word at a time. With a language
 becomes what the words around suggest (:mod:`discreet.attacks.mask_inference`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Floats, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.release.text import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 _NUMBERS = 2**22
 # Mandelbrot's shift: the frequency of the word of rank r is about 1 / (r + 2.7).

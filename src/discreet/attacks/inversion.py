@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Floats
 from discreet.attacks.outcome import Outcome, bootstrapped
 from discreet.errors import InvalidValue
 from discreet.spaces.space import EmbeddingSpace
@@ -27,7 +28,6 @@ from discreet.text.tokens import tokenizer_for
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
 
 _FEWEST = 20
 _HELD_OUT = 5  # one sentence in so many chooses the settings

@@ -8,7 +8,7 @@ mechanism with a public prior, and the *informed* attacker does so with what the
 expects at that place as the prior.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Ids, Progress
 from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
 from discreet.attacks.rates import Rate
 from discreet.errors import InvalidValue
@@ -23,9 +24,6 @@ from discreet.models.bert import MaskedModel
 from discreet.release.text import WordMechanism
 from discreet.text.tokens import TokenBatch
 from discreet.training.texts.alignment import IGNORED, PieceTable, padded, piece_table
-
-Ids = NDArray[np.int64]
-Progress = Callable[[int, int], None]
 
 _AT_ONCE = 64
 _MOST_LIKELIHOODS = 2**27

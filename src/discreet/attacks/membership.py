@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Floats
 from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
 from discreet.errors import InvalidValue
-
-Floats = NDArray[np.float64]
 
 _FEWEST = 4
 _TINY = 1e-30

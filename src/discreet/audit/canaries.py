@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet import check
+from discreet.arrays import Floats
 from discreet.randomness import generator
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # A claim is contradicted if the guesses are this improbable under it, after all ways of guessing.

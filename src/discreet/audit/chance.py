@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-Floats = NDArray[np.float64]
+from discreet.arrays import Floats
 
 
 def fit_p_value(observed: NDArray[np.integer[Any]], probabilities: Floats) -> float:

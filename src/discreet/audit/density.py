@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from discreet.audit.subject import Floats, Generator, Ids, VectorStage, rate_of
+from discreet.arrays import Floats, Generator, Ids
+from discreet.audit.subject import VectorStage, rate_of
 from discreet.audit.verify import Worst
 from discreet.statement import PrivacyStatement
 

@@ -7,18 +7,16 @@ first pass bounds every ln Z from both sides with float32 distances whose error 
 one bounds every pair, and the pairs that come closest are computed again in float64.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.subject import ROUNDING, Floats, Ids
+from discreet.arrays import Floats, Ids, Progress
+from discreet.audit.subject import ROUNDING
 from discreet.parallel import in_threads
 from discreet.spaces.distances import Distances, blocks
 from discreet.spaces.space import EmbeddingSpace
-
-Progress = Callable[[int, int], None]
 
 MOST_WORDS = 30_000
 """Beyond this a pass over all pairs takes too long for an audit by default."""

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Generator, Ids
 from discreet.audit.chance import at_least, at_most
 from discreet.audit.pairs import Pair
-from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.audit.subject import Subject
 from discreet.statement import Notion
 
 Array = NDArray[Any]

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Generator
 from discreet.audit.chance import binomial_p_value, fair_p_values
 from discreet.audit.density import on_sphere
 from discreet.audit.sampler import Misfit
-from discreet.audit.subject import Floats, Generator, VectorStage
+from discreet.audit.subject import VectorStage
 
 _PILOT = 2000
 

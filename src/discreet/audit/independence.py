@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Generator, Ids
 from discreet.audit.chance import binomial_p_value, same_rate_p_value
 from discreet.audit.sampler import Misfit
-from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.audit.subject import Subject
 from discreet.randomness import secure_generator
 
 Array = NDArray[Any]

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from discreet.arrays import Floats, Generator, Ids
 from discreet.audit.density import divergence, worst_ratio
 from discreet.audit.distance_law import MOST_WORDS, all_pairs
 from discreet.audit.findings import Finding, Quantity, Verdict
 from discreet.audit.mass import total_mass
 from discreet.audit.pairs import Pair, many_pairs
-from discreet.audit.subject import Floats, Generator, Ids, Subject, VectorStage
+from discreet.audit.subject import Subject, VectorStage
 from discreet.audit.verify import OFF_ONE, RELATIVE, Worst, distance_table, row_sums, worst_pair
 from discreet.spaces.distances import Distances
 from discreet.spaces.space import EmbeddingSpace

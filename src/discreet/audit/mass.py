@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 from scipy import special
 
+from discreet.arrays import Floats, Generator
 from discreet.audit.density import on_sphere
-from discreet.audit.subject import Floats, Generator, VectorStage
+from discreet.audit.subject import VectorStage
 
 _BETAS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
 # Slightly wider than the fit: a proposal with too light tails has weights without bound.

@@ -7,9 +7,10 @@ search that also looks at the input (to avoid it, for example) gives other frequ
 
 import numpy as np
 
+from discreet.arrays import Generator, Ids
 from discreet.audit.chance import same_rate_p_value
 from discreet.audit.sampler import Misfit
-from discreet.audit.subject import Generator, Ids, Subject
+from discreet.audit.subject import Subject
 from discreet.spaces.neighbours import nearest_words
 
 _LIKELY = 15

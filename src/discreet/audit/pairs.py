@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.arrays import Floats, Generator, Ids
+from discreet.audit.subject import Subject
 from discreet.parallel import in_threads
 
 Pair = tuple[int, int]

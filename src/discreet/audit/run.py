@@ -1,12 +1,13 @@
 """The whole audit of one mechanism: law, sampler, independence, black box."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Generator, Progress
 from discreet.audit import exchange, sampler
 from discreet.audit.distinguish import lower_bounds
 from discreet.audit.findings import Finding, Quantity, Report, Verdict
@@ -15,11 +16,9 @@ from discreet.audit.laws import check_density_law, check_finite_law
 from discreet.audit.nearest import nearest_misfits
 from discreet.audit.pairs import Pair, distinct, inputs_of, nearest_other, special_pairs
 from discreet.audit.sampler import Misfit, worst_misfit
-from discreet.audit.subject import Generator, Subject, subject_of
+from discreet.audit.subject import Subject, subject_of
 from discreet.randomness import generator
 from discreet.statement import Notion
-
-Progress = Callable[[int, int], None]
 
 SAMPLES = 20_000
 FALSE_ALARMS = 1e-6

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats, Generator, Ids
 from discreet.audit.chance import binomial_p_values, fit_p_value
-from discreet.audit.subject import Floats, Generator, Ids, Subject
+from discreet.audit.subject import Subject
 
 CELLS = 32
 _TAIL_CELLS = 14

@@ -20,14 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Generator, Ids
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.spaces.distances import Distances
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Generator = np.random.Generator
 
 _TRIED = 3
 

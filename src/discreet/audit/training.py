@@ -15,7 +15,8 @@ import torch
 from scipy import special, stats
 
 from discreet import check
-from discreet.audit.canaries import ALARM, Bools, CanaryAudit, Floats, audit_canaries
+from discreet.arrays import Floats
+from discreet.audit.canaries import ALARM, Bools, CanaryAudit, audit_canaries
 from discreet.errors import InvalidValue
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 from discreet.training.user_entity.trainer import (

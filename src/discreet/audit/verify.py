@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.subject import Floats, Ids, rate_of
+from discreet.arrays import Floats, Ids
+from discreet.audit.subject import rate_of
 from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
 from discreet.statement import Notion, PrivacyStatement

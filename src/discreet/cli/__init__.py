@@ -10,28 +10,34 @@ from typing import Any, NoReturn, cast
 import typer
 import typer.core
 
+from discreet.cli._groups import group_of
 from discreet.cli._terminal import say
-from discreet.cli.account import account
-from discreet.cli.attack import attack
-from discreet.cli.audit import audits
-from discreet.cli.embed import embed
-from discreet.cli.entities import entities
-from discreet.cli.evaluate import evaluate
-from discreet.cli.explain import explain
-from discreet.cli.predict import predict
-from discreet.cli.report import report
-from discreet.cli.reproduce import reproduce
-from discreet.cli.rewrite import rewrite
-from discreet.cli.sanitize import sanitize
-from discreet.cli.spaces import spaces
-from discreet.cli.train import train
 from discreet.errors import DiscreetError
 
 # Our help is plain text. Typer would escape its brackets for rich all the same: "\\[required]".
 typer.core.HAS_RICH = False
 
+_COMMANDS = {
+    "sanitize": "Replace every word of a file's texts by a private draw.",
+    "embed": "Release a private vector for each text, and its label beside it.",
+    "rewrite": "Sanitise, then rewrite the release into likelier text.",
+    "predict": "Say what a trained model makes of each row.",
+    "explain": "Say what a setting means, before anything is released.",
+    "audit": "Check a mechanism's guarantee: its law, its sampler, a black box.",
+    "evaluate": "Measure how often words stay and how many they may become.",
+    "report": "Put receipts and results on one page for people.",
+    "entities": "Find the sensitive entities of every row, for training.",
+    "spaces": "List and prepare the vocabularies that words come from.",
+    "account": "Say what releases guarantee together.",
+    "train": "Train models on releases or raw text, and their public parts.",
+    "attack": "Measure what an attacker still learns, beside chance.",
+    "reproduce": "Run the experiments of the papers on data in a folder.",
+}
+
 app = typer.Typer(
     name="discreet",
+    # A module for each command, which has its name.
+    cls=group_of({name: (f"discreet.cli.{name}:{name}", help) for name, help in _COMMANDS.items()}),
     help=(
         "Differentially private text, from a single word to a whole user, with guarantees that "
         "are checked, not claimed.\n\n"
@@ -60,33 +66,6 @@ def _root(
         say(context.get_help())
         raise typer.Exit(2)
 
-
-app.command(short_help="Replace every word of a file's texts by a private draw.")(sanitize)
-app.command(short_help="Release a private vector for each text, and its label beside it.")(embed)
-app.command(short_help="Sanitise, then rewrite the release into likelier text.")(rewrite)
-app.command(short_help="Say what a trained model makes of each row.")(predict)
-app.command(short_help="Say what a setting means, before anything is released.")(explain)
-app.add_typer(
-    audits,
-    name="audit",
-    short_help="Check a mechanism's guarantee: its law, its sampler, a black box.",
-)
-app.command(short_help="Measure how often words stay and how many they may become.")(evaluate)
-app.command(short_help="Put receipts and results on one page for people.")(report)
-app.command(short_help="Find the sensitive entities of every row, for training.")(entities)
-app.add_typer(spaces, name="spaces")
-app.add_typer(account, name="account")
-app.add_typer(
-    train, name="train", short_help="Train models on releases or raw text, and their public parts."
-)
-app.add_typer(
-    attack, name="attack", short_help="Measure what an attacker still learns, beside chance."
-)
-app.add_typer(
-    reproduce(),
-    name="reproduce",
-    short_help="Run the experiments of the papers on data in a folder.",
-)
 
 # What typer raises for an unknown or a missing option, wherever its version keeps the class.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import check
+from discreet.arrays import Generator
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.errors import InvalidValue
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from discreet.cli.embed import Job
     from discreet.encoders.candidate_store import CandidateStore
     from discreet.encoders.encoder import Encoder
-    from discreet.mechanism import Generator
     from discreet.release.vectors import VectorSet
     from discreet.text.readers import Batch, DocumentReader
 

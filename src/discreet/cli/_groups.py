@@ -1,17 +1,36 @@
-"""Groups of commands, all of which answer alike if no command is named."""
+"""Groups of commands: listed by name, and imported only when one of them is called.
+
+So the list of commands needs no array library, and a command may import what it works with at the
+top of its module like any other.
+"""
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Any
 
 import typer
+import typer.core
 
 from discreet.cli._terminal import say
 
 
-def command_group(purpose: str) -> typer.Typer:
+def command_group(
+    purpose: str, commands: Mapping[str, tuple[str, str]] | None = None
+) -> typer.Typer:
     """A group that shows its help and ends with 2 if none of its commands is named.
 
     Args:
         purpose: what the commands are for, in one sentence.
+        commands: for each command where it is (``module:object``, a function or a group) and a
+            short help; others may be added as usual.
     """
-    group = typer.Typer(help=purpose, invoke_without_command=True, rich_markup_mode=None)
+    group = typer.Typer(
+        cls=group_of(commands or {}),
+        help=purpose,
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
 
     @group.callback()
     def help_without_command(context: typer.Context) -> None:
@@ -20,3 +39,58 @@ def command_group(purpose: str) -> typer.Typer:
             raise typer.Exit(2)
 
     return group
+
+
+def group_of(commands: Mapping[str, tuple[str, str]]) -> type[typer.core.TyperGroup]:
+    """A class of groups that also has these commands."""
+
+    class Group(typer.core.TyperGroup):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self._own = dict(self.commands)
+            self.commands = _Commands(commands, self._own)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+            listed = [(name, help) for name, (_, help) in commands.items()]
+            listed += [(n, each.get_short_help_str(88)) for n, each in self._own.items()]
+            with formatter.section("Commands"):
+                formatter.write_dl(listed)
+
+    return Group
+
+
+class _Commands(MutableMapping[str, Any]):
+    """Commands by name; one that is elsewhere is imported when it is taken."""
+
+    def __init__(self, elsewhere: Mapping[str, tuple[str, str]], own: dict[str, Any]) -> None:
+        self._elsewhere, self._own = elsewhere, own
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._elsewhere and name not in self._loaded:
+            self._loaded[name] = _imported(name, *self._elsewhere[name])
+        return self._loaded[name] if name in self._loaded else self._own[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._own[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._elsewhere, *self._own])
+
+    def __len__(self) -> int:
+        return len(self._elsewhere) + len(self._own)
+
+
+def _imported(name: str, place: str, short_help: str) -> Any:
+    module, _, attribute = place.partition(":")
+    target = getattr(import_module(module), attribute)
+    if not isinstance(target, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name)(target)
+        target = alone
+    command = typer.main.get_command(target)
+    command.name, command.short_help = name, short_help
+    return command

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
 
@@ -64,5 +64,6 @@ def _option(declared: Declared) -> inspect.Parameter:
     if declared.kind is bool and declared.default is True:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     names = [flag] if declared.setting.short is None else [flag, declared.setting.short]
-    option = Annotated[declared.kind, typer.Option(*names, help=declared.setting.help)]
-    return inspect.Parameter(declared.name, _KEYWORD, default=declared.default, annotation=option)
+    default = ... if declared.required else declared.default
+    option = typer.Option(default, *names, help=declared.setting.help)
+    return inspect.Parameter(declared.name, _KEYWORD, default=option, annotation=declared.kind)

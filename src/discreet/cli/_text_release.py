@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.arrays import Generator
 from discreet.cli import _options as options
 from discreet.cli._mechanisms import plain_parameters
 from discreet.cli._terminal import progress_bar
 from discreet.statement import RECEIPT_SUFFIX, PrivacyStatement
 
 if TYPE_CHECKING:
-    from discreet.mechanism import Generator, Release
+    from discreet.mechanism import Release
     from discreet.release.text import WordMechanism
     from discreet.text.readers import DocumentReader
     from discreet.text.writers import DocumentWriter

@@ -7,13 +7,13 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._groups import group_of
 from discreet.cli._terminal import progress_bar
-from discreet.cli.audit_training import audit_training
 from discreet.errors import InvalidValue
 
 
 @chooses_mechanism
-def audit(
+def audit_mechanism(
     choice: Choice,
     context: typer.Context,
     python: Annotated[
@@ -37,7 +37,7 @@ def audit(
     """Check a mechanism against its own privacy statement: law, sampler, independence, black box.
 
     Prints a verdict for each check with the bound claimed and the bound found, and exits with 4 if
-    any check fails. A sound mechanism fails at most once in a million audits. Reads no protected
+    any check fails. A sound mechanism fails at most once in a million audit. Reads no protected
     text.
 
     Example: discreet audit --mechanism santext --epsilon 8
@@ -49,7 +49,7 @@ def audit(
                 "give its own options after it"
             )
         return
-    from discreet.audit import audit as audit_mechanism
+    from discreet.audit import audit as audited
 
     if python is None:
         vocabulary = choice.vocabulary()
@@ -64,7 +64,7 @@ def audit(
             )
         built, title = load_object(python), python
     with progress_bar("auditing") as show:
-        report = audit_mechanism(built, name=title, seed=seed, samples=samples, progress=show)
+        report = audited(built, name=title, seed=seed, samples=samples, progress=show)
     if as_json:
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=2))
     else:
@@ -73,7 +73,17 @@ def audit(
     report.require()
 
 
-# Without a command it audits a mechanism, by its own options.
-audits = typer.Typer(rich_markup_mode=None)
-audits.callback(invoke_without_command=True)(audit)
-audits.command("training", short_help="Canaries in user and entity training.")(audit_training)
+# Without a command it audit a mechanism, by its own options.
+audit = typer.Typer(
+    cls=group_of(
+        {
+            "training": (
+                "discreet.cli.audit_training:audit_training",
+                "Canaries in user and entity training.",
+            )
+        }
+    ),
+    add_completion=False,
+    rich_markup_mode=None,
+)
+audit.callback(invoke_without_command=True)(audit_mechanism)

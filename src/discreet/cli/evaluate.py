@@ -119,7 +119,9 @@ def evaluate(
         f"in the space {vocabulary.name} ({len(vocabulary):,} words)"
     )
     if plot is not None:
-        report.plot(plot, title)
+        from discreet.report.privacy import plot_privacy
+
+        plot_privacy(report, plot, title)
         say(f"Written: {plot}")
     if not as_json:
         typer.echo("\n".join([title, *report.lines(), "", *built.statement.lines()]))

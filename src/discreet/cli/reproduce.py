@@ -10,7 +10,7 @@ from discreet.errors import NotFound
 _GROUP, _NAME = "discreet.commands", "reproduce"
 
 
-def reproduce() -> typer.Typer:
+def _installed() -> typer.Typer:
     """The group of recipes that is installed, or one that says how to install it."""
     for point in entry_points(group=_GROUP, name=_NAME):
         found: typer.Typer = point.load()
@@ -25,3 +25,6 @@ def reproduce() -> typer.Typer:
         )
 
     return missing
+
+
+reproduce = _installed()

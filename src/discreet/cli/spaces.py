@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.spaces import EmbeddingSpace
 
 spaces = typer.Typer(
+    add_completion=False,
     help="List, build, inspect and certify public vocabularies.",
     invoke_without_command=True,
     rich_markup_mode=None,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats32
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
 from discreet.files import folder_written_whole
@@ -26,7 +27,6 @@ KIND = "candidate store"
 _RECODER = "recoder."
 _VOTER_PARTS = ("choices", "weights", "biases")
 ARRAYS, TEXTS, ABOUT = "store.safetensors", "texts.jsonl", "about.json"
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Voters:
         biases: (number,) added to its score.
     """
 
-    choices: Floats = field(repr=False)
-    weights: Floats = field(repr=False)
-    biases: Floats = field(repr=False)
+    choices: Floats32 = field(repr=False)
+    weights: Floats32 = field(repr=False)
+    biases: Floats32 = field(repr=False)
 
     def __post_init__(self) -> None:
         if self.choices.ndim != 2 or self.biases.ndim != 1 or not self.choices.size:
@@ -76,13 +76,13 @@ class CandidateStore:
         about: Where it comes from, ready for JSON.
     """
 
-    candidates: Floats = field(repr=False)
+    candidates: Floats32 = field(repr=False)
     texts: tuple[str, ...] = field(repr=False)
     clusters: NDArray[np.int64] = field(repr=False)
-    projections: Floats = field(repr=False)
-    centroids: Mapping[int, Floats] = field(repr=False)
+    projections: Floats32 = field(repr=False)
+    centroids: Mapping[int, Floats32] = field(repr=False)
     voters: Mapping[int, Voters] = field(repr=False)
-    box: Floats = field(repr=False)
+    box: Floats32 = field(repr=False)
     recoder: PublicMap | None = field(repr=False)
     encoder: str
     best_projections: Mapping[float, int]
@@ -143,7 +143,7 @@ class CandidateStore:
             digest.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def recoded(self, vectors: NDArray[np.floating[Any]]) -> Floats:
+    def recoded(self, vectors: NDArray[np.floating[Any]]) -> Floats32:
         """Sentence vectors of the encoder as the candidates were made: row by row, by public maps.
 
         A row depends on its own sentence alone, so that one sentence still moves one row.
@@ -157,11 +157,11 @@ class CandidateStore:
             return vectors.astype(np.float32, copy=False)
         return self.recoder.apply(vectors)
 
-    def projections_for(self, epsilon: float) -> Floats:
+    def projections_for(self, epsilon: float) -> Floats32:
         """As many projections as did best on public documents at the nearest epsilon tried."""
         return self.projections[: _nearest(self.best_projections, epsilon)]
 
-    def centroids_for(self, epsilon: float) -> Floats:
+    def centroids_for(self, epsilon: float) -> Floats32:
         """The centroids whose number did best on public documents at the nearest epsilon tried."""
         return self.centroids[_nearest(self.best_centroids, epsilon)]
 

@@ -6,7 +6,7 @@ caller names a folder for them (:func:`encoded_once`, meant for public text).
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Progress
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
 from discreet.files import written_whole
 from discreet.spaces.encoder_space import MODEL, file_sha256, find_encoder, missing_encoder
@@ -24,7 +25,6 @@ DEFAULT = "all-MiniLM-L6-v2"
 POOLINGS = ("mean", "cls")
 
 _CHUNK = 512
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats32
 from discreet.errors import InputError, InvalidValue
 from discreet.tensors import load_tensors, save_tensors
 
 KIND = "public map"
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class PublicMap:
     ((5, 2), 'random projection')
     """
 
-    weights: tuple[Floats, ...] = field(repr=False)
-    biases: tuple[Floats, ...] = field(repr=False)
+    weights: tuple[Floats32, ...] = field(repr=False)
+    biases: tuple[Floats32, ...] = field(repr=False)
     encoder: str | None
     about: dict[str, Any]
 
@@ -80,7 +80,7 @@ class PublicMap:
             digest.update(np.ascontiguousarray(array, dtype="<f4").tobytes())
         return digest.hexdigest()
 
-    def apply(self, vectors: NDArray[np.floating[Any]]) -> Floats:
+    def apply(self, vectors: NDArray[np.floating[Any]]) -> Floats32:
         """Mapped rows, not normalised yet."""
         if vectors.ndim != 2 or vectors.shape[1] != self.inputs:
             raise InvalidValue(
@@ -103,7 +103,7 @@ class PublicMap:
                 "for this one, or use the encoder it was made for"
             )
 
-    def arrays(self, prefix: str = "") -> dict[str, Floats]:
+    def arrays(self, prefix: str = "") -> dict[str, Floats32]:
         """Its layers by names that :meth:`of_arrays` understands, for a file."""
         named = {f"{prefix}weight.{i}": weight for i, weight in enumerate(self.weights)}
         return named | {f"{prefix}bias.{i}": bias for i, bias in enumerate(self.biases)}
@@ -173,7 +173,7 @@ class PublicMap:
 
     @classmethod
     def of_layers(
-        cls, layers: Sequence[tuple[Floats, Floats]], *, encoder: str, about: dict[str, Any]
+        cls, layers: Sequence[tuple[Floats32, Floats32]], *, encoder: str, about: dict[str, Any]
     ) -> "PublicMap":
         """A trained map from its (weight, bias) pairs."""
         return cls(tuple(w for w, _ in layers), tuple(b for _, b in layers), encoder, about)

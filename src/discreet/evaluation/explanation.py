@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.release.text import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.tokens import tokenizer_for
-
-Ids = NDArray[np.int64]
 
 _FAVOURITES = ("doctor", "london", "terrible")
 _SIMULATED_RUNS = 200

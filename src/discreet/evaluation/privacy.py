@@ -10,18 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet import check
+from discreet.arrays import Floats, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._words import checked_ids
 from discreet.parallel import in_threads
 from discreet.randomness import secure_generator
 from discreet.release.text import WordMechanism
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 EXACT_INPUTS = 30_000
 """Above so many possible inputs S*_y is simulated: the law of every pair would take too long."""

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import (
     EXACT_INPUTS,
     OutputPrivacy,
-    Progress,
     WordPrivacy,
     output_privacy,
     word_privacy,
@@ -22,8 +20,6 @@ from discreet.evaluation.summary import Summary
 from discreet.release.text import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
-
-Ids = NDArray[np.int64]
 
 _OUTPUTS = 1000
 _SIMULATED_DRAWS = 1_000_000
@@ -97,7 +93,7 @@ class PrivacyReport:
     space_words: int
 
     @property
-    def _seen(self) -> Ids:
+    def seen(self) -> Ids:
         # An output that the simulation never gave again tells nothing: it counts 0 times.
         return self.output_weights * (self.outputs.inputs > 0)
 
@@ -106,18 +102,18 @@ class PrivacyReport:
         return {
             "keep": Summary.of(self.words.keep, self.sample.weights),
             "options": Summary.of(self.words.options, self.sample.weights),
-            "inputs": Summary.of(self.outputs.inputs, self._seen),
-            "guess": Summary.of(self.outputs.guess, self._seen),
+            "inputs": Summary.of(self.outputs.inputs, self.seen),
+            "guess": Summary.of(self.outputs.guess, self.seen),
             "published_options": Summary.of(self.words.distinct, self.sample.weights),
-            "published_inputs": Summary.of(self.outputs.distinct, self._seen),
+            "published_inputs": Summary.of(self.outputs.distinct, self.seen),
         }
 
     def lines(self) -> list[str]:
         """A table and how it was computed."""
         labels = {
             "keep": "N_x   probability that x stays x",
-            "options": f"S_x   outputs that cover {self._share} of x",
-            "inputs": f"S*_y  inputs that cover {self._share} of y",
+            "options": f"S_x   outputs that cover {self.share} of x",
+            "inputs": f"S*_y  inputs that cover {self.share} of y",
             "guess": "      best guess at the input of y",
             "published_options": f"S_x   the paper's, {self.runs:,} runs",
             "published_inputs": f"S*_y  the paper's, {self.output_runs:,} runs",
@@ -131,7 +127,7 @@ class PrivacyReport:
         return [*out, "", *self._notes()]
 
     @property
-    def _share(self) -> str:
+    def share(self) -> str:
         return f"{100 * self.mass:g} %"
 
     def _notes(self) -> list[str]:
@@ -157,7 +153,7 @@ class PrivacyReport:
             first,
             f"S*_y and the best guess: {how}, for {outputs:,} released words; {before}.",
         ]
-        lost = outputs - int(self._seen.sum())
+        lost = outputs - int(self.seen.sum())
         if lost:
             lines.append(f"{lost:,} released words never came out again; they are left out.")
         return [*lines, "These figures describe typical words. What is guaranteed for all:"]
@@ -171,43 +167,13 @@ class PrivacyReport:
                 "words": len(self.sample.ids),
                 "occurrences": int(self.sample.weights.sum()),
                 "unknown": self.sample.unknown,
-                "outputs": int(self._seen.sum()),
+                "outputs": int(self.seen.sum()),
             },
             "prior": "sample" if self.uses_prior else "uniform",
             **{key: summary.to_dict() for key, summary in self.summaries().items()},
             "exact": {"words": self.words.exact, "outputs": self.outputs.exact},
             "runs": {"words": self.runs, "outputs": self.output_runs},
         }
-
-    def plot(self, path: Path, title: str) -> None:
-        """Histograms of N_x, S_x and S*_y in a PNG, SVG or PDF file."""
-        from discreet.report.plots import Histogram, plot_histograms
-
-        panels = [
-            Histogram(
-                "$N_x$: is the word kept?",
-                "probability that a word stays as it is",
-                self.words.keep,
-                self.sample.weights,
-            ),
-            Histogram(
-                "$S_x$: what may it become?",
-                f"number of outputs that cover {self._share}",
-                self.words.options,
-                self.sample.weights,
-                counts=True,
-                most=self.space_words,
-            ),
-            Histogram(
-                "$S^*_y$: what may it have been?",
-                f"number of inputs that cover {self._share}",
-                self.outputs.inputs,
-                self._seen,
-                counts=True,
-                most=self.space_words,
-            ),
-        ]
-        plot_histograms(path, title, panels, "words")
 
 
 def measure_privacy(

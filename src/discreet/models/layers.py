@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats32
+
 if TYPE_CHECKING:
     import torch
 
-Floats = NDArray[np.float32]
-Layers = tuple[tuple[Floats, Floats], ...]
+Layers = tuple[tuple[Floats32, Floats32], ...]
 """For each layer an (inputs, outputs) array and an (outputs,) array."""
 
 
-def run(layers: Layers, rows: Floats) -> Floats:
+def run(layers: Layers, rows: Floats32) -> Floats32:
     """The output of the last layer; tanh stands between layers, not after the last."""
     out = rows
     for number, (weight, bias) in enumerate(layers):
@@ -54,7 +55,7 @@ def named(layers: Layers, name: str) -> dict[str, NDArray[Any]]:
 
 def taken(arrays: Mapping[str, NDArray[Any]], name: str) -> Layers:
     """The inverse of :func:`named`."""
-    found: list[tuple[Floats, Floats]] = []
+    found: list[tuple[Floats32, Floats32]] = []
     while f"{name}.{len(found)}.weight" in arrays:
         number = len(found)
         found.append((arrays[f"{name}.{number}.weight"], arrays[f"{name}.{number}.bias"]))

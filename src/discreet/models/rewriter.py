@@ -11,7 +11,7 @@ learnt is not replaced by force.
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Ids, Progress
 from discreet.encoders.encoder import quiet_transformers
 from discreet.errors import InputError, InvalidValue, MissingExtra
 from discreet.tensors import load_tensors, save_tensors
@@ -35,8 +36,6 @@ BODIES = ("bilstm", "masked")
 WINDOW = 128
 """Longer documents are read in pieces of so many words."""
 
-Ids = NDArray[np.int64]
-Progress = Callable[[int, int], None]
 _TOKENS_AT_ONCE = 2048
 
 

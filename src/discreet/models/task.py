@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats32
 from discreet.errors import InputError, InvalidValue
-from discreet.models.layers import Floats, Layers, named, run, taken
+from discreet.models.layers import Layers, named, run, taken
 from discreet.release.vectors import VectorSet
 from discreet.tensors import load_tensors, save_tensors
 
@@ -133,7 +134,7 @@ class TaskModel:
         except (KeyError, TypeError) as error:
             raise InputError(f"{path} lacks parts of a task model; train it again") from error
 
-    def _outputs(self, data: VectorSet) -> Floats:
+    def _outputs(self, data: VectorSet) -> Floats32:
         if (data.second is not None) != self.pairs:
             kinds = ("pairs of vectors", "single vectors")
             wanted, got = kinds if self.pairs else kinds[::-1]

@@ -1,6 +1,6 @@
 """Text in, released vectors out: encode, map, normalise, release; the labels beside them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.accounting.compose import joint_statement
+from discreet.arrays import Progress
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
@@ -19,7 +20,6 @@ from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
 
 _BLOCK = 8192
-Progress = Callable[[int, int], None]
 
 
 class SentenceMechanism(Protocol):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Floats32
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
 from discreet.files import written_whole
 from discreet.statement import RECEIPT_SUFFIX
@@ -21,7 +22,6 @@ from discreet.tensors import refuse_existing
 SUFFIXES = (".parquet", ".npz", ".npy")
 
 _RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +39,8 @@ class VectorSet:
     VectorSet(3 x 2, labels)
     """
 
-    vectors: Floats
-    second: Floats | None = None
+    vectors: Floats32
+    second: Floats32 | None = None
     labels: list[str] | None = None
     rows: NDArray[np.int64] | None = None
     kept: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -192,7 +192,7 @@ def _beside(found: VectorSet) -> list[str]:
     return [what for what, there in parts.items() if there]
 
 
-def _checked(vectors: ArrayLike, name: str) -> Floats:
+def _checked(vectors: ArrayLike, name: str) -> Floats32:
     array = np.asarray(vectors)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise InvalidValue(
@@ -235,7 +235,7 @@ def _write_parquet(path: Path, found: VectorSet) -> None:
     pq.write_table(pa.table(columns), path)
 
 
-def _list_column(vectors: Floats) -> Any:
+def _list_column(vectors: Floats32) -> Any:
     import pyarrow as pa
 
     return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])

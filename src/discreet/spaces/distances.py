@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Ids
 from discreet.parallel import in_threads
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric
-
-Ids = NDArray[np.int64]
 
 WIDTH_UNIT = 32
 _UNIT_ROUNDOFF = 2.0**-24

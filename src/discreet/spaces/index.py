@@ -5,19 +5,17 @@ vocabulary or not at all, because an index of just the words that occurred would
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Progress
 from discreet.files import cache_directory, written_whole
 from discreet.parallel import ahead
 from discreet.spaces.distances import Distances, blocks
 from discreet.spaces.space import EmbeddingSpace
-
-Progress = Callable[[int, int], None]
 
 DEFAULT_NEIGHBORS = 128
 

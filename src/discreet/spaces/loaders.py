@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Progress
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, OutputError
 from discreet.files import cache_directory, written_whole
 from discreet.spaces.encoder_space import (
@@ -24,7 +25,7 @@ from discreet.spaces.encoder_space import (
 )
 from discreet.spaces.saved_files import describe_saved, read_saved, save_space
 from discreet.spaces.space import UNKNOWN_NAMES, EmbeddingSpace, unknown_vector
-from discreet.spaces.word_vector_files import Progress, VectorFile, open_vectors
+from discreet.spaces.word_vector_files import VectorFile, open_vectors
 
 __all__ = ["KnownSpace", "known_spaces", "load_space", "save_space"]
 

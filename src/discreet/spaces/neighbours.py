@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
 from discreet.spaces.distances import blocks
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _UNIT_ROUNDOFF = 2.0**-24
 # More than any underflow of a float32 can amount to.

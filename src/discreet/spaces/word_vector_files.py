@@ -16,7 +16,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +27,9 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from discreet.arrays import Progress
 from discreet.errors import InputError
 
-Progress = Callable[[int, int], None]
 Block = tuple[list[str], NDArray[np.float32]]
 
 _BLOCK = 1 << 24

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 
 Ints = NDArray[np.int32]
-Offsets = NDArray[np.int64]
 
 SLICE = 1 << 22
 """Characters, or tokens, that are worked on at a time."""
@@ -32,7 +32,7 @@ class ChunkTable:
             chunk alike wherever it stands: a text's row is that of its chunks, end to end.
     """
 
-    def __init__(self, rows: Callable[[Sequence[str]], tuple[Ints, Offsets]]) -> None:
+    def __init__(self, rows: Callable[[Sequence[str]], tuple[Ints, Ids]]) -> None:
         self._rows = rows
         self._lock = threading.Lock()
         self._clear()
@@ -44,7 +44,7 @@ class ChunkTable:
         self._lengths = np.empty(0, np.int64)
         self._characters = 0
 
-    def gather(self, texts: Sequence[str]) -> tuple[Ints, Offsets]:
+    def gather(self, texts: Sequence[str]) -> tuple[Ints, Ids]:
         """The rows of the chunks of each text, end to end, and where each text's begin."""
         if isinstance(texts, str):
             raise InvalidValue("texts must be a list of texts; got a single text")
@@ -57,7 +57,7 @@ class ChunkTable:
             counts.append(lengths)
         return np.concatenate(values), np.cumsum(np.concatenate(counts))
 
-    def _gather(self, texts: Sequence[str]) -> tuple[Ints, Offsets]:
+    def _gather(self, texts: Sequence[str]) -> tuple[Ints, Ids]:
         if len(self._slots) > MAX_CHUNKS or self._characters > MAX_CHARACTERS:
             self._clear()  # a corpus may be larger than memory
         try:
@@ -89,7 +89,7 @@ class ChunkTable:
         self._characters += sum(map(len, chunks))
 
 
-def slices(offsets: Offsets, size: int) -> Iterator[tuple[int, int]]:
+def slices(offsets: Ids, size: int) -> Iterator[tuple[int, int]]:
     """Ranges of documents of about ``size`` each, and of at least one document."""
     first, documents = 0, len(offsets) - 1
     while first < documents:
@@ -112,7 +112,7 @@ def string_array(strings: Sequence[str]) -> Any:
     return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(ends.data), data)
 
 
-def concatenate(strings: Any, codes: NDArray[np.integer], offsets: Offsets) -> list[str]:
+def concatenate(strings: Any, codes: NDArray[np.integer], offsets: Ids) -> list[str]:
     """For each document the strings its codes stand for, with nothing between them.
 
     Arrow stores the chosen strings end to end, so a document is a range of that buffer.

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
-from discreet.text.chunks import ChunkTable, Ints, Offsets, concatenate, string_array
+from discreet.text.chunks import ChunkTable, Ints, concatenate, string_array
 from discreet.text.tokens import (
     INNER_MARKS,
     TokenBatch,
@@ -169,14 +170,14 @@ class PublicLayout:
             return fields
         return [_divide(field, divided) for field in fields]
 
-    def _protected_ids(self, chunks: Sequence[str]) -> tuple[Ints, Offsets]:
+    def _protected_ids(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
         fields = self._units(chunks)
         numbers, counts = self.tokenizer.pieces([unit for field in fields for unit in field[1::2]])
         ends = np.append(0, np.cumsum(counts))
         last_units = list(accumulate((len(field) // 2 for field in fields), initial=0))
         return numbers, np.diff(ends[last_units])
 
-    def _public_parts(self, chunks: Sequence[str]) -> tuple[Ints, Offsets]:
+    def _public_parts(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
         """For each chunk the characters to copy and the places and capitals of its tokens."""
         fields = self._units(chunks)
         _, counts = self.tokenizer.pieces([unit for field in fields for unit in field[1::2]])

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue, MissingExtra
-
-Offsets = NDArray[np.int64]
 
 AT_LEAST = 2
 """Documents with fewer sentences are refused or left out, never released."""
@@ -32,7 +31,7 @@ def split_sentences(
     language: str = "en",
     max_sentences: int = MAX_SENTENCES,
     max_characters: int = MAX_CHARACTERS,
-) -> tuple[list[str], Offsets]:
+) -> tuple[list[str], Ids]:
     """The sentences of all documents, end to end, and where each document starts.
 
     Sentences of document i are ``sentences[offsets[i]:offsets[i + 1]]``. White space inside a
@@ -73,7 +72,7 @@ def split_sentences(
     return sentences, offsets
 
 
-def long_enough(offsets: Offsets, at_least: int = AT_LEAST) -> NDArray[np.bool_]:
+def long_enough(offsets: Ids, at_least: int = AT_LEAST) -> NDArray[np.bool_]:
     """For each document, whether it has at least so many sentences.
 
     >>> long_enough(np.array([0, 3, 4])).tolist()
@@ -83,7 +82,7 @@ def long_enough(offsets: Offsets, at_least: int = AT_LEAST) -> NDArray[np.bool_]
     return np.asarray(np.diff(offsets) >= at_least)
 
 
-def refuse_short(offsets: Offsets, at_least: int = AT_LEAST, *, first_row: int = 1) -> None:
+def refuse_short(offsets: Ids, at_least: int = AT_LEAST, *, first_row: int = 1) -> None:
     """Raise for the first document with too few sentences; its row is named, never its text.
 
     A document of one sentence has nothing to hide that sentence among.
@@ -103,8 +102,8 @@ def refuse_short(offsets: Offsets, at_least: int = AT_LEAST, *, first_row: int =
 
 
 def kept_documents(
-    sentences: Sequence[str], offsets: Offsets, keep: NDArray[np.bool_]
-) -> tuple[list[str], Offsets]:
+    sentences: Sequence[str], offsets: Ids, keep: NDArray[np.bool_]
+) -> tuple[list[str], Ids]:
     """The sentences and offsets of the documents marked True.
 
     >>> kept_documents(["a", "b", "c"], np.array([0, 2, 3]), np.array([False, True]))

@@ -17,9 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arrays import Ids
 from discreet.check import fail
 from discreet.errors import InvalidValue
-from discreet.text.chunks import ChunkTable, Ints, Offsets, concatenate, string_array
+from discreet.text.chunks import ChunkTable, Ints, concatenate, string_array
 
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"
@@ -42,7 +43,7 @@ class TokenBatch:
     """
 
     ids: Ints
-    offsets: Offsets
+    offsets: Ids
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -73,7 +74,7 @@ class Tokenizer(Protocol):
         """The text of each document, with single spaces."""
         ...
 
-    def pieces(self, chunks: Sequence[str]) -> tuple[Ints, Offsets]:
+    def pieces(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
         """Ids of all chunks end to end (-1: unknown, with no id for it), and how many each has."""
         ...
 
@@ -145,7 +146,7 @@ def refuse_unknown(batch: TokenBatch) -> TokenBatch:
     )
 
 
-def checked_ids(ids: ArrayLike, offsets: ArrayLike, words: int) -> tuple[Ints, Offsets]:
+def checked_ids(ids: ArrayLike, offsets: ArrayLike, words: int) -> tuple[Ints, Ids]:
     """Released ids and offsets as arrays, if they fit together and the vocabulary."""
     numbers, bounds = np.asarray(ids), np.asarray(offsets, dtype=np.int64)
     if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
@@ -179,7 +180,7 @@ class _Vocabulary(ABC):
     def __reduce__(self) -> tuple[Any, ...]:  # a copy in another process does not carry text along
         return type(self), (self.words, self.unknown)
 
-    def pieces(self, chunks: Sequence[str]) -> tuple[Ints, Offsets]:
+    def pieces(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
         """Ids of all chunks end to end (-1: unknown, with no id for it), and how many each has."""
         rows = [self._row(chunk) for chunk in chunks]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Progress
 from discreet.errors import InvalidValue, MissingExtra
 
 if TYPE_CHECKING:
     import torch
-
-Progress = Callable[[int, int], None]
 
 
 def descend(

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats32
 from discreet.errors import InvalidValue, MissingExtra
 from discreet.tensors import Arrays
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class LinearHead:
         classes: The names of the classes; None for regression.
     """
 
-    weight: Floats = field(repr=False)
-    bias: Floats = field(repr=False)
+    weight: Floats32 = field(repr=False)
+    bias: Floats32 = field(repr=False)
     classes: tuple[str, ...] | None
 
     def scores(self, features: Any) -> NDArray[np.float64]:

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Progress
 from discreet.errors import InputError, InvalidValue, OutputError
 from discreet.tensors import load_tensors, save_tensors
 
 KIND = "training state"
-Progress = Callable[[int, int], None]
 
 
 def state_beside(output: Path) -> Path:

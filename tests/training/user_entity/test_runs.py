@@ -172,7 +172,7 @@ def test_a_budget_needs_a_guarantee():
 KILLED = """
     import os, signal, sys
     sys.path[:0] = {paths!r}
-    import test_user_entity_runs as runs
+    import test_runs as runs
     from discreet.training.user_entity import _server, checkpoints
     from discreet.training.user_entity import trainer as user_entity
     from pathlib import Path
@@ -202,7 +202,7 @@ KILLED = """
 def test_killed_between_step_and_checkpoint_the_budget_is_not_understated(tmp_path, seed):
     here = Path(__file__).parent
     code = textwrap.dedent(KILLED).format(
-        paths=[str(here), str(here.parent)], seed=seed, folder=str(tmp_path)
+        paths=[str(here), str(here.parents[1])], seed=seed, folder=str(tmp_path)
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

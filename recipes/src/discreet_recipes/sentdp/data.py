@@ -1,6 +1,5 @@
 """The two data sets of the SentDP recipe: split into sentences, encoded once, parted three ways."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Progress
 from discreet.encoders.encoder import Encoder, encoded_once
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
 from discreet_recipes.data_files import labelled_rows
@@ -34,8 +34,6 @@ NINE_CATEGORIES = {
     "religion": ("alt.atheism", "soc.religion.christian", "talk.religion.misc"),
 }
 """The paper says nine categories and not which; these join the groups on one subject."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

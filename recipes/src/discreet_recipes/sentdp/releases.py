@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes, Truncation
@@ -23,9 +23,8 @@ from discreet.training.documents.candidates import (
 )
 from discreet_recipes.sentdp.data import Corpus, Part
 
-Vectors = NDArray[np.floating[Any]]
-Release = Callable[[float, np.random.Generator], Vectors]
-Predict = Callable[[Vectors], NDArray[np.int64]]
+Release = Callable[[float, np.random.Generator], Rows]
+Predict = Callable[[Rows], NDArray[np.int64]]
 
 RANGES = ((2, 3), (4, 7), (8, 12), (13, 20), (21, 30))
 MIN_SENTENCES = 8
@@ -63,24 +62,24 @@ def methods(
         number: document_clusters(recoded_means, number, 0)[0] for number in with_recoder.centroids
     }
 
-    def deep(store: CandidateStore, sentences: Vectors, rule: str) -> Release:
+    def deep(store: CandidateStore, sentences: Rows, rule: str) -> Release:
         return lambda epsilon, rng: DeepCandidate(
             store.candidates, store.projections_for(epsilon), epsilon, rule
         ).release(sentences, rng, offsets)
 
-    def votes(epsilon: float, rng: np.random.Generator) -> Vectors:
+    def votes(epsilon: float, rng: np.random.Generator) -> Rows:
         return SentenceVotes(plain.centroids_for(epsilon), epsilon).release(own, rng, offsets)
 
-    def learned(epsilon: float, rng: np.random.Generator) -> Vectors:
+    def learned(epsilon: float, rng: np.random.Generator) -> Rows:
         some = plain.voters_for(epsilon)
         mechanism = LearnedVotes(some.choices, some.weights, some.biases, epsilon)
         return mechanism.release(own, rng, offsets)
 
-    def recoded_votes(epsilon: float, rng: np.random.Generator) -> Vectors:
+    def recoded_votes(epsilon: float, rng: np.random.Generator) -> Rows:
         number = len(with_recoder.centroids_for(epsilon))
         return SentenceVotes(recoded_centroids[number], epsilon).release(recoded, rng, offsets)
 
-    def truncation(epsilon: float, rng: np.random.Generator) -> Vectors:
+    def truncation(epsilon: float, rng: np.random.Generator) -> Rows:
         return Truncation(low, high, epsilon).release(own, rng, offsets)
 
     return {
@@ -111,7 +110,7 @@ def without_recoder(store: CandidateStore, corpus: Corpus) -> CandidateStore:
     return replace(store, candidates=means, recoder=None, best_projections=best)
 
 
-def classifier(vectors: Vectors, labels: NDArray[np.int64]) -> Predict:
+def classifier(vectors: Rows, labels: NDArray[np.int64]) -> Predict:
     """Logistic regression on public documents."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -162,7 +161,7 @@ def word_method(corpus: Corpus, encoder: Encoder, documents: int) -> tuple[Corpu
     some = private.where(keep)
     few = Corpus(corpus.name, corpus.classes, corpus.public, corpus.validation, some)
 
-    def release(epsilon: float, rng: np.random.Generator) -> Vectors:
+    def release(epsilon: float, rng: np.random.Generator) -> Rows:
         words = Sanitizer(CMP(space, epsilon)).sanitize(some.sentences, rng).values
         # A sentence of marks that the space lacks may leave nothing.
         return some.means(encoder.encode([text if text.strip() else "." for text in words]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats32
 from discreet.attacks.attributes import attribute_attack
 from discreet.attacks.inversion import Bags, inversion_attack
 from discreet.attacks.membership import Predictions, membership_attack
@@ -23,8 +24,6 @@ from discreet.training.linear_head import fit_head
 from discreet.training.vectors.maps import MapSettings, MapTrainer
 from discreet.training.vectors.task import Target, TaskSettings, train_on_release
 from discreet_recipes.data_files import labelled_rows
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Part:
 
     texts: list[str] = field(repr=False)
     labels: list[str] = field(repr=False)
-    vectors: Floats = field(repr=False)
+    vectors: Floats32 = field(repr=False)
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -116,7 +115,7 @@ class Task:
         mapped = self.map(mechanism, epsilon, dimension)
         law = sphere_mechanism(mechanism, dimension, epsilon)
 
-        def release(part: Part) -> Floats:
+        def release(part: Part) -> Floats32:
             return law.release(unit_rows(mapped.apply(part.vectors)), rng)
 
         return Releases(release(self.public), release(self.private), release(self.test))
@@ -135,7 +134,7 @@ class Task:
             found.append(float((guess == np.array(self.test.labels)).mean()))
         return {"mean": float(np.mean(found)), "std": float(np.std(found, ddof=1))}
 
-    def model(self, vectors: Floats, target: Target, seed: int) -> Any:
+    def model(self, vectors: Floats32, target: Target, seed: int) -> Any:
         """A model of vectors, released or not."""
         settings = TaskSettings(epochs=self.size.model_epochs, seed=seed)
         return train_on_release(VectorSet(vectors), target, settings=settings)
@@ -150,7 +149,7 @@ class Task:
         trained = slice(0, last.start)
         target = _target(self.private.codes[trained], None, rng)
 
-        def told(vectors: Floats) -> tuple[Predictions, Predictions]:
+        def told(vectors: Floats32) -> tuple[Predictions, Predictions]:
             model = self.model(vectors[trained], target, 0)
             inside, outside = (
                 Predictions(model.probabilities(VectorSet(vectors[rows])), self.private.codes[rows])
@@ -187,9 +186,9 @@ class Task:
 class Releases:
     """Released vectors of each part."""
 
-    public: Floats
-    private: Floats
-    test: Floats
+    public: Floats32
+    private: Floats32
+    test: Floats32
 
 
 def _target(

@@ -10,10 +10,8 @@ where the two differ are sentences counted. So every depth is exact.
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.document._documents import Offsets, Rows
+from discreet.arrays import Ids, Rows
 from discreet.mechanisms.document._selection import Levels
-
-Indices = NDArray[np.int64]
 
 _MOST_CELLS, _FEWEST_CELLS = 128, 4
 _TABLE_BITS = 2**28
@@ -42,7 +40,7 @@ class Depths:
         self._thresholds = _thresholds(self._heights)
         self._bits = self._below_thresholds()
 
-    def levels(self, rows: Rows, starts: Offsets, first: int, last: int) -> Levels:
+    def levels(self, rows: Rows, starts: Ids, first: int, last: int) -> Levels:
         """``max |2h - k|`` of each candidate for a block of documents.
 
         Of the k sentences of a document, h reach at least as far as the candidate; the largest is
@@ -75,9 +73,7 @@ class Depths:
             level=np.concatenate([levels for _, levels in found]),
         )
 
-    def _document(
-        self, heights: Rows, cells: NDArray[np.int32], hopeful: Indices
-    ) -> tuple[Indices, Indices]:
+    def _document(self, heights: Rows, cells: NDArray[np.int32], hopeful: Ids) -> tuple[Ids, Ids]:
         """The candidates above the lowest score among those given, and their levels."""
         sentences = len(heights)
         if len(hopeful) <= _FEW:
@@ -114,7 +110,7 @@ class Depths:
         each = np.unpackbits(bits.view(np.uint8), axis=1, count=self._count, bitorder="little")
         return each.view(np.bool_)
 
-    def _bounds(self, cells: NDArray[np.int32]) -> tuple[Indices, Indices]:
+    def _bounds(self, cells: NDArray[np.int32]) -> tuple[Ids, Ids]:
         """By how many sentences from the outermost each candidate is surely, and may be, inside.
 
         ``h > d`` says that a candidate is at most as high as the sentence d from the top, and
@@ -134,7 +130,7 @@ class Depths:
                 break
         return at_least, at_most
 
-    def _counted(self, heights: Rows, candidates: Indices) -> Indices:
+    def _counted(self, heights: Rows, candidates: Ids) -> Ids:
         """``max |2h - k|`` of some candidates for one document, by counting its sentences."""
         sentences = len(heights)
         out = np.empty(len(candidates), dtype=np.int64)

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Ids, Rows
 from discreet.errors import InvalidValue
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Rows = NDArray[np.floating]
-Offsets = NDArray[np.int64]
 
 FEWEST_SENTENCES = 2
 _BLOCK_SENTENCES = 4096
@@ -46,7 +44,7 @@ def public_rows(vectors: ArrayLike, name: str, dimension: int | None = None) -> 
 
 def checked_documents(
     vectors: ArrayLike, offsets: ArrayLike | None, dimension: int, owner: str
-) -> tuple[Rows, Offsets]:
+) -> tuple[Rows, Ids]:
     """Sentence vectors and where each document starts; anything unusable is an error.
 
     Args:
@@ -62,7 +60,7 @@ def checked_documents(
         raise InvalidValue(
             f"offsets of {owner} must be a flat array of whole numbers, at least one"
         )
-    starts: Offsets = ends.astype(np.int64)
+    starts: Ids = ends.astype(np.int64)
     lengths = np.diff(starts)
     if starts[0] != 0 or starts[-1] != len(rows) or (lengths < 0).any():
         raise InvalidValue(
@@ -81,7 +79,7 @@ def checked_documents(
     return rows, starts
 
 
-def blocks(offsets: Offsets) -> Iterator[tuple[int, int]]:
+def blocks(offsets: Ids) -> Iterator[tuple[int, int]]:
     """Ranges of documents whose sentences are a block; a longer document is a block of its own."""
     first, documents = 0, len(offsets) - 1
     while first < documents:

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, roots_legendre
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.randomness import exponential
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 RULES = ("permute-and-flip", "exponential")
 
@@ -34,23 +31,23 @@ class Levels:
     """
 
     candidates: int
-    lowest: Indices
-    ends: Indices
-    candidate: Indices
-    level: Indices
+    lowest: Ids
+    ends: Ids
+    candidate: Ids
+    level: Ids
 
     @property
-    def rows(self) -> Indices:
+    def rows(self) -> Ids:
         """The row of each listed candidate."""
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
-    def dense(self) -> Indices:
+    def dense(self) -> Ids:
         """``(rows, candidates)``: all of them."""
         out = np.repeat(self.lowest[:, None], self.candidates, axis=1)
         out[self.rows, self.candidate] = self.level
         return out
 
-    def counts(self) -> Indices:
+    def counts(self) -> Ids:
         """``(rows, levels)``: how many candidates have each level."""
         rows, width = len(self.ends), 1 + int(max(self.lowest.max(), self.level.max(initial=0)))
         flat = np.bincount(self.rows * width + self.level, minlength=rows * width)
@@ -105,7 +102,7 @@ class Selection:
             return np.asarray(weights - logsumexp(weights, axis=1, keepdims=True))
         return np.stack([_permute_and_flip(row) for row in weights])
 
-    def select(self, scores: Floats, rng: np.random.Generator) -> Indices:
+    def select(self, scores: Floats, rng: np.random.Generator) -> Ids:
         """One candidate for each row of scores, by noise on each: the largest sum is taken."""
         drawn = exponential(scores.shape, rng)
         if self.rule == "exponential":
@@ -113,7 +110,7 @@ class Selection:
         drawn += self.rate * scores
         return np.asarray(drawn.argmax(axis=1))
 
-    def select_level(self, levels: Levels, step: float, rng: np.random.Generator) -> Indices:
+    def select_level(self, levels: Levels, step: float, rng: np.random.Generator) -> Ids:
         """The same law for scores ``-step * level`` that take few values, at a draw for each value.
 
         The largest noise among the candidates of one level has a law of its own; the winning level
@@ -132,7 +129,7 @@ class Selection:
         chosen = map(levels.member, range(len(counts)), best.tolist(), number.tolist())
         return np.fromiter(chosen, np.int64, len(counts))
 
-    def _largest_noise(self, counts: Indices, rng: np.random.Generator) -> Floats:
+    def _largest_noise(self, counts: Ids, rng: np.random.Generator) -> Floats:
         """The law of the largest of ``counts`` independent draws of the rule's noise."""
         drawn = exponential(counts.shape, rng)
         many = np.maximum(counts, 1)

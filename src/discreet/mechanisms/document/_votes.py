@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
     blocks,
@@ -11,7 +12,7 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.document._selection import Floats, Indices, Selection
+from discreet.mechanisms.document._selection import Selection
 from discreet.statement import PrivacyStatement
 
 
@@ -56,7 +57,7 @@ class LinearVotes:
         """The guarantee for each sentence of a released document."""
         return self._statement
 
-    def votes(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Indices:
+    def votes(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
         """``(documents, choices)``: the votes of all sentences, added up. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, type(self).__name__)
         out = np.empty((len(starts) - 1, len(self.choices)), dtype=np.int64)
@@ -68,7 +69,7 @@ class LinearVotes:
             out[first:last] = np.add.reduceat(votes, starts[first:last] - starts[first], axis=0)
         return out
 
-    def _vote(self, scores: Floats) -> Indices:
+    def _vote(self, scores: Floats) -> Ids:
         """The votes of each sentence, whole numbers so that their sum is exact."""
         votes = np.zeros(scores.shape, dtype=np.int64)
         votes[np.arange(len(scores)), scores.argmax(axis=1)] = 1
@@ -103,7 +104,7 @@ class OneByVotes(LinearVotes):
 
     def select(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> Indices:
+    ) -> Ids:
         """The index of the choice made for each document.
 
         Args:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.mechanisms.document._depth import Depths
 from discreet.mechanisms.document._documents import (
     blocks,
@@ -14,11 +15,9 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.document._selection import Indices, Selection
+from discreet.mechanisms.document._selection import Selection
 from discreet.parallel import ahead
 from discreet.statement import PrivacyStatement
-
-Floats = NDArray[np.float64]
 
 
 class DeepCandidate:
@@ -81,7 +80,7 @@ class DeepCandidate:
 
     def select(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> Indices:
+    ) -> Ids:
         """The index of the candidate chosen for each document.
 
         Args:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from discreet.mechanisms.document._selection import Floats, Indices
+from discreet.arrays import Floats, Ids
 from discreet.mechanisms.document._votes import OneByVotes
 
 GRID = 2**20
@@ -58,6 +58,6 @@ class SoftVotes(OneByVotes):
         public = "the choices and what a sentence is weighed by"
         super().__init__(choices, weights, biases, epsilon, selection, public)
 
-    def _vote(self, scores: Floats) -> Indices:
+    def _vote(self, scores: Floats) -> Ids:
         # A score that is not a number, of a vector beyond all bounds, is worth nothing.
         return np.rint(GRID * np.nan_to_num(expit(scores), nan=0.0)).astype(np.int64)

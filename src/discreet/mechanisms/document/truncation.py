@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids, Rows
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
-    Offsets,
-    Rows,
     blocks,
     checked_documents,
     public_rows,
@@ -18,8 +17,6 @@ from discreet.mechanisms.document._documents import (
 from discreet.mechanisms.sentence._sphere import on_grid
 from discreet.randomness import exponential
 from discreet.statement import PrivacyStatement
-
-Floats = NDArray[np.float64]
 
 
 class Truncation:
@@ -111,14 +108,14 @@ class Truncation:
         terms = -np.abs(released - means) / scales - np.log(2 * scales)
         return np.asarray(terms.sum(axis=1))
 
-    def _means(self, rows: Rows, starts: Offsets, first: int, last: int) -> Floats:
+    def _means(self, rows: Rows, starts: Ids, first: int, last: int) -> Floats:
         block = rows[starts[first] : starts[last]].astype(np.float64)
         cuts = starts[first : last + 1] - starts[first]
         np.clip(block, self.lower, self.upper, out=block)
         sums = np.add.reduceat(block, cuts[:-1], axis=0)
         return np.asarray(sums / np.diff(cuts)[:, None])
 
-    def _scales(self, starts: Offsets) -> Floats:
+    def _scales(self, starts: Ids) -> Floats:
         factor = self.dimension / (np.diff(starts) * self.epsilon)
         return np.asarray(factor[:, None] * (self.upper - self.lower))
 

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import checked_documents
-from discreet.mechanisms.document._selection import Floats, Indices
 from discreet.mechanisms.document._votes import LinearVotes
 from discreet.mechanisms.sentence._sphere import on_grid
 from discreet.randomness import exponential
@@ -74,7 +74,7 @@ class VoteHistogram(LinearVotes):
 
     def counts(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> Indices:
+    ) -> Ids:
         """``(documents, choices)``: the noisy counts, whole numbers that may be below 0."""
         votes = self.votes(vectors, offsets)
         # The whole part of an exponential variable is geometric, with all of its range.

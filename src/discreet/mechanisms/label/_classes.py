@@ -6,10 +6,9 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Indices = NDArray[np.int64]
 
 SCOPE = "each label is replaced by a draw, independent of the others; only the label is covered"
 PUBLIC = ("the list of possible labels", "the number of labels")
@@ -41,7 +40,7 @@ class LabelLaw(ABC):
         """``(n, k)``: the law of the release of each class index."""
 
 
-def checked_indices(indices: ArrayLike, classes: int, owner: str) -> Indices:
+def checked_indices(indices: ArrayLike, classes: int, owner: str) -> Ids:
     """A flat array of class indices; anything else is an error that repeats no label."""
     array = np.asarray(indices)
     if array.size == 0 and array.ndim <= 1:
@@ -60,7 +59,7 @@ def checked_indices(indices: ArrayLike, classes: int, owner: str) -> Indices:
     return array.astype(np.int64, copy=False)
 
 
-def indices_of(values: Iterable[Hashable], labels: tuple[Hashable, ...], owner: str) -> Indices:
+def indices_of(values: Iterable[Hashable], labels: tuple[Hashable, ...], owner: str) -> Ids:
     """The class index of each label; one that is not in the list is an error that names its row."""
     places = {label: index for index, label in enumerate(labels)}
     found = [places.get(value, -1) for value in values]

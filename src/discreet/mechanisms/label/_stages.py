@@ -8,21 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
-from discreet.mechanisms.label._classes import Indices, checked_indices
+from discreet.mechanisms.label._classes import checked_indices
 from discreet.mechanisms.label.prior_response import PriorResponse
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Stage:
     """The released labels of one part, and the mechanism that released them."""
 
-    released: Indices
+    released: Ids
     mechanism: PriorResponse
 
 

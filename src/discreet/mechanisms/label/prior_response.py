@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
-from discreet.mechanisms.label._classes import Indices, LabelLaw, checked_indices, label_statement
+from discreet.mechanisms.label._classes import LabelLaw, checked_indices, label_statement
 from discreet.randomness import bernoulli_exp
 
 _TOLERANCE = 1e-6
@@ -46,7 +47,7 @@ class PriorResponse(LabelLaw):
         self.kept, self.expected_accuracy = _best_labels(self.prior, self.epsilon)
         super().__init__(len(self.prior), label_statement(self.epsilon, "the prior over labels"))
 
-    def release(self, indices: ArrayLike, rng: np.random.Generator) -> Indices:
+    def release(self, indices: ArrayLike, rng: np.random.Generator) -> Ids:
         """An independent draw for each class index."""
         values = checked_indices(indices, self.classes, "PriorResponse")
         place = self._place[values]
@@ -76,7 +77,7 @@ class PriorResponse(LabelLaw):
         return out
 
     @property
-    def _place(self) -> Indices:
+    def _place(self) -> Ids:
         """Where among the kept labels each label is; -1 if it is not."""
         place = np.full(self.classes, -1, dtype=np.int64)
         place[self.kept] = np.arange(len(self.kept))
@@ -107,7 +108,7 @@ def _checked(prior: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _best_labels(prior: NDArray[np.float64], epsilon: float) -> tuple[Indices, float]:
+def _best_labels(prior: NDArray[np.float64], epsilon: float) -> tuple[Ids, float]:
     """The likeliest labels, as many as make a correct release likeliest, and its probability."""
     order = np.argsort(-prior, kind="stable")
     counts = np.arange(1, len(prior) + 1)

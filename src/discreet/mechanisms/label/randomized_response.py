@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.label._classes import (
-    Indices,
     LabelLaw,
     checked_indices,
     indices_of,
@@ -51,11 +51,11 @@ class RandomizedResponse(LabelLaw):
         self.epsilon = check.non_negative(epsilon, "epsilon of RandomizedResponse")
         super().__init__(len(self.labels), label_statement(self.epsilon))
 
-    def indices(self, values: Iterable[Hashable]) -> Indices:
+    def indices(self, values: Iterable[Hashable]) -> Ids:
         """The class index of each label."""
         return indices_of(values, self.labels, "RandomizedResponse")
 
-    def release(self, indices: ArrayLike, rng: np.random.Generator) -> Indices:
+    def release(self, indices: ArrayLike, rng: np.random.Generator) -> Ids:
         """An independent draw for each class index."""
         values = checked_indices(indices, self.classes, "RandomizedResponse")
         others = self.classes - 1

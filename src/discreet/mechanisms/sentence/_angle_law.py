@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, loggamma
 
+from discreet.arrays import Floats
 from discreet.randomness import bernoulli_exp, exponential
-
-Floats = NDArray[np.float64]
 
 # Where the body ends and the tails begin: the density has fallen by this much, on a log scale.
 _DROP = 12.0

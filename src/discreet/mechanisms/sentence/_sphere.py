@@ -6,12 +6,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Floats, Rows
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._noisy_nearest import VectorNoise
 from discreet.statement import Metric, PrivacyStatement
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.floating]
 
 GRID = 2.0**-20
 # Covers vectors that were normalised in 16 bits; the direction is what is protected.

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from discreet import check
+from discreet.arrays import Floats
 from discreet.mechanisms.sentence._angle_law import AngleLaw
 from discreet.mechanisms.sentence._sphere import (
     PUBLIC,
     SCOPE,
-    Floats,
     angle_metric,
     angles_between,
     checked_outputs,

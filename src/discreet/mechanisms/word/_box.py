@@ -14,9 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.arrays import Floats
 
 # Covers the rounding of sums of up to a few thousand terms, generously.
 MARGIN = 1.0 + 1e-11

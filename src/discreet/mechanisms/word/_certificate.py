@@ -14,7 +14,6 @@ kappa = epsilon / 2, always passes, because the triangle inequality gives E(kapp
 import hashlib
 import json
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -24,13 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Ids, Progress
 from discreet.files import cache_directory, written_whole
-from discreet.spaces.distances import Distances, Ids, euclidean_metric
+from discreet.spaces.distances import Distances, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric
-
-Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 # Covers the float64 rounding of the sums and of the pair check.
 _MARGIN = 1e-9

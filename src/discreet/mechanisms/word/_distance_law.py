@@ -20,14 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.randomness import exponential
-from discreet.spaces.distances import WIDTH_UNIT, Distances, Ids, blocks
+from discreet.spaces.distances import WIDTH_UNIT, Distances, blocks
 from discreet.spaces.index import NeighborIndex
 from discreet.spaces.space import EmbeddingSpace
-
-Floats = NDArray[np.float64]
 
 # Words below this share of a row's weight are left to the rest: what stays in the head is then
 # resolved by a 53-bit uniform to a relative precision of 2**-27.

@@ -11,13 +11,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Floats
 from discreet.mechanisms.word._words import checked_ids
 from discreet.parallel import ahead
 from discreet.spaces.neighbours import NearestWords
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
-
-Floats = NDArray[np.float64]
 
 # Small enough that the last blocks keep all cores busy, large enough for a fast product.
 _BLOCK_NUMBERS = 2**17

@@ -7,7 +7,6 @@ promises. Every figure here is rounded upwards: a sensitivity below the truth is
 
 import json
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Progress
 from discreet.errors import InvalidValue
 from discreet.files import cache_directory, written_whole
 from discreet.mechanisms.word._words import PUBLIC
@@ -24,9 +24,7 @@ from discreet.parallel import WORKERS, in_threads
 from discreet.spaces.distances import blocks
 from discreet.spaces.space import EmbeddingSpace
 
-Floats = NDArray[np.float64]
 Points = NDArray[np.floating]
-Progress = Callable[[int, int], None]
 
 SENSITIVITIES = ("exact", "general")
 SCOPE = f"any two words of the vocabulary; {ANY_WORD}"

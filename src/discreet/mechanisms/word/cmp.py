@@ -4,16 +4,14 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats
 from discreet.mechanisms.word._certificate import metric_of
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Floats = NDArray[np.float64]
 
 # Far above any norm that comes out: noise of this many times its mean is still a finite number.
 _HEADROOM = 1e6

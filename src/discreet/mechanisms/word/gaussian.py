@@ -4,15 +4,14 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Progress
 from discreet.errors import InvalidValue, VerificationFailed
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._sensitivity import (
     CLIPPED_PUBLIC,
     SCOPE,
-    Progress,
     clipped,
     noise_scale,
     sensitivity_of,
@@ -20,8 +19,6 @@ from discreet.mechanisms.word._sensitivity import (
 from discreet.mechanisms.word._words import CALIBRATIONS
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Floats = NDArray[np.float64]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Covers the rounding of a logarithm of the normal distribution function, generously.

@@ -4,14 +4,13 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Progress
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._sensitivity import (
     CLIPPED_PUBLIC,
     SCOPE,
-    Progress,
     clipped,
     noise_scale,
     sensitivity_of,
@@ -19,8 +18,6 @@ from discreet.mechanisms.word._sensitivity import (
 from discreet.randomness import exponential
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Floats = NDArray[np.float64]
 
 
 def symmetric(magnitudes: Floats, rng: np.random.Generator) -> Floats:

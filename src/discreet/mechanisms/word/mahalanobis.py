@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
@@ -14,9 +14,6 @@ from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.spaces.distances import blocks, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Metric, Notion, PrivacyStatement, Unit
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 # Below this share of the largest, an eigenvalue is rounding and not the shape of the words.
 _FLATTEST = 1e-10

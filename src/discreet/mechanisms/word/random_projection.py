@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Ids, Progress
 from discreet.files import cache_directory, written_whole
 from discreet.mechanisms.word._certificate import metric_of
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
@@ -21,10 +21,6 @@ from discreet.spaces.distances import blocks
 from discreet.spaces.neighbours import first_equal, middle
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
-Progress = Callable[[int, int], None]
 
 _UNIT_ROUNDOFF = 2.0**-24
 # More than any underflow of a float32 can amount to.

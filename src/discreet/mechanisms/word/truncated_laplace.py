@@ -5,9 +5,9 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats, Progress
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import _box
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
@@ -15,7 +15,6 @@ from discreet.mechanisms.word._sensitivity import (
     CLIPPED_PUBLIC,
     SCOPE,
     Points,
-    Progress,
     Sensitivity,
     clipped,
     general,
@@ -27,8 +26,6 @@ from discreet.mechanisms.word.laplace import symmetric
 from discreet.randomness import exponential
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-
-Floats = NDArray[np.float64]
 
 _OWNER = "TruncatedLaplace"
 # Below, probabilities are no longer full-precision floating-point numbers.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Progress, Rows
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue, MissingExtra
@@ -32,8 +33,6 @@ _MOST_VALIDATION = 200
 _FEWEST_PER_CENTROID = 5
 _MOST_SENTENCES = 50_000
 _VOTE_STEPS = 60
-Floats = NDArray[np.floating[Any]]
-Progress = Callable[[int, int], None]
 Stage = Callable[[str], AbstractContextManager[Progress]]
 
 
@@ -70,7 +69,7 @@ class Documents:
         """Number of sentences of each document."""
         return np.diff(self.offsets)
 
-    def means(self, vectors: Floats | None = None) -> Floats:
+    def means(self, vectors: Rows | None = None) -> Rows:
         """Mean row of each document, of its own vectors or of others made from them row by row."""
         rows = self.vectors if vectors is None else vectors
         return np.asarray(np.add.reduceat(rows, self.offsets[:-1], axis=0) / self.counts[:, None])
@@ -227,7 +226,7 @@ def judged_documents(validation: Documents, min_sentences: int) -> Documents:
 def _choose_centroids(
     public: Documents,
     judged: Documents,
-    means: Floats,
+    means: Rows,
     epsilons: Sequence[float],
     seed: int,
     show: Progress,
@@ -247,7 +246,7 @@ def _choose_centroids(
 def _choose_voters(
     public: Documents,
     judged: Documents,
-    means: Floats,
+    means: Rows,
     epsilons: Sequence[float],
     seed: int,
     show: Progress,
@@ -316,16 +315,14 @@ class _Worth:
     """
 
     def __init__(
-        self, public: Documents, judged: Documents, means: Floats, epsilons: Sequence[float]
+        self, public: Documents, judged: Documents, means: Rows, epsilons: Sequence[float]
     ) -> None:
         self._public, self._judged, self._epsilons = public, judged, epsilons
         self._centre = means.mean(axis=0)
         self._found: dict[float, dict[int, float]] = {epsilon: {} for epsilon in epsilons}
         self.numbers = [n for n in CENTROIDS if n * _FEWEST_PER_CENTROID <= len(public)] or [2]
 
-    def add(
-        self, choices: Floats, members: NDArray[np.int64], law: Callable[[float], _Law]
-    ) -> None:
+    def add(self, choices: Rows, members: NDArray[np.int64], law: Callable[[float], _Law]) -> None:
         """Look at one set of choices by the exact law of its mechanism."""
         judged, labels = self._judged, self._public.labels
         value = _agreement(choices, judged.means(), self._centre)
@@ -342,7 +339,7 @@ class _Worth:
 
 def choose_projections(
     judged: Documents,
-    sentences: Floats,
+    sentences: Rows,
     candidates: NDArray[np.float32],
     directions: NDArray[np.float32],
     labels: NDArray[np.int64] | None,
@@ -374,19 +371,19 @@ def choose_projections(
     return {e: max(numbers, key=lambda p: worth[p, e]) for e in epsilons}
 
 
-def _agreement(choices: Floats, means: Floats, centre: Floats) -> Floats:
+def _agreement(choices: Rows, means: Rows, centre: Rows) -> Rows:
     """(documents, choices): the cosine of each choice and each document's mean, about a centre."""
     return np.asarray(_directions(means, centre) @ _directions(choices, centre).T)
 
 
-def _directions(rows: Floats, centre: Floats) -> Floats:
+def _directions(rows: Rows, centre: Rows) -> Rows:
     """Unit vectors from a centre to each row."""
     moved = rows - centre
     lengths = np.linalg.norm(moved, axis=1, keepdims=True)
     return np.asarray(moved / np.where(lengths > 0, lengths, 1.0))
 
 
-def _shares(members: NDArray[np.int64], labels: NDArray[np.int64], number: int) -> Floats:
+def _shares(members: NDArray[np.int64], labels: NDArray[np.int64], number: int) -> Rows:
     """(centroids, classes): what share of a centroid's public documents has each class."""
     classes = int(labels.max()) + 1
     counts = np.bincount(members * classes + labels, minlength=number * classes)
@@ -394,7 +391,7 @@ def _shares(members: NDArray[np.int64], labels: NDArray[np.int64], number: int) 
     return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1))
 
 
-def document_clusters(means: Floats, number: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
+def document_clusters(means: Rows, number: int, seed: int) -> tuple[Rows, NDArray[np.int64]]:
     """k-means centroids of document means, and the cluster of each document."""
     try:
         from sklearn.cluster import KMeans

@@ -10,18 +10,13 @@ that a few of them are enough; the number of epochs is chosen on held-out public
 same loss.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats32, Ids, Progress
 from discreet.errors import InvalidValue, MissingExtra
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Progress = Callable[[int, int], None]
 
 LAYERS = 4
 _BATCHES = (8, 64)
@@ -39,15 +34,15 @@ class Recoder:
         epochs: After how many epochs that was best.
     """
 
-    layers: list[tuple[Floats, Floats]]
+    layers: list[tuple[Floats32, Floats32]]
     accuracy: float
     epochs: int
 
 
 def train_recoder(
-    vectors: Floats,
-    offsets: Ints,
-    classes: Ints,
+    vectors: Floats32,
+    offsets: Ids,
+    classes: Ids,
     *,
     dimension: int,
     epochs: int = 20,
@@ -93,7 +88,7 @@ def train_recoder(
     weights = [*reader.parameters(), *(p for layer in linear for p in layer.parameters())]
     optimizer = torch.optim.Adam(weights, lr=learning_rate)
 
-    def logits(rows: Ints, owner: Ints, count: int) -> torch.Tensor:
+    def logits(rows: Ids, owner: Ids, count: int) -> torch.Tensor:
         hidden = rows_of[torch.from_numpy(rows)] * scale
         for layer in linear[:-1]:
             hidden = torch.tanh(layer(hidden))
@@ -104,7 +99,7 @@ def train_recoder(
         result: torch.Tensor = reader(means)
         return result
 
-    def state() -> list[tuple[Floats, Floats]]:
+    def state() -> list[tuple[Floats32, Floats32]]:
         pairs = [(m.weight.detach().T.numpy(), m.bias.detach().numpy()) for m in linear]
         return [
             (np.ascontiguousarray(w * (scale if i == 0 else 1.0)), b.copy())
@@ -135,7 +130,7 @@ def train_recoder(
     return kept
 
 
-def _share(offsets: Ints, documents: Ints, rng: np.random.Generator | None) -> tuple[Ints, Ints]:
+def _share(offsets: Ids, documents: Ids, rng: np.random.Generator | None) -> tuple[Ids, Ids]:
     """Rows of a random share of each document's sentences (at least one), and whose they are."""
     starts, counts = offsets[documents], offsets[documents + 1] - offsets[documents]
     owner = np.repeat(np.arange(len(documents)), counts)

@@ -9,12 +9,11 @@ from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from discreet import check
+from discreet.arrays import Floats
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document import SoftVotes
 
 _START = -2.0
-
-Floats = NDArray[np.float64]
 
 
 def fit_soft_votes(

@@ -10,13 +10,11 @@ mask stands, however many pieces the released word has.
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.models.bert import Marks, MaskedModel
 from discreet.spaces.space import EmbeddingSpace
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

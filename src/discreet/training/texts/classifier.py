@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats32, Progress
 from discreet.encoders.encoder import quiet_transformers
 from discreet.errors import InputError, InvalidValue
 from discreet.models.bert import Marks, MaskedModel, marks_of_pieces
@@ -23,11 +24,10 @@ from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
 from discreet.training.linear_head import LinearHead, classes_of, fit_head
-from discreet.training.loop import Keeping, Progress, Stage, epoch_order, forget, run
+from discreet.training.loop import Keeping, Stage, epoch_order, forget, run
 from discreet.training.texts.alignment import padded
 
 KIND = "text model"
-Floats = NDArray[np.float32]
 _ENCODED_AT_ONCE = 64
 _BATCHES_OF_POOL = 50
 
@@ -270,7 +270,7 @@ class _Reader:
 
     def features(
         self, first: TokenBatch, second: TokenBatch | None, progress: Progress | None = None
-    ) -> Floats:
+    ) -> Floats32:
         """The features of all texts or pairs, without gradients."""
         import torch
 
@@ -321,7 +321,7 @@ class _Reader:
         return normalize(mean, dim=1) * math.sqrt(mean.shape[1])
 
 
-def _fitted(features: Floats, labels: Any, *, regression: bool, penalty: float) -> LinearHead:
+def _fitted(features: Floats32, labels: Any, *, regression: bool, penalty: float) -> LinearHead:
     """The linear layer on standardised features, written for the features as they are."""
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
     # The penalty is per example and per feature: the same strength for any number of either.

@@ -19,29 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import __version__, check
+from discreet.arrays import Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
 from discreet.release.text import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
-from discreet.training.loop import (
-    Keeping,
-    Progress,
-    Stage,
-    epoch_order,
-    forget,
-    run,
-    state_beside,
-    step_seed,
-)
-from discreet.training.texts.alignment import (
-    IGNORED,
-    Ids,
-    PieceTable,
-    Rows,
-    padded,
-    piece_table,
-)
+from discreet.training.loop import Keeping, Stage, epoch_order, forget, run, state_beside, step_seed
+from discreet.training.texts.alignment import IGNORED, PieceTable, Rows, padded, piece_table
 
 _MASKED, _RANDOM, _SHOWN = 0.8, 0.1, 0.1
 _CLEAN, _NOISY, _DRAWN = 1, 2, 3

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Ids, Progress
 from discreet.encoders.encoder import DEFAULT
 from discreet.errors import InvalidValue
 from discreet.mechanism import Mechanism, PostProcessed, Release
@@ -28,9 +29,6 @@ from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
 from discreet.text.tokens import TokenBatch, tokenizer_for
 from discreet.training.loop import Keeping, Stage, run
-
-Progress = Callable[[int, int], None]
-Ids = NDArray[np.int64]
 
 _IGNORED = -100
 _BATCH_TOKENS = 256

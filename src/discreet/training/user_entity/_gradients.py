@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from discreet.arrays import Ids
 from discreet.models.factors import (
     Factor,
     FactorModel,
@@ -22,7 +23,7 @@ from discreet.models.factors import (
     weighted_gradient,
 )
 from discreet.training.user_entity._draws import StepDraws
-from discreet.training.user_entity._users import Ints, UserText
+from discreet.training.user_entity._users import UserText
 
 # Users go through the model together until they have so many words.
 _WORDS_TOGETHER = 3000
@@ -36,7 +37,7 @@ class ActiveText:
     """The sentences of a drawn user that take part in a step."""
 
     user: UserText
-    sentences: Ints = field(repr=False)
+    sentences: Ids = field(repr=False)
     weights: NDArray[np.float64] | None = field(default=None, repr=False)
     """What each sentence's gradient is multiplied by; 1 unless given."""
     scale: float = field(default=1.0, repr=False)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Ids
 from discreet.errors import InputError
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,11 @@ class UserText:
     """
 
     name: str = field(repr=False)
-    tokens: Ints = field(repr=False)
-    lengths: Ints = field(repr=False)
-    cell: Ints = field(repr=False)
+    tokens: Ids = field(repr=False)
+    lengths: Ids = field(repr=False)
+    cell: Ids = field(repr=False)
     cells: tuple[tuple[str, ...], ...] = field(repr=False)
-    labels: Ints | None = field(default=None, repr=False)
+    labels: Ids | None = field(default=None, repr=False)
     marked: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -68,7 +67,7 @@ class UserText:
             None if self.marked is None else self.marked[places],
         )
 
-    def places(self, sentences: Ints) -> Ints:
+    def places(self, sentences: Ids) -> Ids:
         """Where the words of these sentences are in ``tokens``, sentence by sentence."""
         starts = np.cumsum(self.lengths) - self.lengths
         lengths = self.lengths[sentences]

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.layers import Floats, Layers, layers_of, network
+from discreet.arrays import Floats32, Progress
+from discreet.models.layers import Layers, layers_of, network
 from discreet.models.sphere_noise import SphereMechanism, through_noise
 from discreet.models.sphere_points import spread
-from discreet.training.descent import Progress, descend, seeded
+from discreet.training.descent import descend, seeded
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +31,7 @@ several starts are made there, and the one whose loss is lowest on its own rows 
 class Goal:
     """What the decoder should say of each row: probabilities of classes, or a direction."""
 
-    values: Floats
+    values: Floats32
     classes: bool
 
 
@@ -53,14 +54,14 @@ class Bottleneck:
 
         return torch.nn.functional.normalize(self.mapped(rows))
 
-    def said(self, rows: Floats, draws: int, seed: int) -> Floats:
+    def said(self, rows: Floats32, draws: int, seed: int) -> Floats32:
         """What the decoder says of each row under so many draws of noise, one after the other."""
         import torch
 
         rng = np.random.default_rng(seed)
         with torch.no_grad():
             units = self.units(torch.from_numpy(rows)).repeat(draws, 1)
-            found: Floats = self.decoder(through_noise(self.mechanism, units, rng)).numpy()
+            found: Floats32 = self.decoder(through_noise(self.mechanism, units, rng)).numpy()
         return found
 
 
@@ -70,7 +71,7 @@ def starts(dimension: int) -> int:
 
 
 def train_bottleneck(
-    rows: Floats,
+    rows: Floats32,
     goal: Goal,
     *,
     mechanism: SphereMechanism,
@@ -99,7 +100,7 @@ def train_bottleneck(
 
 
 def _started(
-    rows: Floats,
+    rows: Floats32,
     goal: Goal,
     mechanism: SphereMechanism,
     hidden: int,
@@ -149,7 +150,7 @@ def _started(
     return found
 
 
-def _loss_of(found: Bottleneck, rows: Floats, goal: Goal, seed: int) -> float:
+def _loss_of(found: Bottleneck, rows: Floats32, goal: Goal, seed: int) -> float:
     import torch
 
     said = torch.from_numpy(found.said(rows, 1, seed))

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats32, Progress
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue, MissingExtra
 from discreet.models.sphere_noise import sphere_mechanism
-from discreet.training.descent import Progress, needed
+from discreet.training.descent import needed
 from discreet.training.linear_head import classes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
 
@@ -38,7 +39,6 @@ _WEIGHTS = (0.1, 0.2, 0.5, 1.0)
 _FOLDS = 4
 _SMALLEST = 1e-12
 _SHARPNESS = 10.0
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -189,9 +189,9 @@ class _Task:
 
     def __init__(
         self,
-        rows: Floats,
+        rows: Floats32,
         labels: Sequence[str] | None,
-        more: Floats,
+        more: Floats32,
         more_labels: Sequence[str] | None,
     ) -> None:
         self.rows, self.more = rows, more
@@ -241,7 +241,7 @@ class _Task:
             "clean accuracy": right / rows,
         }
 
-    def target(self, train: NDArray[np.int64]) -> Floats:
+    def target(self, train: NDArray[np.int64]) -> Floats32:
         """What the decoder should say of every row, learnt from some of them."""
         if self.classes is None:
             centred = self.everything - self.rows.mean(axis=0)
@@ -278,7 +278,7 @@ class _Task:
         self,
         size: int,
         settings: MapSettings,
-        values: Floats,
+        values: Floats32,
         train: NDArray[np.int64],
         report: "_Stages",
     ) -> Bottleneck:
@@ -295,7 +295,7 @@ class _Task:
         )
 
     def score(
-        self, found: Bottleneck, values: Floats, held_out: NDArray[np.int64], seed: int
+        self, found: Bottleneck, values: Floats32, held_out: NDArray[np.int64], seed: int
     ) -> float:
         """How right the decoder is about held-out rows under noise."""
         said = found.said(self.rows[held_out], _VALIDATION_DRAWS, seed + 1)
@@ -319,7 +319,7 @@ class _Stages:
         self._finished += done == total
 
 
-def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats:
+def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats32:
     rows = np.asarray(vectors)
     if rows.ndim != 2 or rows.dtype.kind != "f":
         raise InvalidValue(f"{name} must be rows of numbers; got {rows.ndim} dimensions")
@@ -346,7 +346,7 @@ def _codes(labels: Sequence[str], classes: tuple[str, ...], rows: int) -> NDArra
     return codes
 
 
-def _check_rows(rows: Floats, labels: Sequence[str] | None) -> None:
+def _check_rows(rows: Floats32, labels: Sequence[str] | None) -> None:
     if len(rows) < _FEWEST:
         raise InvalidValue(
             f"a map needs at least {_FEWEST} public texts, and does well with thousands; "

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import Progress
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.models.layers import layers_of, network
@@ -20,7 +21,7 @@ from discreet.models.task import ReleasedAs, TaskModel, features
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
-from discreet.training.descent import Progress, descend, seeded
+from discreet.training.descent import descend, seeded
 
 _FEATURE = "training on vectors"
 _FEWEST = 10
