@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Notion, PrivacyStatement
 from goodness import fits
 from small_spaces import all_distances

@@ -5,8 +5,8 @@ import inspect
 import numpy as np
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import Mechanism
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
+from discreet.protocols import Mechanism
 from discreet.spaces.neighbours import NearestWords
 from discreet.statement import PrivacyStatement
 

@@ -4,9 +4,12 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from discreet.mechanisms.registry import FAMILIES, entries
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "discreet"
@@ -18,10 +21,10 @@ FLOORS = [
     ["settings"],
     ["randomness", "tensors"],
     ["statement"],
-    ["mechanism"],
     ["text"],
     ["spaces"],
     ["encoders"],
+    ["protocols"],
     ["mechanisms"],
     ["accounting"],
     ["release"],
@@ -72,34 +75,27 @@ def test_imports_point_downwards(path):
             assert other == room, f"{room} and {other} are on one floor"
 
 
-def _mechanism_modules():
-    for path in (SOURCE / "mechanisms").rglob("*.py"):
-        if not path.name.startswith("_"):
-            yield path
-
-
 def test_every_mechanism_has_a_module_a_test_and_a_page():
-    modules = {p.relative_to(SOURCE / "mechanisms").with_suffix("") for p in _mechanism_modules()}
+    mechanisms = {Path(entry.family, entry.name.replace("-", "_")) for entry in entries()}
     tests = {
         p.relative_to(ROOT / "tests" / "mechanisms").parent / p.stem.removeprefix("test_")
-        for p in (ROOT / "tests" / "mechanisms").rglob("test_*.py")
+        for p in (ROOT / "tests" / "mechanisms").glob("*/test_*.py")
     }
     pages = {p.stem.replace("-", "_") for p in (ROOT / "docs" / "mechanisms").rglob("*.md")}
-    assert modules <= tests, "mechanisms without a test"
+    assert mechanisms <= tests, "mechanisms without a test"
     helpers = {
         p.relative_to(SOURCE / "mechanisms").parent / p.stem.removeprefix("_")
         for p in (SOURCE / "mechanisms").rglob("_*.py")
     }
-    assert tests <= modules | helpers, "tests of mechanisms that do not exist"
-    assert {path.name for path in modules} == pages, "mechanisms and pages differ"
+    assert tests <= mechanisms | helpers, "tests of mechanisms that do not exist"
+    assert {path.name for path in mechanisms} == pages, "mechanisms and pages differ"
 
 
-def test_every_mechanism_is_exported_under_its_own_name():
-    for path in _mechanism_modules():
-        room = path.parent.name
-        package = __import__(f"discreet.mechanisms.{room}", fromlist=["x"])
-        names = {getattr(package, entry).name for entry in package.__all__}
-        assert path.stem.replace("_", "-") in names
+def test_what_the_mechanism_rooms_export_is_what_the_registry_finds():
+    for family in FAMILIES:
+        package = import_module(f"discreet.mechanisms.{family}")
+        classes = {entry.kind for entry in entries(family)}
+        assert {getattr(package, name) for name in package.__all__} <= classes
 
 
 def test_importing_the_package_loads_nothing_heavy():

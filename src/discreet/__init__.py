@@ -1,8 +1,7 @@
 """Differentially private text, from a single word to a whole user, with checked guarantees.
 
->>> from discreet import Sanitizer, load_space
->>> from discreet.mechanisms.word import SanText
->>> sanitizer = Sanitizer(SanText(load_space("starter"), epsilon=8))
+>>> from discreet import Sanitizer, load_space, mechanism
+>>> sanitizer = Sanitizer(mechanism("santext", space=load_space("starter"), epsilon=8))
 >>> release = sanitizer.sanitize(["The doctor saw me on Monday."])
 >>> len(release.values), release.units
 (1, 7)
@@ -13,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.errors import DiscreetError
-    from discreet.mechanism import Release
+    from discreet.mechanisms.registry import mechanism
+    from discreet.protocols import Release
     from discreet.randomness import secure_generator
+    from discreet.release.sentences import SentenceEmbedder
     from discreet.release.text import Sanitizer
     from discreet.spaces import EmbeddingSpace, load_space
     from discreet.statement import PrivacyStatement
@@ -27,7 +28,9 @@ __all__ = [
     "PrivacyStatement",
     "Release",
     "Sanitizer",
+    "SentenceEmbedder",
     "load_space",
+    "mechanism",
     "secure_generator",
 ]
 
@@ -35,9 +38,11 @@ _HOMES = {
     "DiscreetError": "errors",
     "EmbeddingSpace": "spaces",
     "PrivacyStatement": "statement",
-    "Release": "mechanism",
+    "Release": "protocols",
     "Sanitizer": "release.text",
+    "SentenceEmbedder": "release.sentences",
     "load_space": "spaces",
+    "mechanism": "mechanisms.registry",
     "secure_generator": "randomness",
 }
 

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli.audit import audit
+from discreet.cli.audit import audit_mechanism as audit
 from discreet.errors import DiscreetError, VerificationFailed
 
 TESTS = Path(__file__).parent.parent
@@ -286,7 +286,8 @@ def test_bad_arguments(here, arguments, message):
 def test_exit_codes_of_the_command(tmp_path, epsilon, code, said):
     (tmp_path / "mine.py").write_text(RESPONSE.replace("EPSILON", epsilon))
     command = (
-        "import sys; from discreet.cli import app, main; from discreet.cli.audit import audit\n"
+        "import sys; from discreet.cli import app, main\n"
+        "from discreet.cli.audit import audit_mechanism as audit\n"
         "app.command('check-me')(audit)\n"
         "sys.argv = ['discreet', 'check-me', '--python', 'mine:Response', '--samples', '500']\n"
         "main()"

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from discreet.cli import app
-from discreet.cli._choice import Choice
+from discreet.cli._choice import WordChoice
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -36,7 +36,7 @@ def _options(command):
 
 PARSERS = _walked(typer.main.get_command(app))
 COMMANDS = {path: _options(command) for path, command in PARSERS.items()}
-MECHANISM = {"--" + name.replace("_", "-") for name in Choice.__dataclass_fields__} | {"--dim"}
+MECHANISM = {declared.flag for declared in WordChoice.declared()}
 
 
 def _page_of(path):

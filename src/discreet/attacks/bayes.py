@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arrays import Floats, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 

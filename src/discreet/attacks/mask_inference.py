@@ -21,7 +21,7 @@ from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, 
 from discreet.attacks.rates import Rate
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.text.tokens import TokenBatch
 from discreet.training.texts.alignment import IGNORED, PieceTable, padded, piece_table
 

@@ -1,95 +1,112 @@
-"""The options that choose a word mechanism, defined once for every command that takes them."""
+"""The options that choose a word mechanism, the same for every command that takes them."""
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from discreet.cli import _options as options
-from discreet.cli._mechanisms import build_word_mechanism, sensitive_ids
+from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
+from discreet.mechanisms.registry import DEFAULTS, family_settings, find, names
+from discreet.protocols import WordMechanism
+from discreet.settings import Declared, Setting, plain_type
+from discreet.spaces import EmbeddingSpace, load_space
 
-if TYPE_CHECKING:
-    from discreet.release.text import WordMechanism
-    from discreet.spaces import EmbeddingSpace
-
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-# What says where to look, not how the mechanism is made.
-_NOT_PARAMETERS = ("mechanism", "space", "max_words", "sensitive_share", "sensitive_file")
+_WHERE = (
+    Declared(
+        "mechanism",
+        str | None,
+        None,
+        Setting(
+            f"One of: {', '.join(names('word'))}; {DEFAULTS['word']} unless given.", short="-m"
+        ),
+    ),
+    Declared(
+        "space",
+        str,
+        "starter",
+        Setting(
+            "Public vocabulary with a vector for each word: starter, encoder, or a file of "
+            "word2vec, GloVe or fastText.",
+            short="-s",
+        ),
+    ),
+    Declared(
+        "max_words",
+        int | None,
+        None,
+        Setting("Use only the first N words of a vector file.", at_least=0),
+    ),
+)
 
 
 @dataclass(frozen=True)
-class Choice:
+class WordChoice(Choice):
     """The mechanism and the space that a command line asks for; None means not given."""
 
-    epsilon: options.Epsilon = None
-    mechanism: options.Mechanism = None
-    space: options.Space = "starter"
-    max_words: options.MaxWords = None
-    calibration: options.Calibration = None
-    sensitive_share: options.SensitiveShare = None
-    sensitive_file: options.SensitiveFile = None
-    p: options.P = None
-    delta: options.Delta = None
-    clip: options.Clip = None
-    sensitivity: options.Sensitivity = None
-    shrinkage: options.Shrinkage = None
-    dimension: options.Dimension = None
-    dummy_dimensions: options.DummyDimensions = None
+    mechanism: str | None = None
+    space: str = "starter"
+    max_words: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the mechanism, by the names of its parameters."""
+
+    @classmethod
+    def declared(cls) -> Iterable[Declared]:
+        """Where the mechanism and the words come from, and the settings of all mechanisms."""
+        return [*_WHERE, *family_settings("word")]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "WordChoice":
+        """What was chosen, by the name of the option."""
+        where = {each.name: given[each.name] for each in _WHERE}
+        rest = {name: value for name, value in given.items() if name not in where}
+        return cls(**where, settings={k: v for k, v in rest.items() if v is not None})
 
     @property
     def name(self) -> str:
-        """The mechanism; santext unless another was named."""
-        return self.mechanism or "santext"
+        """The mechanism; the family's default unless another was named."""
+        return self.mechanism or DEFAULTS["word"]
+
+    @property
+    def epsilon(self) -> float | None:
+        """The privacy loss allowed, if one was given."""
+        return self.settings.get("epsilon")
 
     @property
     def is_empty(self) -> bool:
         """True if nothing was chosen at all."""
-        return self == Choice()
+        return self == WordChoice()
 
-    def vocabulary(self) -> "EmbeddingSpace":
+    def at(self, epsilon: float) -> "WordChoice":
+        """The same choice at another epsilon."""
+        return replace(self, settings={**self.settings, "epsilon": epsilon})
+
+    def vocabulary(self) -> EmbeddingSpace:
         """Load the space."""
-        from discreet.spaces import load_space
-
         with progress_bar("reading the space") as show:
             return load_space(self.space, max_words=self.max_words, progress=show)
 
-    def build(self, vocabulary: "EmbeddingSpace", epsilon: float | None = None) -> "WordMechanism":
-        """Make the mechanism, at another epsilon if one is given."""
-        at = self if epsilon is None else replace(self, epsilon=epsilon)
-        given = {f.name: getattr(at, f.name) for f in fields(at) if f.name not in _NOT_PARAMETERS}
-        given["sensitive"] = sensitive_ids(
-            self.name, vocabulary, self.sensitive_share, self.sensitive_file
-        )
+    def build(self, vocabulary: EmbeddingSpace) -> WordMechanism:
+        """Make the mechanism."""
+        entry = find(self.name, "word", what="--mechanism")
+        flags = {each.name: each.flag for each in self.declared()}
+        given = {"space": vocabulary, **self.settings}
         with progress_bar("certifying the space, once") as show:
-            return build_word_mechanism(self.name, vocabulary, given, show)
+            built: WordMechanism = entry.build(
+                given, progress=show, called=lambda key: flags.get(key, key)
+            )
+        return built
 
+    def to_json(self) -> dict[str, Any]:
+        """What was chosen, for a file that must say how its mechanism is made."""
+        where = {each.name: getattr(self, each.name) for each in _WHERE}
+        given = {name: value for name, value in where.items() if value is not None}
+        plain = {k: str(v) if isinstance(v, Path) else v for k, v in self.settings.items()}
+        return {**given, **plain}
 
-def chooses(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command with a parameter ``choice`` the options of a dataclass such as Choice."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in inspect.signature(command).parameters.values() if p.name != "choice"]
-        shared = [
-            inspect.Parameter(f.name, _KEYWORD, default=f.default, annotation=f.type)
-            for f in fields(kind)
-        ]
-
-        @wraps(command)
-        def with_options(**given: Any) -> None:
-            choice = kind(**{f.name: given.pop(f.name) for f in fields(kind)})
-            command(choice=choice, **given)
-
-        keyword = [p.replace(kind=_KEYWORD) for p in own]
-        everything = [*keyword, *shared]
-        # The command line is read off the signature, so it gets the shared options written into it.
-        with_options.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
-        with_options.__annotations__ = {p.name: p.annotation for p in everything}
-        del with_options.__wrapped__
-        return with_options
-
-    return decorate
-
-
-chooses_mechanism = chooses(Choice)
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "WordChoice":
+        """The choice that :meth:`to_json` described."""
+        kinds = {each.name: plain_type(each.kind) for each in cls.declared()}
+        given = {name: kinds[name](value) for name, value in values.items()}
+        return cls.of({each.name: given.get(each.name, each.default) for each in _WHERE} | given)

@@ -7,6 +7,7 @@ from discreet import check
 from discreet.arrays import Generator
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.errors import InvalidValue
+from discreet.mechanisms.registry import DEFAULTS, find
 
 if TYPE_CHECKING:
     from discreet.cli._vectors import VectorChoice
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from discreet.release.vectors import VectorSet
     from discreet.text.readers import Batch, DocumentReader
 
-MECHANISMS = ("sentence-votes", "learned-votes", "deep-candidate", "vote-histogram", "truncation")
 _CHOOSE_NONE = ("vote-histogram", "truncation")
 _BATCH = 1024
 
@@ -25,7 +25,7 @@ def embed_documents(choice: "VectorChoice", job: "Job") -> None:
     """Release a vector for each text, taken as a document whose sentences are protected."""
     from discreet.encoders.candidate_store import CandidateStore
     from discreet.encoders.encoder import load_encoder
-    from discreet.mechanism import Release
+    from discreet.protocols import Release
     from discreet.randomness import generator
     from discreet.release.vectors import receipt_path, write_vectors
     from discreet.text.fields import field_of
@@ -72,10 +72,11 @@ def _checked(choice: "VectorChoice", job: "Job") -> tuple[str, float, Path]:
     """Refuse what cannot work before anything is read."""
     from discreet.cli._vectors import VectorChoice
 
-    name = choice.mechanism or MECHANISMS[0]
-    check.one_of(name, MECHANISMS, "--mechanism of --unit document")
+    name = choice.mechanism or DEFAULTS["document"]
+    find(name, "document", what="--mechanism of --unit document")
     for option in ("delta", "dim", "map", "public", "public_field"):
-        if getattr(choice, option) != getattr(VectorChoice(), option):
+        default = getattr(VectorChoice(), option, None)
+        if choice.settings.get(option, getattr(choice, option, None)) != default:
             flag = "--" + option.replace("_", "-")
             raise InvalidValue(f"{flag} is for --unit sentence; leave it out")
     if job.pair_field is not None or job.label_field is not None:
@@ -195,28 +196,8 @@ class _Documents:
 
 
 def _built(name: str, store: "CandidateStore", epsilon: float, selection: str | None) -> Any:
-    from discreet.mechanisms.document import (
-        DeepCandidate,
-        LearnedVotes,
-        SentenceVotes,
-        Truncation,
-        VoteHistogram,
-    )
-
-    rule = selection or "permute-and-flip"
-    match name:
-        case "deep-candidate":
-            return DeepCandidate(store.candidates, store.projections_for(epsilon), epsilon, rule)
-        case "sentence-votes":
-            return SentenceVotes(store.centroids_for(epsilon), epsilon, rule)
-        case "learned-votes":
-            some = store.voters_for(epsilon)
-            return LearnedVotes(some.choices, some.weights, some.biases, epsilon, rule)
-        case "vote-histogram":
-            some = store.voters_for(epsilon)
-            return VoteHistogram(some.choices, some.weights, some.biases, epsilon)
-        case _:
-            return Truncation(store.box[0], store.box[1], epsilon)
+    given = {"store": store, "epsilon": epsilon, "selection": selection}
+    return find(name, "document").build(given, called=lambda key: "--" + key)
 
 
 def _choices(mechanism: Any) -> Any:

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from discreet import check
-from discreet.cli._mechanisms import word_mechanism_names
 
 Documents = Annotated[
     str,
@@ -31,43 +30,8 @@ Format = Annotated[
     ),
 ]
 MaxDocumentMb = Annotated[float, typer.Option("--max-document-mb", help="Refuse longer documents.")]
-Mechanism = Annotated[
-    str | None,
-    typer.Option(
-        "--mechanism",
-        "-m",
-        help="One of: " + ", ".join(word_mechanism_names()) + "; santext unless given.",
-    ),
-]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        help="Privacy loss allowed: the smaller, the more is hidden; no default. For santext, "
-        "santext-plus, cmp, mahalanobis and random-projection it is per unit of distance in the "
-        "space; 'discreet explain' says what a value means.",
-    ),
-]
-Space = Annotated[
-    str,
-    typer.Option(
-        "--space",
-        "-s",
-        help="Public vocabulary with a vector for each word: starter, encoder, or a file of "
-        "word2vec, GloVe or fastText.",
-    ),
-]
 MaxWords = Annotated[
     int | None, typer.Option("--max-words", help="Use only the first N words of a vector file.")
-]
-Calibration = Annotated[
-    str | None,
-    typer.Option(
-        "--calibration",
-        help="certified: the sharpest law proven to meet epsilon (default); "
-        "published: as in the mechanism's paper.",
-    ),
 ]
 SensitiveShare = Annotated[
     float | None,
@@ -81,49 +45,6 @@ SensitiveFile = Annotated[
     Path | None,
     typer.Option(
         "--sensitive-file", help="santext-plus: a public list of sensitive words, one a line."
-    ),
-]
-P = Annotated[
-    float | None,
-    typer.Option(
-        "--p",
-        help="santext-plus: probability that an unsensitive word is replaced; 0.3 unless given.",
-    ),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(
-        "--delta",
-        help="gaussian, truncated-laplace: failure probability, such as 1e-5; no default.",
-    ),
-]
-Clip = Annotated[
-    float | None,
-    typer.Option(
-        "--clip",
-        help="laplace, gaussian, truncated-laplace: clip vectors to this norm; no default.",
-    ),
-]
-Sensitivity = Annotated[
-    str | None,
-    typer.Option(
-        "--sensitivity",
-        help="laplace, gaussian, truncated-laplace: exact for the vocabulary (default) or general.",
-    ),
-]
-Shrinkage = Annotated[
-    float | None,
-    typer.Option("--shrinkage", help="mahalanobis: weight of the covariance; 0.2 unless given."),
-]
-Dimension = Annotated[
-    int | None,
-    typer.Option("--dim", help="random-projection: dimensions to project to; no default."),
-]
-DummyDimensions = Annotated[
-    int | None,
-    typer.Option(
-        "--dummy-dimensions",
-        help="truncated-laplace, published: dimensions to add; 0 unless given.",
     ),
 ]
 Layout = Annotated[

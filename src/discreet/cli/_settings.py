@@ -34,16 +34,18 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     that the command line has for it.
     """
     hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
+    own: list[inspect.Parameter] = []
+    options: list[inspect.Parameter] = []
     groups: dict[str, tuple[type[Any], list[Declared]]] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         kind = hints[name]
         if inspect.isclass(kind) and issubclass(kind, Settings | Choice):
             declared = list(kind.declared() if issubclass(kind, Choice) else settings_of(kind))
             groups[name] = (kind, declared)
-            parameters += [_option(each) for each in declared]
+            options += [_option(each) for each in declared]
         else:
-            parameters.append(parameter.replace(kind=_KEYWORD, annotation=kind))
+            own.append(parameter.replace(kind=_KEYWORD, annotation=kind))
+    parameters = [*own, *options]
 
     @wraps(command)
     def with_options(**given: Any) -> None:

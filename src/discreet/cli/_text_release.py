@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.arrays import Generator
 from discreet.cli import _options as options
-from discreet.cli._mechanisms import plain_parameters
 from discreet.cli._terminal import progress_bar
+from discreet.mechanisms.registry import parameters_of
 from discreet.statement import RECEIPT_SUFFIX, PrivacyStatement
 
 if TYPE_CHECKING:
-    from discreet.mechanism import Release
-    from discreet.release.text import WordMechanism
+    from discreet.protocols import Release, WordMechanism
     from discreet.text.readers import DocumentReader
     from discreet.text.writers import DocumentWriter
 
@@ -136,7 +135,7 @@ def _receipt(way: Way, statement: PrivacyStatement, reader: "DocumentReader") ->
         "discreet": __version__,
         "statement": statement.to_dict(),
         "in_words": statement.lines(),
-        "mechanism": {"name": mechanism.name, **plain_parameters(mechanism)},
+        "mechanism": {"name": mechanism.name, **parameters_of(mechanism)},
         "certificate": None if certificate is None else asdict(certificate),
         "space": {
             "name": space.name,

@@ -1,73 +1,32 @@
 """The options that say how sentences become released vectors, defined once for every command."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet import check
+from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
+from discreet.encoders.encoder import DEFAULT, POOLINGS
 from discreet.errors import InvalidValue
+from discreet.mechanisms.registry import DEFAULTS, family_settings, find, names
+from discreet.settings import Declared, Setting
 
 if TYPE_CHECKING:
     from discreet.encoders.encoder import Encoder
     from discreet.encoders.maps import PublicMap
-    from discreet.release.sentences import LabelMechanism, SentenceEmbedder, SentenceMechanism
+    from discreet.protocols import LabelMechanism, SentenceMechanism
+    from discreet.release.sentences import SentenceEmbedder
 
-MECHANISMS = ("purkayastha", "planar-laplace", "gaussian")
-LABEL_MECHANISMS = ("randomized-response", "prior-response", "none")
+LABEL_MECHANISMS = (DEFAULTS["label"], *sorted({*names("label")} - {DEFAULTS["label"]}), "none")
 DIMENSION = 16
 
 _TRAINED = "trained:"
 _PCA_WORDS = 5000
 
-Epsilon = Annotated[
-    float | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        help="Privacy loss allowed: per radian for purkayastha, per unit of distance for "
-        "planar-laplace, between any two sentences for gaussian.",
-    ),
-]
-Mechanism = Annotated[
-    str | None,
-    typer.Option(
-        "--mechanism",
-        "-m",
-        help="One of: " + ", ".join(MECHANISMS) + "; for 'embed --unit document' sentence-votes, "
-        "learned-votes, deep-candidate, vote-histogram or truncation. The first unless given.",
-    ),
-]
-Delta = Annotated[float | None, typer.Option("--delta", help="gaussian: failure probability.")]
-Dimension = Annotated[
-    int | None,
-    typer.Option(
-        "--dim",
-        help=f"Dimensions to map to before noise is added; {DIMENSION} unless given. A trained map "
-        "has its own.",
-    ),
-]
-Map = Annotated[
-    str,
-    typer.Option(
-        "--map",
-        help="The public map to these dimensions. random: fixed directions, the same in every "
-        "run; pca: principal directions of public text; trained:PATH: from 'discreet train map'.",
-    ),
-]
-Public = Annotated[
-    Path | None,
-    typer.Option(
-        "--public",
-        help="pca: a file of PUBLIC text; without it, frequent words of the starter space.",
-    ),
-]
-PublicField = Annotated[
-    str, typer.Option("--public-field", help="pca: column or field of --public with the text.")
-]
 EncoderName = Annotated[
     str,
     typer.Option(
@@ -80,26 +39,102 @@ Pooling = Annotated[
     str | None,
     typer.Option("--pooling", help="mean or cls; what the model was made with unless given."),
 ]
+_ENCODER = (
+    Declared(
+        "encoder",
+        str,
+        DEFAULT,
+        Setting(
+            "Sentence-transformers or transformers model: a directory, or a name in the local "
+            "cache. Nothing is downloaded."
+        ),
+    ),
+    Declared(
+        "pooling",
+        str | None,
+        None,
+        Setting("mean or cls; what the model was made with unless given.", choices=POOLINGS),
+    ),
+)
+_OWN = (
+    Declared(
+        "mechanism",
+        str | None,
+        None,
+        Setting(
+            f"One of: {', '.join(names('sentence'))}; {DEFAULTS['sentence']} unless given. For "
+            f"'embed --unit document': {', '.join(names('document'))}; {DEFAULTS['document']} "
+            "unless given.",
+            short="-m",
+        ),
+    ),
+    Declared(
+        "dim",
+        int | None,
+        None,
+        Setting(
+            f"Dimensions to map to before noise is added; {DIMENSION} unless given. A trained map "
+            "has its own.",
+            at_least=2,
+        ),
+    ),
+    Declared(
+        "map",
+        str,
+        "random",
+        Setting(
+            "The public map to these dimensions. random: fixed directions, the same in every run; "
+            "pca: principal directions of public text; trained:PATH: from 'discreet train map'."
+        ),
+    ),
+    Declared(
+        "public",
+        Path | None,
+        None,
+        Setting("pca: a file of PUBLIC text; without it, frequent words of the starter space."),
+    ),
+    Declared(
+        "public_field", str, "text", Setting("pca: column or field of --public with the text.")
+    ),
+    *_ENCODER,
+)
 
 
 @dataclass(frozen=True)
-class VectorChoice:
+class VectorChoice(Choice):
     """The encoder, the map and the mechanism that a command line asks for."""
 
-    epsilon: Epsilon = None
-    mechanism: Mechanism = None
-    delta: Delta = None
-    dim: Dimension = None
-    map: Map = "random"
-    public: Public = None
-    public_field: PublicField = "text"
-    encoder: EncoderName = "all-MiniLM-L6-v2"
-    pooling: Pooling = None
+    mechanism: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the mechanism, by the names of its parameters."""
+    dim: int | None = None
+    map: str = "random"
+    public: Path | None = None
+    public_field: str = "text"
+    encoder: str = DEFAULT
+    pooling: str | None = None
+
+    @classmethod
+    def declared(cls) -> Iterable[Declared]:
+        """What there is to choose."""
+        return [*family_settings("sentence"), *_OWN]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "VectorChoice":
+        """What was chosen, by the name of the option."""
+        own = {each.name: given[each.name] for each in _OWN}
+        rest = {name: value for name, value in given.items() if name not in own}
+        return cls(**own, settings={k: v for k, v in rest.items() if v is not None})
+
+    @property
+    def epsilon(self) -> float | None:
+        """The privacy loss allowed, if one was given."""
+        return self.settings.get("epsilon")
 
     @property
     def of_sentences(self) -> str:
         """The name of the mechanism for sentences."""
-        return self.mechanism or MECHANISMS[0]
+        return self.mechanism or DEFAULTS["sentence"]
 
     def embedder(
         self,
@@ -145,19 +180,12 @@ class VectorChoice:
         return trained.dimension
 
     def _built(self, dimension: int) -> "SentenceMechanism":
-        name = check.one_of(self.of_sentences, MECHANISMS, "--mechanism")
-        if self.epsilon is None:
-            raise InvalidValue(f"{name} needs --epsilon")
-        from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
-
-        if name == "gaussian":
-            if self.delta is None:
-                raise InvalidValue("gaussian needs --delta")
-            return SphereGaussian(dimension, self.epsilon, self.delta)
-        if self.delta is not None:
-            raise InvalidValue(f"--delta is not an option of {name}; leave it out")
-        kind = Purkayastha if name == "purkayastha" else PlanarLaplace
-        return kind(dimension, self.epsilon)
+        entry = find(self.of_sentences, "sentence", what="--mechanism")
+        built: SentenceMechanism = entry.build(
+            {"dimension": dimension, **self.settings},
+            called=lambda key: "--" + key.replace("_", "-"),
+        )
+        return built
 
     def _made(self, encoder: "Encoder", dimension: int) -> "PublicMap":
         from discreet.encoders.maps import PublicMap
@@ -199,17 +227,12 @@ def label_mechanism(
         return None
     if epsilon is None:
         raise InvalidValue(f"{name} needs --label-epsilon")
-    from discreet.mechanisms.label import PriorResponse, RandomizedResponse
-
-    if prior is None:
-        return RandomizedResponse(labels, epsilon)
     try:
-        chances = [float(part) for part in prior.split(",")]
+        chances = None if prior is None else tuple(float(part) for part in prior.split(","))
     except ValueError as error:
         raise InvalidValue("--label-prior must be numbers with commas between them") from error
-    if len(chances) != len(labels):
-        raise InvalidValue(
-            f"--label-prior must be a number for each of the {len(labels)} labels; "
-            f"got {len(chances)}"
-        )
-    return PriorResponse(chances, epsilon)
+    built: LabelMechanism = find(name, "label", what="--label-mechanism").build(
+        {"labels": labels, "epsilon": epsilon, "prior": chances},
+        called=lambda key: f"--label-{key}",
+    )
+    return built

@@ -6,15 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._choice import WordChoice
 from discreet.cli._groups import group_of
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar
 from discreet.errors import InvalidValue
 
 
-@chooses_mechanism
+@takes_settings
 def audit_mechanism(
-    choice: Choice,
+    choice: WordChoice,
     context: typer.Context,
     python: Annotated[
         str | None,

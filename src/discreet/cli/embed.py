@@ -8,8 +8,8 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import chooses
 from discreet.cli._embed_documents import embed_documents
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.cli._vectors import LABEL_MECHANISMS, VectorChoice, label_mechanism
 from discreet.errors import InputError, InvalidValue, OutputError
@@ -17,7 +17,7 @@ from discreet.errors import InputError, InvalidValue, OutputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.mechanism import Release
+    from discreet.protocols import Release
     from discreet.release.sentences import SentenceEmbedder
     from discreet.release.vectors import VectorSet
     from discreet.text.readers import DocumentReader
@@ -49,7 +49,7 @@ class Job:
     force: bool
 
 
-@chooses(VectorChoice)
+@takes_settings
 def embed(
     choice: VectorChoice,
     source: Annotated[

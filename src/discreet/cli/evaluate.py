@@ -8,10 +8,11 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
-from discreet.cli._mechanisms import plain_parameters
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, say
 from discreet.errors import InvalidValue
+from discreet.mechanisms.registry import parameters_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 _VOCABULARY_SAMPLE = 1000
 
 
-@chooses_mechanism
+@takes_settings
 def evaluate(
-    choice: Choice,
+    choice: WordChoice,
     privacy: Annotated[
         bool,
         typer.Option(
@@ -113,7 +114,7 @@ def evaluate(
         report = measure_privacy(
             built, sample, mass=mass, use_prior=prior == "sample", runs=runs, rng=rng, progress=show
         )
-    plain = plain_parameters(built)
+    plain = parameters_of(built)
     title = (
         f"{choice.name} ({', '.join(_named(key, value) for key, value in plain.items())}) "
         f"in the space {vocabulary.name} ({len(vocabulary):,} words)"

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.errors import InvalidValue
 
 
-@chooses_mechanism
+@takes_settings
 def explain(
-    choice: Choice,
+    choice: WordChoice,
     find: Annotated[
         str | None,
         typer.Option(
@@ -69,8 +70,8 @@ def explain(
     if find is not None:
         if epsilon is not None:
             raise InvalidValue("give --epsilon or --find, not both")
-        epsilon = find_epsilon(lambda at: choice.build(vocabulary, at), ids, **_wish(find))
-    built = choice.build(vocabulary, epsilon)
+        epsilon = find_epsilon(lambda at: choice.at(at).build(vocabulary), ids, **_wish(find))
+    built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary)
     explanation = explain_mechanism(built, ids, examples)
     certificate = getattr(built, "certificate", None)
     if as_json:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
 from discreet.cli._text_release import Files, Way, release_texts
 from discreet.errors import InvalidValue
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from discreet.models.rewriter import Rewriter
 
 
-@chooses_mechanism
+@takes_settings
 def rewrite(
-    choice: Choice,
+    choice: WordChoice,
     source: options.Documents,
     output: options.Output,
     rewriter: Annotated[
@@ -62,17 +63,15 @@ def rewrite(
     )
 
 
-def _chosen(choice: Choice, trained: "Rewriter") -> Choice:
+def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
     """The mechanism of the rewriter's file, unless the command line chooses one itself."""
     stored = trained.about.get("options")
-    if replace(choice, space=Choice().space) != Choice():
+    if replace(choice, space=WordChoice().space) != WordChoice():
         return choice
     if stored is None:
         raise InvalidValue(
             "this rewriter was not written by 'discreet train rewriter' and does not say how its "
             "mechanism is made; give --mechanism, --epsilon and --space"
         )
-    if "sensitive_file" in stored:
-        stored = {**stored, "sensitive_file": Path(stored["sensitive_file"])}
-    found = Choice(**stored)
-    return found if choice.space == Choice().space else replace(found, space=choice.space)
+    found = WordChoice.from_json(stored)
+    return found if choice.space == WordChoice().space else replace(found, space=choice.space)

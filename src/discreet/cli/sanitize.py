@@ -2,16 +2,17 @@
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
 from discreet.cli._text_release import Files, Way, release_texts
 
 _MOST = 0.9
 
 
-@chooses_mechanism
+@takes_settings
 def sanitize(
-    choice: Choice,
+    choice: WordChoice,
     source: options.Documents,
     output: options.Output,
     text_field: options.TextField = "text",

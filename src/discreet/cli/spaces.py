@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._mechanisms import sensitive_ids
 from discreet.cli._terminal import progress_bar, say
 
 if TYPE_CHECKING:
@@ -164,14 +163,12 @@ def certify(
     Example: discreet spaces certify vectors.txt --max-words 20000
     """
     from discreet.mechanisms.word._certificate import certificate_table
-    from discreet.mechanisms.word.santext_plus import sensitive_targets
+    from discreet.mechanisms.word.santext_plus import sensitive_targets, sensitive_words
 
     space = _load(name, max_words)
     some = sensitive_share is not None or sensitive_file is not None
     targets = (
-        sensitive_targets(
-            space, sensitive_ids("santext-plus", space, sensitive_share, sensitive_file)
-        )
+        sensitive_targets(space, sensitive_words(space, sensitive_share, sensitive_file))
         if some
         else None
     )

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.tokens import tokenizer_for

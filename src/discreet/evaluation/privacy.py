@@ -17,8 +17,8 @@ from discreet.arrays import Floats, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._words import checked_ids
 from discreet.parallel import in_threads
+from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
-from discreet.release.text import WordMechanism
 
 EXACT_INPUTS = 30_000
 """Above so many possible inputs S*_y is simulated: the law of every pair would take too long."""

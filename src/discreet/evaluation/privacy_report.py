@@ -17,7 +17,7 @@ from discreet.evaluation.privacy import (
     word_privacy,
 )
 from discreet.evaluation.summary import Summary
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
 

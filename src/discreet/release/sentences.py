@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,50 +13,13 @@ from discreet.arrays import Progress
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
-from discreet.mechanism import Release
 from discreet.mechanisms.sentence import unit_rows
+from discreet.protocols import LabelMechanism, Release, SentenceMechanism
 from discreet.randomness import secure_generator
 from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
 
 _BLOCK = 8192
-
-
-class SentenceMechanism(Protocol):
-    """A mechanism that releases unit vectors."""
-
-    name: ClassVar[str]
-    dimension: int
-    epsilon: float
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released vector."""
-
-    def release(self, vectors: Any, rng: np.random.Generator) -> NDArray[np.float32]:
-        """An independent draw for each unit row."""
-
-
-class LabelMechanism(Protocol):
-    """A mechanism that releases class indices."""
-
-    name: ClassVar[str]
-    epsilon: float
-
-    @property
-    def classes(self) -> int:
-        """How many labels there are."""
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released label."""
-
-    @property
-    def transition(self) -> NDArray[np.float64]:
-        """Row y is the law of the release of y."""
-
-    def release(self, indices: Any, rng: np.random.Generator) -> NDArray[np.int64]:
-        """An independent draw for each class index."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,12 @@
 """Text in, text out: tokenise, release every word, write the released words back."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
-from discreet.mechanism import Release
+from discreet.protocols import Release, WordMechanism
 from discreet.randomness import secure_generator
-from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.tokens import Tokenizer, tokenizer_for
@@ -18,20 +15,6 @@ LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
-
-
-class WordMechanism(Protocol):
-    """A mechanism that releases word ids of a space."""
-
-    name: ClassVar[str]
-    space: EmbeddingSpace
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released word."""
-
-    def release(self, ids: Any, rng: np.random.Generator) -> NDArray[np.int64]:
-        """An independent draw for each word id."""
 
 
 class Sanitizer:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.document import DeepCandidate, _depth
 from discreet.mechanisms.document._selection import RULES, Selection
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits
 from sentence_neighbours import PLACES, all_documents, largest_step

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.document import SentenceVotes
 from discreet.mechanisms.document._selection import RULES, Selection
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits
 from sentence_neighbours import all_documents, largest_step

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.document import SoftVotes
 from discreet.mechanisms.document._selection import RULES, Selection
 from discreet.mechanisms.document.soft_votes import GRID
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits
 from sentence_neighbours import all_documents, largest_step

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import DensityMechanism
 from discreet.mechanisms.document import Truncation
+from discreet.protocols import DensityMechanism
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits
 from sentence_neighbours import all_documents, largest_step

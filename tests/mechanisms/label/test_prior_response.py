@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.label import PriorResponse, RandomizedResponse
 from discreet.mechanisms.label import prior_response as module
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit
 from goodness import fits
 

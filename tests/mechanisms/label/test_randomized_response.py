@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.label import RandomizedResponse
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit
 from goodness import fits
 

@@ -5,8 +5,8 @@ import pytest
 
 from conformance import excess_loss
 from discreet.errors import InvalidValue
-from discreet.mechanism import FiniteMechanism
 from discreet.mechanisms.word import SanText, Uniform
+from discreet.protocols import FiniteMechanism
 from discreet.statement import Notion, Unit
 from goodness import fits
 from small_spaces import all_distances, clustered_space, random_space

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.mechanism import PostProcessed
 from discreet.mechanisms.word import Gaussian, SanText
 from discreet.models.rewriter import Rewriter
+from discreet.protocols import PostProcessed
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.text import Sanitizer
 from discreet.text.tokens import tokenizer_for

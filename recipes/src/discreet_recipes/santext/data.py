@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 
 W, P = 0.9, 0.3

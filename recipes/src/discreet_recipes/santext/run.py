@@ -31,7 +31,8 @@ from discreet.errors import NotFound
 from discreet.evaluation.privacy import output_privacy, word_privacy
 from discreet.mechanisms.word import CMP, SanText
 from discreet.models.bert import MaskedModel, load_masked_model
-from discreet.release.text import Sanitizer, WordMechanism
+from discreet.protocols import WordMechanism
+from discreet.release.text import Sanitizer
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled, read_labelled

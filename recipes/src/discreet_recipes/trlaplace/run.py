@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.evaluation.privacy import word_privacy
 from discreet.mechanisms.word import CMP, Gaussian, Laplace, SanText, TruncatedLaplace
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import chooses
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
 from discreet.cli._vectors import VectorChoice
 from discreet.cli.attack import _public as public
 
 
-@chooses(VectorChoice)
+@takes_settings
 def attributes(
     choice: VectorChoice,
     source: public.Source,

@@ -1,13 +1,13 @@
 """``discreet attack inversion``: which words does a released vector give away?"""
 
 from discreet.cli import _options as options
-from discreet.cli._choice import chooses
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
 from discreet.cli._vectors import VectorChoice
 from discreet.cli.attack import _public as public
 
 
-@chooses(VectorChoice)
+@takes_settings
 def inversion(
     choice: VectorChoice,
     source: public.Source,

@@ -7,17 +7,19 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
-from discreet.cli._mechanisms import plain_parameters, sensitive_ids
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
+from discreet.mechanisms.registry import parameters_of
+from discreet.mechanisms.word.santext_plus import sensitive_words
 
 if TYPE_CHECKING:
     from discreet.spaces import EmbeddingSpace
 
 
-@chooses_mechanism
+@takes_settings
 def mask_inference(
-    choice: Choice,
+    choice: WordChoice,
     source: Annotated[
         str,
         typer.Argument(
@@ -80,7 +82,8 @@ def mask_inference(
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
     sensitive = _sensitive(choice, vocabulary)
     if choice.name != "santext-plus":  # elsewhere the list only says what to report on
-        choice = replace(choice, sensitive_share=None, sensitive_file=None)
+        kept = {k: v for k, v in choice.settings.items() if not k.startswith("sensitive")}
+        choice = replace(choice, settings=kept)
     mechanism = choice.build(vocabulary)
     rng = generator(seed)
     batch = tokenizer.encode(texts)
@@ -103,7 +106,7 @@ def mask_inference(
     if as_json:
         values = {
             "statement": mechanism.statement.with_caveats(SEEDED_CAVEAT).to_dict(),
-            "mechanism": {"name": mechanism.name, **plain_parameters(mechanism)},
+            "mechanism": {"name": mechanism.name, **parameters_of(mechanism)},
             "space": {"name": vocabulary.name, "fingerprint": vocabulary.fingerprint},
             "model": None if loaded is None else {"name": loaded.name, "about": loaded.about},
             **report.to_dict(),
@@ -119,8 +122,9 @@ def mask_inference(
         say("The masked language model was not run: give --model.")
 
 
-def _sensitive(choice: Choice, vocabulary: "EmbeddingSpace") -> Any:
+def _sensitive(choice: WordChoice, vocabulary: "EmbeddingSpace") -> Any:
     """Ids of the words that the second column is about; None if nothing tells them."""
-    if vocabulary.frequencies is None and choice.sensitive_file is None:
+    share, file = (choice.settings.get(f"sensitive_{kind}") for kind in ("share", "file"))
+    if vocabulary.frequencies is None and file is None:
         return None
-    return sensitive_ids("santext-plus", vocabulary, choice.sensitive_share, choice.sensitive_file)
+    return sensitive_words(vocabulary, share, file)

@@ -7,19 +7,20 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.errors import InvalidValue
 
 if TYPE_CHECKING:
     from discreet.models.bert import MaskedModel
-    from discreet.release.text import WordMechanism
+    from discreet.protocols import WordMechanism
     from discreet.spaces import EmbeddingSpace
 
 
-@chooses_mechanism
+@takes_settings
 def pretrain(
-    choice: Choice,
+    choice: WordChoice,
     source: Annotated[
         str,
         typer.Argument(
@@ -145,7 +146,7 @@ def pretrain(
 
 
 def _sanitised_how(
-    choice: Choice, plain: bool, model: "MaskedModel"
+    choice: WordChoice, plain: bool, model: "MaskedModel"
 ) -> "tuple[EmbeddingSpace, WordMechanism | None]":
     if plain:
         from discreet.spaces.encoder_space import model_space

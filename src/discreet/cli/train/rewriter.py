@@ -1,20 +1,20 @@
 """``discreet train rewriter``: learn from public text to undo a mechanism's noise."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import Choice, chooses_mechanism
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
 
 
-@chooses_mechanism
+@takes_settings
 def rewriter(
-    choice: Choice,
+    choice: WordChoice,
     source: Annotated[
         str,
         typer.Argument(
@@ -84,8 +84,7 @@ def rewriter(
             progress=show,
         )
     # What the command line asked for, so that a release can be made from the file alone.
-    given = {key: value for key, value in asdict(choice).items() if value is not None}
-    trained.about["options"] = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
+    trained.about["options"] = choice.to_json()
     trained.save(output, force=force)
     counts, held = trained.about["counts"], trained.about.get("held out")
     say(

@@ -1,5 +1,7 @@
 """What the voting mechanisms share: sentences vote by public linear scores, votes are counted."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,6 +28,8 @@ class LinearVotes:
         epsilon: loss allowed for the release of a document, checked already.
         public: what the statement calls all this.
     """
+
+    recoded: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, Rows
+from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._depth import Depths
 from discreet.mechanisms.document._documents import (
     blocks,
@@ -15,7 +16,7 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.document._selection import Selection
+from discreet.mechanisms.document._selection import RULES, Selection
 from discreet.parallel import ahead
 from discreet.statement import PrivacyStatement
 
@@ -50,22 +51,42 @@ class DeepCandidate:
     """
 
     name: ClassVar[str] = "deep-candidate"
+    recoded: ClassVar[bool] = True
 
     def __init__(
         self,
         candidates: ArrayLike,
         projections: ArrayLike,
         epsilon: float,
-        selection: str = "permute-and-flip",
+        selection: str = RULES[0],
     ) -> None:
-        self.candidates = public_rows(candidates, "candidates of DeepCandidate")
-        self.dimension = self.candidates.shape[1]
+        self.choices = public_rows(candidates, "candidates of DeepCandidate")
+        self.dimension = self.choices.shape[1]
         self.projections = public_rows(projections, "projections of DeepCandidate", self.dimension)
         self.epsilon = check.non_negative(epsilon, "epsilon of DeepCandidate")
         self.selection = Selection(selection, self.epsilon).rule
         self._statement = sentence_statement(
             self.epsilon, "the candidate documents", "the projections"
         )
+
+    @classmethod
+    def from_store(
+        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
+    ) -> "DeepCandidate":
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents.
+            epsilon: loss allowed for the release of a document, at least 0.
+            selection: ``permute-and-flip`` or ``exponential``.
+        """
+        projections = store.projections_for(epsilon)
+        return cls(store.candidates, projections, epsilon, selection)
+
+    @property
+    def candidates(self) -> Rows:
+        """The public vectors to choose from."""
+        return self.choices
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -76,7 +97,7 @@ class DeepCandidate:
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> NDArray[np.float32]:
         """``(documents, m)``: the vector of an independently chosen candidate for each document."""
-        return np.asarray(self.candidates[self.select(vectors, rng, offsets)])
+        return np.asarray(self.choices[self.select(vectors, rng, offsets)])
 
     def select(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
@@ -106,11 +127,11 @@ class DeepCandidate:
     def scores(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
         """``(documents, candidates)``: the depth of each candidate, from -k/2 to 0. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
-        out = np.empty((len(starts) - 1, len(self.candidates)))
+        out = np.empty((len(starts) - 1, len(self.choices)))
         for first, last in blocks(starts):
             out[first:last] = self._depths.levels(rows, starts, first, last).dense() / -2
         return out
 
     @cached_property
     def _depths(self) -> Depths:
-        return Depths(self.candidates, self.projections)
+        return Depths(self.choices, self.projections)

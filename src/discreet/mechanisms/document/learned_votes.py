@@ -4,6 +4,8 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
+from discreet.encoders.candidate_store import CandidateStore
+from discreet.mechanisms.document._selection import RULES
 from discreet.mechanisms.document._votes import OneByVotes
 
 
@@ -48,7 +50,21 @@ class LearnedVotes(OneByVotes):
         weights: ArrayLike,
         biases: ArrayLike,
         epsilon: float,
-        selection: str = "permute-and-flip",
+        selection: str = RULES[0],
     ) -> None:
         public = "the choices and what a sentence is scored by"
         super().__init__(choices, weights, biases, epsilon, selection, public)
+
+    @classmethod
+    def from_store(
+        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
+    ) -> "LearnedVotes":
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents.
+            epsilon: loss allowed for the release of a document, at least 0.
+            selection: ``permute-and-flip`` or ``exponential``.
+        """
+        voters = store.voters_for(epsilon)
+        return cls(voters.choices, voters.weights, voters.biases, epsilon, selection)

@@ -5,7 +5,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._documents import public_rows
+from discreet.mechanisms.document._selection import RULES
 from discreet.mechanisms.document._votes import OneByVotes
 
 
@@ -38,13 +40,24 @@ class SentenceVotes(OneByVotes):
 
     name: ClassVar[str] = "sentence-votes"
 
-    def __init__(
-        self, centroids: ArrayLike, epsilon: float, selection: str = "permute-and-flip"
-    ) -> None:
+    def __init__(self, centroids: ArrayLike, epsilon: float, selection: str = RULES[0]) -> None:
         rows = public_rows(centroids, "centroids of SentenceVotes")
         # |s - c|^2 is smallest where s.c - |c|^2 / 2 is largest.
         half = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / -2
         super().__init__(rows, rows, half, epsilon, selection, "the centroids")
+
+    @classmethod
+    def from_store(
+        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
+    ) -> "SentenceVotes":
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents.
+            epsilon: loss allowed for the release of a document, at least 0.
+            selection: ``permute-and-flip`` or ``exponential``.
+        """
+        return cls(store.centroids_for(epsilon), epsilon, selection)
 
     @property
     def centroids(self) -> NDArray[np.float32]:

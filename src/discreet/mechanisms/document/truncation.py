@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Floats, Ids, Rows
+from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
     blocks,
@@ -46,6 +47,7 @@ class Truncation:
     """
 
     name: ClassVar[str] = "truncation"
+    recoded: ClassVar[bool] = False
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, epsilon: float) -> None:
         self.lower, self.upper = _bounds(lower), _bounds(upper)
@@ -74,6 +76,17 @@ class Truncation:
         rows = public_rows(vectors, "public vectors of Truncation")
         tail = (1 - check.share(share, "share of Truncation")) / 2
         lower, upper = np.quantile(rows, [tail, 1 - tail], axis=0)
+        return cls(lower, upper, epsilon)
+
+    @classmethod
+    def from_store(cls, store: CandidateStore, epsilon: float) -> "Truncation":
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents.
+            epsilon: loss allowed for the release of a document, above 0.
+        """
+        lower, upper = store.box
         return cls(lower, upper, epsilon)
 
     @property

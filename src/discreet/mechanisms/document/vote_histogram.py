@@ -9,6 +9,7 @@ from scipy.special import betaln, gammaln
 
 from discreet import check
 from discreet.arrays import Floats, Ids
+from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import checked_documents
 from discreet.mechanisms.document._votes import LinearVotes
@@ -58,6 +59,17 @@ class VoteHistogram(LinearVotes):
         epsilon = check.positive(epsilon, "epsilon of VoteHistogram")
         public = "the choices and what a sentence is scored by"
         super().__init__(choices, weights, biases, epsilon, public)
+
+    @classmethod
+    def from_store(cls, store: CandidateStore, epsilon: float) -> "VoteHistogram":
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents.
+            epsilon: loss allowed for the release of a document, above 0.
+        """
+        voters = store.voters_for(epsilon)
+        return cls(voters.choices, voters.weights, voters.biases, epsilon)
 
     def release(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None

@@ -1,11 +1,12 @@
 """What the label mechanisms share: class indices, and the wording of their statements."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet import check
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
@@ -81,3 +82,20 @@ def label_statement(epsilon: float, *public: str) -> PrivacyStatement:
         scope=SCOPE,
         public=(*PUBLIC, *public),
     )
+
+
+def possible_labels(labels: int | Sequence[Hashable], owner: str) -> tuple[Hashable, ...]:
+    """The labels there may be: given, or numbered; at least two, and distinct."""
+    if isinstance(labels, int | np.integer):
+        labels = range(check.whole(labels, f"labels of {owner}", at_least=1))
+    elif isinstance(labels, str):
+        raise InvalidValue(f"labels of {owner} must be a list of labels, not one text")
+    found = tuple(labels)
+    if len(set(found)) < len(found):
+        raise InvalidValue(f"labels of {owner} must be distinct")
+    if len(found) < 2:
+        raise InvalidValue(
+            f"labels of {owner} must be at least 2; got {len(found)}: with a single "
+            "class the keep-probability is 1 and a label has no privacy"
+        )
+    return found

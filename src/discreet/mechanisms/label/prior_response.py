@@ -1,6 +1,7 @@
 """Randomised response among the labels that a public prior makes likely."""
 
 import math
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import check
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
-from discreet.mechanisms.label._classes import LabelLaw, checked_indices, label_statement
+from discreet.mechanisms.label._classes import (
+    LabelLaw,
+    checked_indices,
+    label_statement,
+    possible_labels,
+)
 from discreet.randomness import bernoulli_exp
 
 _TOLERANCE = 1e-6
@@ -46,6 +52,25 @@ class PriorResponse(LabelLaw):
         self.epsilon = check.non_negative(epsilon, "epsilon of PriorResponse")
         self.kept, self.expected_accuracy = _best_labels(self.prior, self.epsilon)
         super().__init__(len(self.prior), label_statement(self.epsilon, "the prior over labels"))
+
+    @classmethod
+    def from_labels(
+        cls, labels: int | Sequence[Hashable], epsilon: float, prior: tuple[float, ...]
+    ) -> "PriorResponse":
+        """For a list of labels, with a public prior in its order.
+
+        Args:
+            labels: the possible labels, distinct and known in advance, or how many there are.
+            epsilon: loss allowed, at least 0.
+            prior: PUBLIC guess at the share of each label.
+        """
+        count = len(possible_labels(labels, "PriorResponse"))
+        if len(prior) != count:
+            raise InvalidValue(
+                f"prior of PriorResponse must be a number for each of the {count} labels; "
+                f"got {len(prior)}"
+            )
+        return cls(prior, epsilon)
 
     def release(self, indices: ArrayLike, rng: np.random.Generator) -> Ids:
         """An independent draw for each class index."""

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Ids
-from discreet.errors import InvalidValue
 from discreet.mechanisms.label._classes import (
     LabelLaw,
     checked_indices,
     indices_of,
     label_statement,
+    possible_labels,
 )
 from discreet.randomness import bernoulli_exp
 
@@ -47,7 +47,7 @@ class RandomizedResponse(LabelLaw):
     name: ClassVar[str] = "randomized-response"
 
     def __init__(self, labels: int | Sequence[Hashable], epsilon: float) -> None:
-        self.labels = _possible(labels)
+        self.labels = possible_labels(labels, "RandomizedResponse")
         self.epsilon = check.non_negative(epsilon, "epsilon of RandomizedResponse")
         super().__init__(len(self.labels), label_statement(self.epsilon))
 
@@ -72,19 +72,3 @@ class RandomizedResponse(LabelLaw):
         out = np.full((len(values), self.classes), keep - self.epsilon)
         out[np.arange(len(values)), values] = keep
         return out
-
-
-def _possible(labels: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
-    if isinstance(labels, int | np.integer):
-        labels = range(check.whole(labels, "labels of RandomizedResponse", at_least=1))
-    elif isinstance(labels, str):
-        raise InvalidValue("labels of RandomizedResponse must be a list of labels, not one text")
-    found = tuple(labels)
-    if len(set(found)) < len(found):
-        raise InvalidValue("labels of RandomizedResponse must be distinct")
-    if len(found) < 2:
-        raise InvalidValue(
-            f"labels of RandomizedResponse must be at least 2; got {len(found)}: with a single "
-            "class the keep-probability is 1 and a label has no privacy"
-        )
-    return found

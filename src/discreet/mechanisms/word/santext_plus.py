@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.text.readers import open_documents
 
 
 class SanTextPlus:
@@ -93,6 +95,36 @@ class SanTextPlus:
             public=(*PUBLIC, "the list of sensitive words"),
         )
 
+    @classmethod
+    def from_space(
+        cls,
+        space: EmbeddingSpace,
+        epsilon: float,
+        *,
+        sensitive_share: float | None = None,
+        sensitive_file: Path | None = None,
+        p: float = 0.3,
+        calibration: str = "certified",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> "SanTextPlus":
+        """With sensitive words by public frequency or from a public list.
+
+        Args:
+            space: the public vocabulary.
+            epsilon: loss allowed per unit of distance, above 0.
+            sensitive_share: this share of the least frequent words (by public frequencies) is
+                sensitive; 0.9 unless given.
+            sensitive_file: a public list of sensitive words, one a line. It may name words that
+                the space does not have: they are unknown, hence sensitive anyway.
+            p: probability that an unsensitive word is replaced, between 0 and 1.
+            calibration: ``"certified"`` or ``"published"``.
+            progress: called with (done, total) while a space is certified for the first time.
+        """
+        sensitive = sensitive_words(space, sensitive_share, sensitive_file)
+        return cls(
+            space, epsilon, sensitive=sensitive, p=p, calibration=calibration, progress=progress
+        )
+
     @property
     def kappa(self) -> float:
         """How fast the probability falls with distance."""
@@ -131,3 +163,32 @@ def sensitive_targets(space: EmbeddingSpace, sensitive: ArrayLike) -> NDArray[np
     if len(chosen) < 2:
         raise InvalidValue("SanText+ needs at least 2 sensitive words to choose among")
     return chosen
+
+
+def sensitive_words(
+    space: EmbeddingSpace, share: float | None = None, file: Path | None = None
+) -> NDArray[np.int64]:
+    """Ids of the sensitive words, by public frequency or from a public list, one word a line.
+
+    Args:
+        space: the public vocabulary.
+        share: of the least frequent words; 0.9 unless it or a list is given.
+        file: the list. It may name words that the space does not have: they are unknown, hence
+            sensitive anyway.
+    """
+    if share is not None and file is not None:
+        raise InvalidValue("give --sensitive-share or --sensitive-file, not both")
+    if file is None:
+        return space.least_frequent(
+            check.share(0.9 if share is None else share, "--sensitive-share")
+        )
+    with open_documents(file, format="txt") as reader:
+        words = [line.strip() for batch in reader for line in batch.texts]
+    ids = [space.ids.get(word, space.ids.get(word.lower())) for word in words]
+    known = [number for number in ids if number is not None]
+    if not known:
+        raise InvalidValue(
+            f"{file}: none of its {len(words)} lines is a word of {space.name}; "
+            "give one word a line"
+        )
+    return np.array(known, dtype=np.int64)

@@ -22,7 +22,7 @@ from discreet import __version__, check
 from discreet.arrays import Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
-from discreet.release.text import WordMechanism
+from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
 from discreet.training.loop import Keeping, Stage, epoch_order, forget, run, state_beside, step_seed

@@ -12,7 +12,6 @@ from discreet import check
 from discreet.arrays import Ids, Progress
 from discreet.encoders.encoder import DEFAULT
 from discreet.errors import InvalidValue
-from discreet.mechanism import Mechanism, PostProcessed, Release
 from discreet.models.rewriter import (
     BODIES,
     BiLSTM,
@@ -22,8 +21,8 @@ from discreet.models.rewriter import (
     described,
     windows,
 )
+from discreet.protocols import Mechanism, PostProcessed, Release, WordMechanism
 from discreet.randomness import secure_generator
-from discreet.release.text import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
@@ -210,7 +209,7 @@ class RewritingSanitizer:
     """Sanitises text word by word, then rewrites what was released.
 
     Privacy: exactly the word mechanism's statement. The rewriter is handed the released words and
-    nothing else (:class:`discreet.mechanism.PostProcessed`).
+    nothing else (:class:`discreet.protocols.PostProcessed`).
 
     Args:
         mechanism: A word mechanism.

@@ -3,8 +3,8 @@
 import numpy as np
 
 from discreet import secure_generator
-from discreet.mechanism import PostProcessed, Release
 from discreet.mechanisms.word import SanText
+from discreet.protocols import PostProcessed, Release
 from discreet.randomness import SEEDED_CAVEAT
 from small_spaces import random_space
 

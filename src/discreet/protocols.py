@@ -1,14 +1,16 @@
-"""What every mechanism offers, and what a release is."""
+"""What every mechanism offers, family by family, and what a release is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Generator
+from discreet.arrays import Floats, Floats32, Generator, Ids
+from discreet.encoders.candidate_store import CandidateStore
 from discreet.randomness import SEEDED_CAVEAT, is_secure
+from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 
 IntArray = NDArray[np.integer[Any]]
@@ -47,6 +49,89 @@ class DensityMechanism(Mechanism[FloatArray, FloatArray], Protocol):
 
     def log_density(self, values: FloatArray, outputs: FloatArray) -> NDArray[np.float64]:
         """The log-density of each output given the value in the same row."""
+
+
+class WordMechanism(Protocol):
+    """A mechanism that releases word ids of a space."""
+
+    name: ClassVar[str]
+    space: EmbeddingSpace
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released word."""
+
+    def release(self, ids: Any, rng: Generator) -> Ids:
+        """An independent draw for each word id."""
+
+
+class SentenceMechanism(Protocol):
+    """A mechanism that releases unit vectors."""
+
+    name: ClassVar[str]
+    dimension: int
+    epsilon: float
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released vector."""
+
+    def release(self, vectors: Any, rng: Generator) -> Floats32:
+        """An independent draw for each unit row."""
+
+
+class DocumentMechanism(Protocol):
+    """A mechanism that releases one vector for the sentences of each document."""
+
+    name: ClassVar[str]
+    recoded: ClassVar[bool]
+    """Whether it reads sentence vectors as the store's recoder makes them, or as they are."""
+    dimension: int
+    epsilon: float
+
+    @classmethod
+    def from_store(cls, store: CandidateStore, epsilon: float) -> "DocumentMechanism":
+        """With the public side that a store holds."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each sentence of a released document."""
+
+    def release(self, vectors: Any, rng: Generator, offsets: Any = None) -> Floats32:
+        """An independent draw for each document; ``offsets`` says where each of them starts."""
+
+
+@runtime_checkable
+class ChoosingMechanism(DocumentMechanism, Protocol):
+    """A document mechanism that releases one of several public vectors."""
+
+    choices: Floats32
+    selection: str
+
+    def select(self, vectors: Any, rng: Generator, offsets: Any = None) -> Ids:
+        """Which of the choices is released for each document."""
+
+
+class LabelMechanism(Protocol):
+    """A mechanism that releases class indices."""
+
+    name: ClassVar[str]
+    epsilon: float
+
+    @property
+    def classes(self) -> int:
+        """How many labels there are."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released label."""
+
+    @property
+    def transition(self) -> Floats:
+        """Row y is the law of the release of y."""
+
+    def release(self, indices: Any, rng: Generator) -> Ids:
+        """An independent draw for each class index."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,233 @@
+"""The one door to every mechanism: found, described and built by its name.
+
+A mechanism is a module of its family's folder, named like it, with a class that has that ``name``.
+What it is made from beside its settings is the public material of its family: a space of words, the
+dimension of vectors, a store of public documents, the possible labels. Where the constructor wants
+something else, a class method ``from_space``, ``from_store`` or ``from_labels`` takes the material.
+Its other parameters are the settings; what they mean is read off the docstring.
+
+>>> from discreet.spaces.space import EmbeddingSpace
+>>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
+>>> mechanism("santext", space=space, epsilon=2.0).statement.epsilon
+2.0
+>>> names("label")
+['prior-response', 'randomized-response']
+"""
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from discreet import check
+from discreet.arrays import Progress
+from discreet.errors import InvalidValue
+from discreet.settings import Declared, Setting, plain_type
+
+MATERIAL = {"word": "space", "sentence": "dimension", "document": "store", "label": "labels"}
+"""The four families, and what the mechanisms of each are made from."""
+FAMILIES = tuple(MATERIAL)
+DEFAULTS = {
+    "word": "santext",
+    "sentence": "purkayastha",
+    "document": "sentence-votes",
+    "label": "randomized-response",
+}
+"""What a command takes unless a mechanism is named."""
+
+_SIMPLE = (int, float, str, bool, Path, tuple[float, ...])
+# The seed of a public matrix is as public as the matrix; a command has a seed of its own.
+_NOT_SETTINGS = ("progress", "seed")
+_FLAGS = {"dimension": "--dim"}
+_SHORT = {"epsilon": "-e"}
+
+
+def names(family: str | None = None) -> list[str]:
+    """The mechanisms there are, of one family or of all."""
+    return [entry.name for entry in entries(family)]
+
+
+def entries(family: str | None = None) -> "list[Entry]":
+    """What there is of one family, or of all."""
+    families = FAMILIES if family is None else (check.one_of(family, FAMILIES, "family"),)
+    return [
+        Entry(module.name.replace("_", "-"), each)
+        for each in families
+        for module in pkgutil.iter_modules([str(Path(__file__).parent / each)])
+        if not module.name.startswith("_")
+    ]
+
+
+def find(name: str, family: str | None = None, *, what: str = "mechanism") -> "Entry":
+    """What is known of a mechanism; an unknown name is an error that lists the known ones.
+
+    Args:
+        name: of the mechanism.
+        family: the only one to look in, if given.
+        what: how messages call the name.
+    """
+    for entry in entries():
+        if entry.name == name and family in (None, entry.family):
+            return entry
+        if entry.name == name:
+            raise InvalidValue(
+                f"{what} must be one for a {family}, {', '.join(names(family))}; "
+                f"{name} is for a {entry.family}"
+            )
+    raise check.fail(what, "one of " + ", ".join(names(family)), name)
+
+
+def mechanism(name: str, *, progress: Progress | None = None, **given: Any) -> Any:
+    """Build any mechanism by its name.
+
+    Args:
+        name: such as ``"santext"``; ``discreet.mechanisms.registry.names()`` lists all.
+        progress: called with (done, total) by those that certify a space on first use.
+        given: the family's public material (``space``, ``dimension``, ``store`` or ``labels``) and
+            the mechanism's own settings, by the names of their parameters.
+    """
+    return find(name).build(given, progress=progress)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mechanism by name, before it is built."""
+
+    name: str
+    family: str
+
+    @cached_property
+    def kind(self) -> type[Any]:
+        """Its class; only its own module is imported."""
+        module = import_module(f"discreet.mechanisms.{self.family}.{self.name.replace('-', '_')}")
+        classes = inspect.getmembers(module, inspect.isclass)
+        return next(kind for _, kind in classes if getattr(kind, "name", None) == self.name)
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one sentence."""
+        return (inspect.getdoc(self.kind) or "").partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def settings(self) -> tuple[Declared, ...]:
+        """What can be chosen, beside the family's material."""
+        return tuple(
+            Declared(
+                name,
+                kind,
+                parameter.default,
+                Setting(self._meaning(name), flag=_FLAGS.get(name), short=_SHORT.get(name)),
+            )
+            for name, (kind, parameter) in self._parameters(self._builder).items()
+            if name != MATERIAL[self.family] and name not in _NOT_SETTINGS
+            if plain_type(kind) in _SIMPLE
+        )
+
+    def build(
+        self,
+        given: Mapping[str, Any],
+        *,
+        progress: Progress | None = None,
+        called: Callable[[str], str] = str,
+    ) -> Any:
+        """Make it from its family's material and settings; None means not given.
+
+        Args:
+            given: by the names of parameters.
+            progress: for those that certify a space on first use.
+            called: how messages call a parameter.
+        """
+        chosen = {key: value for key, value in given.items() if value is not None}
+        builder = self._builder
+        # Whoever has more than the family's material, such as trained weights, has the constructor.
+        if not set(chosen) <= set(self._parameters(builder)) and builder is not self.kind:
+            constructor = set(self._parameters(self.kind))
+            builder = self.kind if set(chosen) <= constructor else builder
+        accepted = self._parameters(builder)
+        for key in chosen:
+            if key not in accepted:
+                raise InvalidValue(f"{called(key)} is not an option of {self.name}; leave it out")
+        for key, (_, parameter) in accepted.items():
+            if parameter.default is parameter.empty and key not in chosen:
+                finds = f"; 'discreet explain -m {self.name} --find keep=0.5' finds one"
+                hint = finds if key == "epsilon" and self.family == "word" else ""
+                raise InvalidValue(f"{self.name} needs {called(key)}{hint}")
+        if "progress" in accepted:
+            chosen["progress"] = progress
+        return builder(**chosen)
+
+    @property
+    def _builder(self) -> Callable[..., Any]:
+        return getattr(self.kind, f"from_{MATERIAL[self.family]}", self.kind)
+
+    def _parameters(self, builder: Callable[..., Any]) -> dict[str, tuple[Any, inspect.Parameter]]:
+        hints = get_type_hints(builder.__init__ if inspect.isclass(builder) else builder)
+        return {
+            name: (hints[name], parameter)
+            for name, parameter in inspect.signature(builder).parameters.items()
+        }
+
+    def _meaning(self, parameter: str) -> str:
+        """What the docstrings say of a parameter."""
+        for documented in (self._builder, self.kind):
+            arguments = (inspect.getdoc(documented) or "").partition("Args:\n")[2]
+            said = re.search(rf"^    {parameter}: (.*(?:\n {{8}}.*)*)", arguments, re.MULTILINE)
+            if said:
+                return " ".join(said[1].split()).replace("``", "").rstrip(".")
+        return ""
+
+
+def family_settings(family: str) -> tuple[Declared, ...]:
+    """The settings of all mechanisms of a family, each with who has it and what it means there.
+
+    None of them has a default here: what is not given is left to the mechanism.
+    """
+    together: dict[str, dict[str, list[str]]] = {}
+    first: dict[str, Declared] = {}
+    of_family = entries(family)
+    for entry in of_family:
+        for declared in entry.settings:
+            first.setdefault(declared.name, declared)
+            said = declared.setting.help + _unless_given(declared)
+            together.setdefault(declared.name, {}).setdefault(said, []).append(entry.name)
+    return tuple(
+        Declared(
+            name,
+            plain_type(first[name].kind) | None,
+            None,
+            Setting(
+                _joined(meanings, len(of_family)),
+                flag=first[name].setting.flag,
+                short=first[name].setting.short,
+            ),
+        )
+        for name, meanings in together.items()
+    )
+
+
+def _unless_given(declared: Declared) -> str:
+    if declared.required:
+        return ""
+    return "" if declared.default is None else f"; {declared.default} unless given"
+
+
+def _joined(meanings: Mapping[str, Iterable[str]], count: int) -> str:
+    parts = [
+        text if len(list(who)) == count else f"{', '.join(who)}: {text}"
+        for text, who in meanings.items()
+    ]
+    return "; ".join(parts) + "."
+
+
+def parameters_of(built: Any) -> dict[str, Any]:
+    """A mechanism's own numbers and words, by attribute; kappa and counts included."""
+    wanted = [*inspect.signature(type(built)).parameters, "kappa"]
+    values = {key: getattr(built, key, None) for key in wanted}
+    plain = {key: value for key, value in values.items() if isinstance(value, int | float | str)}
+    sensitive = getattr(built, "sensitive", None)
+    return plain | ({} if sensitive is None else {"sensitive_words": len(sensitive)})
