@@ -4,13 +4,16 @@ Nearly all candidates lie beyond all sentences on some projection. For each proj
 candidates below each of a few thresholds are kept as a row of bits, 64 to a word, so that those
 between two thresholds on all projections are an intersection of rows. Sentences are rounded to
 thresholds: outwards for candidates that may be that deep, inwards for those that surely are. Only
-where the two differ are sentences counted. So every depth is exact.
+where the two differ are sentences counted. How far a sentence or candidate reaches on a projection
+depends on itself alone, to the last bit (:mod:`~discreet.mechanisms.document._exact_products`). So
+every depth is exact, ties included, and one sentence moves it by one at most.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Rows
+from discreet.mechanisms.document._exact_products import ExactProducts
 from discreet.mechanisms.document._selection import Levels
 
 _MOST_CELLS, _FEWEST_CELLS = 128, 4
@@ -32,11 +35,9 @@ class Depths:
     """
 
     def __init__(self, candidates: Rows, projections: Rows) -> None:
-        self._projections = projections
+        self._products = ExactProducts(projections)
         self._count = len(candidates)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._heights = np.ascontiguousarray(candidates @ projections.T)
-        self._heights[np.isnan(self._heights)] = np.inf  # no sentence reaches it
+        self._heights = self._heights_of(candidates)
         self._thresholds = _thresholds(self._heights)
         self._bits = self._below_thresholds()
 
@@ -46,24 +47,23 @@ class Depths:
         Of the k sentences of a document, h reach at least as far as the candidate; the largest is
         over the projections. Those of level k, beyond all sentences somewhere, are not listed.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Whatever a huge vector becomes here, it is one row and moves each count by one.
-            heights = rows[starts[first] : starts[last]].astype(np.float32) @ self._projections.T
-        heights[np.isnan(heights)] = -np.inf  # reaches as far as no candidate, like no number
+        heights = self._heights_of(rows[starts[first] : starts[last]])
         cuts = starts[first : last + 1] - starts[first]
-        # For each sentence and projection the first threshold above it.
-        cells = np.empty(heights.shape, dtype=np.int32)
-        for j, limits in enumerate(self._thresholds):
-            cells[:, j] = np.searchsorted(limits, heights[:, j], side="right")
-        lowest = np.minimum.reduceat(cells, cuts[:-1], axis=0)
-        highest = np.maximum.reduceat(cells, cuts[:-1], axis=0)
+        lowest = self._cells(np.minimum.reduceat(heights, cuts[:-1], axis=0))
+        highest = self._cells(np.maximum.reduceat(heights, cuts[:-1], axis=0))
         found = []
         for start in range(0, len(lowest), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            hopeful = self._between(lowest[part] - 1, highest[part])
-            for document, maybe in enumerate(hopeful, start):
-                own = slice(cuts[document], cuts[document + 1])
-                found.append(self._document(heights[own], cells[own], np.flatnonzero(maybe)))
+            hopeful = [
+                np.flatnonzero(own) for own in self._between(lowest[part] - 1, highest[part])
+            ]
+            ends = cuts[start : start + _AT_ONCE + 1]
+            some = heights[ends[0] : ends[-1]]
+            # Where no document needs them nothing is looked up.
+            many = max(map(len, hopeful)) > _FEW
+            cells = self._cells(some) if many else np.empty(some.shape, dtype=np.int32)
+            for maybe, low, high in zip(hopeful, ends - ends[0], ends[1:] - ends[0], strict=False):
+                found.append(self._document(some[low:high], cells[low:high], maybe))
         counts = [len(candidates) for candidates, _ in found]
         return Levels(
             candidates=self._count,
@@ -85,6 +85,19 @@ class Depths:
             levels[unsure] = self._counted(heights, hopeful[unsure])
         deeper = levels < sentences
         return hopeful[deeper], levels[deeper]
+
+    def _heights_of(self, rows: Rows) -> NDArray[np.float32]:
+        """How far each row reaches on each projection, rounded only once it is known exactly."""
+        with np.errstate(over="ignore"):  # as far as any, if 32 bits do not hold it
+            return self._products.of(rows).astype(np.float32)
+
+    def _cells(self, heights: Rows) -> NDArray[np.int32]:
+        """For each height the number of the first threshold above it on its projection."""
+        columns = np.ascontiguousarray(heights.T)
+        cells = np.empty(columns.shape, dtype=np.int32)
+        for own, limits, column in zip(cells, self._thresholds, columns, strict=True):
+            own[:] = limits.searchsorted(column, side="right")
+        return cells.T
 
     def _below_thresholds(self) -> NDArray[np.uint64]:
         """``(p * (thresholds + 1), words)``: who is below each threshold, and last everyone."""

@@ -14,12 +14,15 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
+from discreet.mechanisms.document._exact_products import ExactProducts
 from discreet.mechanisms.document._selection import Selection
 from discreet.statement import PrivacyStatement
 
 
 class LinearVotes:
     """Sentence s votes for the choice c with the largest ``w_c . s + b_c``, of equal the first.
+
+    The products are exact, so that what a sentence votes for does not depend on the others.
 
     Args:
         choices: ``(c, m)``, public vectors to release from.
@@ -52,6 +55,7 @@ class LinearVotes:
         if column.dtype.kind not in "fiu" or not np.isfinite(column).all():
             raise InvalidValue(f"biases of {owner} must be finite numbers")
         self.biases: Floats = column.astype(np.float64)
+        self._products = ExactProducts(self.weights)
         self.dimension = self.weights.shape[1]
         self.epsilon = epsilon
         self._statement = sentence_statement(epsilon, public)
@@ -65,11 +69,9 @@ class LinearVotes:
         """``(documents, choices)``: the votes of all sentences, added up. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, type(self).__name__)
         out = np.empty((len(starts) - 1, len(self.choices)), dtype=np.int64)
-        weights = self.weights.astype(np.float64)
         for first, last in blocks(starts):
-            block = rows[starts[first] : starts[last]].astype(np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                votes = self._vote(block @ weights.T + self.biases)
+            products = self._products.of(rows[starts[first] : starts[last]])
+            votes = self._vote(products + self.biases)
             out[first:last] = np.add.reduceat(votes, starts[first:last] - starts[first], axis=0)
         return out
 

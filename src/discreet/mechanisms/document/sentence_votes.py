@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._documents import public_rows
+from discreet.mechanisms.document._exact_products import squared_lengths
 from discreet.mechanisms.document._selection import RULES
 from discreet.mechanisms.document._votes import OneByVotes
 
@@ -43,8 +44,9 @@ class SentenceVotes(OneByVotes):
     def __init__(self, centroids: ArrayLike, epsilon: float, selection: str = RULES[0]) -> None:
         rows = public_rows(centroids, "centroids of SentenceVotes")
         # |s - c|^2 is smallest where s.c - |c|^2 / 2 is largest.
-        half = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / -2
-        super().__init__(rows, rows, half, epsilon, selection, "the centroids")
+        super().__init__(
+            rows, rows, squared_lengths(rows) / -2, epsilon, selection, "the centroids"
+        )
 
     @classmethod
     def from_store(

@@ -59,5 +59,4 @@ class SoftVotes(OneByVotes):
         super().__init__(choices, weights, biases, epsilon, selection, public)
 
     def _vote(self, scores: Floats) -> Ids:
-        # A score that is not a number, of a vector beyond all bounds, is worth nothing.
-        return np.rint(GRID * np.nan_to_num(expit(scores), nan=0.0)).astype(np.int64)
+        return np.rint(GRID * expit(scores)).astype(np.int64)
