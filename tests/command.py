@@ -39,14 +39,10 @@ class Outcome:
 
 
 def environment(cache: Path) -> dict[str, str]:
-    # A terminal of fixed width, and no network by any name.
+    # A terminal of fixed width, no network by any name, and one thread unless there shall be more.
     plain = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-    return plain | {
-        "DISCREET_CACHE": str(cache),
-        "HF_HUB_OFFLINE": "1",
-        "COLUMNS": "100",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    fixed = {"DISCREET_CACHE": str(cache), "HF_HUB_OFFLINE": "1", "COLUMNS": "100"}
+    return {"OPENBLAS_NUM_THREADS": "1"} | plain | fixed
 
 
 def discreet(
