@@ -79,7 +79,8 @@ def _normalises(subject: Subject, ids: Ids, logs: Floats) -> Finding:
     off = np.abs(sums - 1)
     bad = ~(off <= OFF_ONE)
     row = int(bad.argmax()) if bad.any() else int(off.argmax())
-    told = f"{len(ids):,} of {subject.count:,} rows sum to 1 within {off[row]:.1g}"
+    # How far off by rounding depends on the processor, so what is said is what was checked.
+    told = f"{len(ids):,} of {subject.count:,} rows sum to 1 within {OFF_ONE:g}"
     if bad.any():
         told = (
             f"the probabilities of {subject.label(int(ids[row]))!r} sum to {sums[row]:.6g}, not 1 "

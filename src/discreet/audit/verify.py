@@ -97,16 +97,23 @@ def worst_pair(
     losses = _largest_ratios(table)
     rates = rate_of(statement, losses, distances)
     np.fill_diagonal(rates, -math.inf)
-    first, second = (int(i) for i in np.unravel_index(int(rates.argmax()), rates.shape))
-    output = int(kept[(table[first] - table[second]).argmax()]) if kept.size else None
+    first, second = (int(i) for i in np.unravel_index(first_largest(rates), rates.shape))
+    output = int(kept[first_largest(table[first] - table[second])]) if kept.size else None
     return Worst(
         first=first,
         second=second,
         output=output,
         loss=float(losses[first, second]),
         claimed=statement.epsilon,
-        found=max(0.0, float(rates[first, second])),
+        found=max(0.0, float(rates.max())),
     )
+
+
+def first_largest(values: Floats) -> int:
+    """Where the first of the largest is, those as large up to rounding: the same anywhere."""
+    top = float(values.max())
+    least = top - RELATIVE * abs(top) if math.isfinite(top) else top
+    return int((values >= least).argmax())
 
 
 def _infinite(statement: PrivacyStatement, first: int, second: int, output: int) -> Worst:
@@ -134,8 +141,8 @@ def _largest_ratios(table: Floats) -> Floats:
 
 def _worst_divergence(statement: PrivacyStatement, logs: Floats) -> Worst:
     deltas = divergences(logs, statement.epsilon)
-    first, second = (int(i) for i in np.unravel_index(int(deltas.argmax()), deltas.shape))
-    found = float(deltas[first, second])
+    first, second = (int(i) for i in np.unravel_index(first_largest(deltas), deltas.shape))
+    found = float(deltas.max())
     return Worst(first, second, None, found, statement.delta, found)
 
 
