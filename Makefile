@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out
 
-.PHONY: run test lint unit bench clean
+.PHONY: run test test-elsewhere lint unit bench clean
 
 run: $(VENV)/base
 	@mkdir -p $(OUT)
@@ -23,8 +23,14 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 
 # Two workers with a thread each: libraries that take every core for themselves would fight over them.
+# What is skipped is listed with its reason.
 unit: $(VENV)/dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -rs
+
+# The tests under other processors' code, other numbers of threads, other seeds and in other orders;
+# each row takes as long as `make test`. ROW="no vectors" for one of them.
+test-elsewhere: $(VENV)/dev
+	$(BIN)/python scripts/test_elsewhere.py $(if $(ROW),--only "$(ROW)") --output $(OUT)/elsewhere.md
 
 # Everything by itself, on an idle machine; TEXT=FILE.jsonl for texts of your own.
 bench: $(VENV)/dev

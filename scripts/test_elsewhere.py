@@ -22,11 +22,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+import numpy as np
 
 ROOT = Path(__file__).parent.parent
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-NUMPYS = " ".join(each for each in __cpu_dispatch__ if __cpu_features__[each])
+# The code that NumPy would choose here beyond what it takes for granted.
+NUMPYS = " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
 PROBE = (
     "import numpy, scipy.linalg; a = numpy.ones((99, 99)); scipy.linalg.inv(a @ a + 9 * a * 0 + "
 )

@@ -62,7 +62,7 @@ def test_a_file_without_a_receipt_and_a_page_that_is_no_page(page, run, output, 
     assert not (folder / output).exists()
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: no browser looks at the page")
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_a_browser_shows_every_plot_without_an_error(page, width, height):
     from playwright.sync_api import sync_playwright
