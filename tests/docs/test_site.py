@@ -84,6 +84,12 @@ def test_nothing_comes_from_a_network(site):
     assert "@import" not in styles
 
 
+def test_lists_and_tables_are_shown_as_such(site):
+    lost = re.compile(r"<p>(?:(?!</p>).)*?^(?:[-*|] |\d\. |&gt;&gt;&gt; ).*?</p>", re.S | re.M)
+    found = {page.name: lost.findall(page.read_text()) for page in site.rglob("*.html")}
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
 def test_the_front_page_of_the_library_lists_exactly_the_public_names():
     listed = re.findall(r"^::: discreet\.(\w+)$", (DOCS / "api" / "index.md").read_text(), re.M)
     assert sorted(listed) == sorted(discreet.__all__)
