@@ -9,13 +9,14 @@ A table stands between ``<!-- options: discreet sanitize -->`` and ``<!-- end of
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 import typer
 
 from discreet.cli import app
+from discreet.settings import Declared, Setting
 
 PAGES = Path(__file__).parent.parent / "docs" / "commands"
 BLOCK = re.compile(
@@ -51,9 +52,11 @@ def options(command: click.Command) -> list[click.Option]:
 
 def table(command: click.Command) -> str:
     """A row for each option of a command."""
+    # A command that takes settings knows which values they may have; click knows of the others.
+    declared = getattr(command.callback, "declared", ())
     return HEAD + "".join(
         f"| {_names(option)} | {_escaped(option.help or '')} | {_default(option)} "
-        f"| {_allowed(option)} |\n"
+        f"| {_allowed(option, declared)} |\n"
         for option in options(command)
     )
 
@@ -89,29 +92,39 @@ def _default(option: click.Option) -> str:
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 
-def _allowed(option: click.Option) -> str:
-    kind, low, high = option.type, *(getattr(option.type, end, None) for end in ("min", "max"))
+def _allowed(option: click.Option, declared: Iterable[Declared]) -> str:
     if option.is_flag:
         return ""
-    if isinstance(kind, click.Choice):
-        allowed = ", ".join(f"`{choice}`" for choice in kind.choices)
-    elif low is not None and high is not None:
-        allowed = f"{_above(kind, low)}, {_below(kind, high)}"
-    elif low is not None:
-        allowed = _above(kind, low)
-    elif high is not None:
-        allowed = _below(kind, high)
-    else:
-        allowed = ALLOWED.get(kind.name.removesuffix(" range"), "")
+    said = [each.setting for each in declared if each.flag in option.opts]
+    allowed = (_of_setting(said[0]) if said else "") or _of_type(option.type)
     return ", ".join(filter(None, [allowed, "may be repeated" if option.multiple else ""]))
 
 
-def _above(kind: click.ParamType, low: float) -> str:
-    return f"{'above' if getattr(kind, 'min_open', False) else 'at least'} {low}"
+def _of_setting(setting: Setting) -> str:
+    ends = [
+        ("above", setting.above),
+        ("at least", setting.at_least),
+        ("at most", setting.at_most),
+        ("below", setting.below),
+    ]
+    return _listed(setting.choices) or _range(ends)
 
 
-def _below(kind: click.ParamType, high: float) -> str:
-    return f"{'below' if getattr(kind, 'max_open', False) else 'at most'} {high}"
+def _of_type(kind: click.ParamType) -> str:
+    if isinstance(kind, click.Choice):
+        return _listed(kind.choices)
+    low = "above" if getattr(kind, "min_open", False) else "at least"
+    high = "below" if getattr(kind, "max_open", False) else "at most"
+    ends = [(low, getattr(kind, "min", None)), (high, getattr(kind, "max", None))]
+    return _range(ends) or ALLOWED.get(kind.name, "")
+
+
+def _listed(choices: Iterable[str]) -> str:
+    return ", ".join(f"`{choice}`" for choice in choices)
+
+
+def _range(ends: list[tuple[str, float | None]]) -> str:
+    return ", ".join(f"{words} {end:g}" for words, end in ends if end is not None)
 
 
 def _escaped(text: str) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 import pytest
 
+from discreet.settings import Declared, Setting
+
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = ROOT / "docs" / "commands"
 SPEC = importlib.util.spec_from_file_location("tables", ROOT / "scripts" / "option_tables.py")
@@ -52,6 +54,19 @@ def test_every_command_has_its_table_once():
 )
 def test_a_row_says_the_default_and_what_is_allowed(option, row):
     assert tables.table(click.Command("x", params=[option])) == tables.HEAD + row + "\n"
+
+
+def test_a_setting_says_its_range():
+    def callback(): ...
+
+    callback.declared = [
+        Declared("rate", float, 0.5, Setting("A rate.", above=0, at_most=1)),
+        Declared("kind", str, "x", Setting("A kind.", choices=("x", "y"))),
+    ]
+    options = [click.Option(["--rate"], type=float), click.Option(["--kind"])]
+    table = tables.table(click.Command("x", params=options, callback=callback))
+    assert "| above 0, at most 1 |\n" in table
+    assert "| `x`, `y` |\n" in table
 
 
 def test_a_table_that_is_out_of_date_is_found():

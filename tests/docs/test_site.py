@@ -113,7 +113,7 @@ def test_every_public_name_of_a_package_is_on_its_page(site, page, package):
     assert shown >= set(module.__all__)
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: no browser looks at the site")
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_a_browser_shows_the_site_from_a_folder(site, width, height):
     from playwright.sync_api import sync_playwright
