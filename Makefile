@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out
 
-.PHONY: run test test-elsewhere lint unit bench clean
+.PHONY: run test test-elsewhere lint unit docs bench clean
 
 run: $(VENV)/base
 	@mkdir -p $(OUT)
@@ -31,6 +31,12 @@ unit: $(VENV)/dev
 # each row takes as long as `make test`. ROW="no vectors" for one of them.
 test-elsewhere: $(VENV)/dev
 	$(BIN)/python scripts/test_elsewhere.py $(if $(ROW),--only "$(ROW)") --output $(OUT)/elsewhere.md
+
+# The site, from docs/ and the docstrings; a broken link or a page that is nowhere in it is an error.
+docs: $(VENV)/dev
+	$(BIN)/python scripts/option_tables.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open $(OUT)/site/index.html"
 
 # Everything by itself, on an idle machine; TEXT=FILE.jsonl for texts of your own.
 bench: $(VENV)/dev

@@ -3,7 +3,8 @@
     python scripts/build_starter.py            writes src/discreet/data/starter.safetensors
     python scripts/build_starter.py --check    says whether the file there is what would be written
 
-Needs the encoder on this machine (see docs/spaces.md) and the package wordfreq. The map, in order:
+Needs the encoder on this machine (see docs/background/spaces.md) and the package wordfreq. The map,
+in order:
 
 1. the rows of whole English words, numbers and marks; their mean is taken off, because the common
    part of all vectors says nothing about any word;
