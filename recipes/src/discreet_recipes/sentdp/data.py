@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Progress
 from discreet.encoders.encoder import Encoder, encoded_once
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
+from discreet.training.documents.candidates import EPSILONS
 from discreet_recipes.data_files import labelled_rows
 
 MAX_SENTENCES = 30
@@ -91,6 +92,39 @@ class Sizes:
     public: int
     validation: int
     private: int
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    news: Sizes
+    imdb: Sizes
+    candidates: int
+    trials: int
+    word_documents: int
+    word_trials: int
+    word_epsilons: tuple[float, ...]
+
+
+QUICK = Size(
+    news=Sizes(public=700, validation=120, private=250),
+    imdb=Sizes(public=300, validation=80, private=150),
+    candidates=5000,
+    trials=3,
+    word_documents=40,
+    word_trials=1,
+    word_epsilons=(10.0, 30.0),
+)
+FULL = Size(
+    news=Sizes(public=11_308, validation=3769, private=3770),
+    imdb=Sizes(public=20_000, validation=2000, private=4000),
+    candidates=5000,
+    trials=5,
+    word_documents=500,
+    word_trials=5,
+    word_epsilons=EPSILONS,
+)
 
 
 def load_corpus(
