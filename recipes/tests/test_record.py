@@ -58,7 +58,8 @@ def test_tables_plots_and_claims_are_files(tmp_path):
     record.title = "A small recipe"
     record.introduction.append("What was run.")
     record.add_claim("it works", "yes", "no", "does not hold", "a | in a cell")
-    record.add_table("accuracy", "Accuracy", ("epsilon", "value"), [(1, 0.123456), (2, None)])
+    rows = [{"epsilon": 1, "value": 0.123456}, {"epsilon": 2}]
+    record.add_table("accuracy", "Accuracy", rows)
     record.add_plot(
         "curve",
         "A curve",
@@ -87,7 +88,7 @@ def test_a_report_shows_a_record_as_it_was(tmp_path):
     record.add_claim("a", "b", "c", "holds", main=True)
     curve = Curve("c", (1.0,), (2.0,), (0.1,))
     record.add_plot("p", "P", ("x", "y"), [curve], "A dot.", log_x=True, level=("l", 3.0))
-    record.add_table("t", "T", ("a",), [(1.5,)], "note")
+    record.add_table("t", "T", [{"a": 1.5}], "note")
     record.finish()
     (run,) = runs_in([tmp_path])
     assert section_of(*run) == record.section

@@ -38,7 +38,7 @@ def test_accuracy_and_privacy_of_a_setting(data):
     assert bench.accuracy(Setting("unsanitised")) == [1.0, 1.0]
     sharp = Setting("santext", 14.0, "certified")
     assert min(bench.accuracy(sharp)) > 0.8
-    assert max(bench.accuracy(Setting("random"))) < 0.8
+    assert max(bench.accuracy(Setting("uniform"))) < 0.8
     found = bench.privacy(sharp)
     assert found["keep"] > 0.9
     assert found["inputs"] == 1
@@ -65,7 +65,7 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     )
     bench = Bench(data, size)
     assert bench.pearson(Setting("unsanitised"))[0] > 0.8
-    assert bench.pearson(Setting("random"))[0] < 0.5
+    assert bench.pearson(Setting("uniform"))[0] < 0.5
     monkeypatch.setattr(santext, "load_space", lambda _name: space)
     found = bench.pretraining(300.0)
     assert min(found["original"]["accuracy"]) > 0.9
@@ -112,7 +112,7 @@ def test_names_of_settings_are_different():
 
 
 def _figures(published, certified, sanitised):
-    accuracy = {"unsanitised": 0.77, "random": 0.48, "cmp": 0.5}
+    accuracy = {"unsanitised": 0.77, "uniform": 0.48, "cmp": 0.5}
     utility = {}
     for setting in settings_at(QUICK.epsilons):
         value = accuracy.get(setting.mechanism, 0.68)

@@ -25,9 +25,9 @@ def data(tmp_path):
 
 @pytest.fixture
 def space(tmp_path):
-    """Words in 16 dimensions; most of them never occur."""
+    """Words in 40 dimensions; most of them never occur."""
     words = ["<unk>", *WORDS, *(f"word{i}" for i in range(150))]
-    vectors = np.random.default_rng(0).standard_normal((len(words), 16))
+    vectors = np.random.default_rng(0).standard_normal((len(words), 40))
     path = tmp_path / "vectors.txt"
     rows = (f"{w} {' '.join(map(str, v))}\n" for w, v in zip(words, vectors, strict=True))
     path.write_text("".join(rows))
@@ -61,7 +61,7 @@ def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path, monkeypatch):
     assert {claim.verdict for claim in record.claims} <= set(VERDICTS[:3])
     assert record.claims[0].verdict == "does not hold"
     assert [figure.subject for figure in record.key_figures] == ["utility"]
-    assert "163 words, 16 dimensions" in record.introduction[2]
+    assert "163 words, 40 dimensions" in record.introduction[2]
     # A second run has nothing left to compute.
     said.clear()
     trlaplace.run(data, tmp_path / "out", options, said.append)

@@ -21,7 +21,7 @@ def page(tmp_path_factory):
     assert done.code == 0, done.err
     record = Record(folder / "recipe", "small", {}, title="A small recipe")
     record.add_claim("a long claim " * 8, "1", "2", "holds in part", "why " * 30)
-    record.add_table("wide", "A wide table", [f"column {i}" for i in range(12)], [range(12)])
+    record.add_table("wide", "A wide table", [{f"column {i}": i for i in range(12)}])
     for name in ("one", "two"):
         curves = (Curve("ours", (1.0, 2.0), (0.1, 0.4)), Curve("theirs", (1.0, 2.0), (0.2, 0.1)))
         record.add_plot(name, name, ("epsilon", "accuracy"), curves, f"Plot {name} rises.")

@@ -8,7 +8,7 @@ report is made.
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,15 +110,12 @@ class Record:
         self.key_figures.append(KeyFigure(subject, what, figure))
 
     def add_table(
-        self,
-        name: str,
-        title: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Cell]],
-        note: str = "",
+        self, name: str, title: str, rows: Sequence[Mapping[str, Cell]], note: str = ""
     ) -> None:
-        """Keep a table and write it as CSV."""
-        table = Table(name, title, tuple(columns), tuple(tuple(row) for row in rows), note)
+        """Keep a table and write it as CSV; a row says what is in each column."""
+        columns = tuple(dict.fromkeys(column for row in rows for column in row))
+        cells = tuple(tuple(row.get(column) for column in columns) for row in rows)
+        table = Table(name, title, columns, cells, note)
         self.tables.append(table)
         self._write_csv(name, table.columns, table.rows)
 

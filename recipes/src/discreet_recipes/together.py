@@ -82,25 +82,25 @@ def _summary(folder: Path, records: dict[Recipe, Record], failed: dict[str, str]
         if claim.main
     ]
     if failed:
-        out.add_table("failed", "Recipes that failed", ("recipe", "why"), list(failed.items()))
+        rows = [{"recipe": name, "why": why} for name, why in failed.items()]
+        out.add_table("failed", "Recipes that failed", rows)
     verdicts = {recipe.subject: [c.verdict for c in r.claims] for recipe, r in records.items()}
     if verdicts:
         out.add_table(
             "verdicts",
             "All claims by verdict",
-            ("subject", "claims", *VERDICTS),
             [
-                (subject, len(found), *(found.count(verdict) for verdict in VERDICTS))
+                {"subject": subject, "claims": len(found), **{v: found.count(v) for v in VERDICTS}}
                 for subject, found in verdicts.items()
             ],
         )
     for subject, title in _SUBJECTS.items():
         rows = [
-            (recipe.subject, figure.what, figure.figure)
+            {"subject": recipe.subject, "what": figure.what, "figure": figure.figure}
             for recipe, record in records.items()
             for figure in record.key_figures
             if figure.subject == subject
         ]
         if rows:
-            out.add_table(subject, title, ("subject", "what", "figure"), rows)
+            out.add_table(subject, title, rows)
     return out

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.report.plots import Curve
+from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.repeats import curve, plus_minus, spread
 from discreet_recipes.santext.data import BOTH, FEW, Setting, Size
@@ -19,8 +20,13 @@ _LABELS = {
     ("santext-plus", "published"): "SanText+, published",
     ("santext-plus", "certified"): "SanText+, certified",
 }
-_PLAIN, _RANDOM = Setting("unsanitised").key, Setting("random").key
-_ATTACKERS = ("mask", "bayes", "informed", "unprotected")
+_PLAIN, _RANDOM = Setting("unsanitised").key, Setting("uniform").key
+_ATTACKERS = {
+    "mask": "masked model",
+    "bayes": "inverted mechanism",
+    "informed": "both",
+    "unprotected": "masked model, unsanitised text",
+}
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,14 @@ def add_pages(record: Record, size: Size, figures: Figures) -> None:
     record.add_table(
         "influence",
         f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
-        ("w: share of sensitive words", "p: other words replaced", "accuracy ± sd"),
-        [(row["w"], row["p"], plus_minus(row["accuracy"])) for row in figures.influence],
+        [
+            {
+                "w: share of sensitive words": row["w"],
+                "p: other words replaced": row["p"],
+                "accuracy ± sd": plus_minus(row["accuracy"]),
+            }
+            for row in figures.influence
+        ],
     )
     _privacy(record, utility, figures.privacy)
     _pairs(record, size, figures.pairs)
@@ -63,18 +75,24 @@ def key_of(mechanism: str, calibration: str, epsilon: float, *, few: bool = Fals
     return Setting(mechanism, epsilon, calibration, few=few).key
 
 
+def _row(label: str, epsilon: float | None, what: str, values: Sequence[float]) -> dict[str, Cell]:
+    return {"mechanism": label, "epsilon": epsilon, what: plus_minus(values)}
+
+
+def _bounds(what: str, found: dict[str, list[float]]) -> list[dict[str, Cell]]:
+    """What no mechanism exceeds, and what every one should."""
+    ends = {"unsanitised": _PLAIN, "random": _RANDOM}
+    return [_row(label, None, what, found[key]) for label, key in ends.items()]
+
+
 def _utility(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
-    rows = [("unsanitised", "", plus_minus(utility[_PLAIN]))]
-    rows.append(("random", "", plus_minus(utility[_RANDOM])))
-    curves = []
+    rows, curves = _bounds("accuracy ± sd", utility), []
     for name, label in _LABELS.items():
         more = size.noise_epsilons if name[0] == "cmp" else ()
         found = {e: utility[key_of(*name, e)] for e in (*size.epsilons, *more)}
-        rows += [(label, f"{e:g}", plus_minus(values)) for e, values in found.items()]
+        rows += [_row(label, e, "accuracy ± sd", values) for e, values in found.items()]
         curves.append(curve(label, {e: found[e] for e in size.epsilons}))
-    record.add_table(
-        "utility", "Accuracy on SST-2", ("mechanism", "epsilon", "accuracy ± sd"), rows
-    )
+    record.add_table("utility", "Accuracy on SST-2", rows)
     record.add_plot(
         "utility",
         "Accuracy at the same guarantee (SST-2, bag of words)",
@@ -86,19 +104,26 @@ def _utility(record: Record, size: Size, utility: dict[str, list[float]]) -> Non
     )
 
 
-def _ladder(calibration: str, epsilon: float, *, few: bool) -> list[str]:
+def _ladder(calibration: str, epsilon: float, few: bool) -> list[tuple[str, str]]:
     """What the paper's Table 1 orders, from worst to best."""
-    named = [("cmp", "published"), ("santext", calibration), ("santext-plus", calibration)]
-    return [_RANDOM, *(key_of(*name, epsilon, few=few) for name in named), _PLAIN]
+    return [
+        ("random", _RANDOM),
+        ("CMP", key_of("cmp", "published", epsilon, few=few)),
+        ("SanText", key_of("santext", calibration, epsilon, few=few)),
+        ("SanText+", key_of("santext-plus", calibration, epsilon, few=few)),
+        ("unsanitised", _PLAIN),
+    ]
 
 
 def _order(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
     record.add_table(
         "order",
         f"The order of the paper's Table 1 in {FEW} dimensions (SST-2, accuracy ± sd)",
-        ("epsilon", "random", "CMP", "SanText", "SanText+", "unsanitised"),
         [
-            (f"{e:g}", *(plus_minus(utility[key]) for key in _ladder("published", e, few=True)))
+            {
+                "epsilon": e,
+                **{name: plus_minus(utility[key]) for name, key in _ladder("published", e, True)},
+            }
             for e in size.order_epsilons
         ],
         f"Published calibration, in the first {FEW} principal directions of the space, vectors "
@@ -118,22 +143,22 @@ def _privacy(
     points: dict[str, dict[float, float]] = {calibration: {} for calibration in BOTH}
     for row in privacy:
         accuracy = utility[key_of("santext", row["calibration"], row["epsilon"])]
-        cells = [row[n] for n in ("calibration", "epsilon", "kappa", "keep", "options", "inputs")]
-        rows.append([*cells, _interval(row["defence"]), plus_minus(accuracy)])
+        rows.append(
+            {
+                "calibration": row["calibration"],
+                "epsilon": row["epsilon"],
+                "kappa": row["kappa"],
+                "mean N_x": row["keep"],
+                "median S_x": row["options"],
+                "median S*_y": row["inputs"],
+                "defence against the inverted mechanism (95 %)": _interval(row["defence"]),
+                "accuracy ± sd": plus_minus(accuracy),
+            }
+        )
         points[row["calibration"]][row["defence"]["value"]] = float(np.mean(accuracy))
     record.add_table(
         "privacy",
         "What one released word tells (SST-2 test words, SanText)",
-        (
-            "calibration",
-            "epsilon",
-            "kappa",
-            "mean N_x",
-            "median S_x",
-            "median S*_y",
-            "defence against the inverted mechanism (95 %)",
-            "accuracy ± sd",
-        ),
         rows,
         "At one epsilon the guarantee is the same, yet the certified law is sharper: an attacker "
         "names more words too. Defence depends on kappa alone; compare rows of like kappa.",
@@ -151,16 +176,15 @@ def _privacy(
 
 
 def _pairs(record: Record, size: Size, pairs: dict[str, list[float]]) -> None:
-    rows = [("unsanitised", "", pairs[_PLAIN][0]), ("random", "", pairs[_RANDOM][0])]
+    rows = _bounds("Pearson", pairs)
     rows += [
-        (label, f"{epsilon:g}", pairs[key_of(*name, epsilon)][0])
+        _row(label, epsilon, "Pearson", pairs[key_of(*name, epsilon)])
         for epsilon in size.pair_epsilons
         for name, label in _LABELS.items()
     ]
     record.add_table(
         "pairs",
         "Pearson's correlation on STS-B",
-        ("mechanism", "epsilon", "Pearson"),
         rows,
         f"Frozen all-MiniLM-L6-v2 and a ridge regression, {size.pairs:,} training pairs, "
         f"{size.pair_tests:,} test pairs, one seed.",
@@ -172,20 +196,17 @@ def _pretraining(record: Record, size: Size, pretraining: list[dict[str, Any]]) 
     for row in pretraining:
         for name in ("original", "plain", "sanitised"):
             defences = row[name].get("attack", {}).get("defence", {})
-            cells = [_interval(defences.get(attacker)) for attacker in _ATTACKERS]
-            rows.append((row["epsilon"], name, plus_minus(row[name]["accuracy"]), *cells))
+            rows.append(
+                {
+                    "epsilon (token matrix)": row["epsilon"],
+                    "pretraining": name,
+                    "accuracy ± sd": plus_minus(row[name]["accuracy"]),
+                    **{f"defence: {n}": _interval(defences.get(a)) for a, n in _ATTACKERS.items()},
+                }
+            )
     record.add_table(
         "pretraining",
         "Fine-tuning on sanitised SST-2, with and without pretraining on public text",
-        (
-            "epsilon (token matrix)",
-            "pretraining",
-            "accuracy ± sd",
-            "defence: masked model",
-            "defence: inverted mechanism",
-            "defence: both",
-            "defence: masked model, unsanitised text",
-        ),
         rows,
         f"Certified SanText, released piece by piece. original: the encoder's weights with a head "
         f"trained alone in {size.head_steps} steps; plain: {size.steps} steps more with all "
@@ -219,7 +240,7 @@ def _order_claim(
     few: bool = False,
 ) -> None:
     def ordered(epsilon: float) -> bool:
-        means = [np.mean(utility[key]) for key in _ladder(calibration, epsilon, few=few)]
+        means = [np.mean(utility[key]) for _, key in _ladder(calibration, epsilon, few)]
         return all(low < high for low, high in pairwise(means))
 
     kept = [e for e in epsilons if ordered(e)]

@@ -35,15 +35,14 @@ def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
     documents = base["documents"]
     for group, key in ((AT_LEAST_8, "epsilon-8"), (ALL, "epsilon-2")):
         found = {m: {e: values(runs, m, e, group) for e in EPSILONS} for m in runs}
-        rows: list[list[Cell]] = [[m, *map(plus_minus, some.values())] for m, some in found.items()]
-        rows.append(["guess by label frequency", *([f"{base['guess']:.3f}"] * len(EPSILONS))])
-        rows.append(["mean, no privacy", *([f"{base['mean'][group]:.3f}"] * len(EPSILONS))])
+        named = {m: list(map(plus_minus, some.values())) for m, some in found.items()}
+        named["guess by label frequency"] = [f"{base['guess']:.3f}"] * len(EPSILONS)
+        named["mean, no privacy"] = [f"{base['mean'][group]:.3f}"] * len(EPSILONS)
         guess = Curve("guess by label frequency", EPSILONS, (base["guess"],) * len(EPSILONS))
         record.add_table(
             f"{name}-{key}",
             f"{name}: macro-F1 of private documents of {group} sentences",
-            ["method", *(f"epsilon {e:g}" for e in EPSILONS)],
-            rows,
+            _by_method(named, [f"epsilon {e:g}" for e in EPSILONS]),
             f"{documents['public']:,} public, {documents['validation']:,} validation and "
             f"{documents['private']:,} private documents, {documents[AT_LEAST_8]:,} of these with "
             "at least 8 sentences; mean and standard deviation over trials of the noise. "
@@ -62,17 +61,22 @@ def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
     _votes_claim(record, name, runs)
 
 
+def _by_method(
+    named: Mapping[str, Sequence[Cell]], columns: Sequence[str]
+) -> list[dict[str, Cell]]:
+    return [{"method": m, **dict(zip(columns, cells, strict=True))} for m, cells in named.items()]
+
+
 def _by_sentences(record: Record, name: str, base: Any, runs: Runs) -> None:
     tried = [method for method in runs if "10.0" in runs[method]]
     found = {m: {at: values(runs, m, 10.0, g) for g, at in _GROUPS.items()} for m in tried}
-    rows: list[list[Cell]] = [[m, *map(plus_minus, some.values())] for m, some in found.items()]
+    named = {m: list(map(plus_minus, some.values())) for m, some in found.items()}
     unprotected = [base["mean"][group] for group in _GROUPS]
-    rows.append(["mean, no privacy", *(None if v is None else f"{v:.3f}" for v in unprotected)])
+    named["mean, no privacy"] = [None if v is None else f"{v:.3f}" for v in unprotected]
     record.add_table(
         f"{name}-sentences",
         f"{name}: macro-F1 at epsilon 10 by number of sentences",
-        ["method", *(f"{group} sentences" for group in _GROUPS)],
-        rows,
+        _by_method(named, [f"{group} sentences" for group in _GROUPS]),
     )
     record.add_plot(
         f"{name}-sentences",
@@ -150,12 +154,14 @@ def add_table_1(record: Record, needed: Mapping[str, Sequence[int]]) -> None:
     record.add_table(
         "table-1",
         "How many of 5,000 candidates must be deep for one of them to come out with 95 %",
-        ["epsilon", "depth", "published", *needed],
         [
-            [epsilon, depth, published, *ours]
-            for (epsilon, published, depth), *ours in zip(
-                PAPER_TABLE_1, *needed.values(), strict=True
-            )
+            {
+                "epsilon": epsilon,
+                "depth": depth,
+                "published": published,
+                **{rule: ours[number] for rule, ours in needed.items()},
+            }
+            for number, (epsilon, published, depth) in enumerate(PAPER_TABLE_1)
         ],
         "All other candidates have depth 0. Computed from the law.",
     )

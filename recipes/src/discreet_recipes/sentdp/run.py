@@ -314,18 +314,15 @@ def word_method(corpus: Corpus, encoder: Encoder, documents: int) -> tuple[Corpu
     """CMP on every word of some private documents, then the encoder and the mean."""
     space = load_space("starter")
     private = corpus.private
-    keep = np.zeros(len(private.labels), dtype=np.bool_)
-    keep[:documents] = True
-    some = private.where(keep)
-    few = Corpus(corpus.name, corpus.classes, corpus.public, corpus.validation, some)
+    some = private.where(np.arange(len(private.labels)) < documents)
 
     def release(epsilon: float, rng: np.random.Generator) -> Rows:
         words = Sanitizer(CMP(space, epsilon)).sanitize(some.sentences, rng).values
         # A sentence of marks that the space lacks may leave nothing.
         return some.means(encoder.encode([text if text.strip() else "." for text in words]))
 
-    public = corpus.public
-    return few, Method(release, classifier(public.means(public.vectors), public.labels))
+    read = classifier(corpus.public.means(corpus.public.vectors), corpus.public.labels)
+    return replace(corpus, private=some), Method(release, read)
 
 
 def guesser(public: Part, private: Part) -> tuple[float, float]:
@@ -340,9 +337,9 @@ def guesser(public: Part, private: Part) -> tuple[float, float]:
     return float(f1[truth > 0].mean()), float(guess @ truth)
 
 
-def documents_of(part: Part, *, labels: bool = False) -> Documents:
+def documents_of(part: Part) -> Documents:
     """A part as what a store is trained on."""
-    return Documents(part.vectors, part.offsets, part.labels if labels else None)
+    return Documents(part.vectors, part.offsets, None)
 
 
 def needed_candidates(

@@ -16,9 +16,9 @@ from discreet.attacks.inversion import Bags, inversion_attack
 from discreet.attacks.membership import Predictions, membership_attack
 from discreet.encoders.encoder import Encoder, load_encoder
 from discreet.encoders.maps import PublicMap
+from discreet.mechanisms import registry
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
-from discreet.models.sphere_noise import sphere_mechanism
 from discreet.randomness import generator
 from discreet.release.vectors import VectorSet
 from discreet.spaces.encoder_space import encoder_space
@@ -184,15 +184,16 @@ class Task:
 
     def releases(
         self, mechanism: str, epsilon: float, dimension: int, rng: np.random.Generator
-    ) -> "Releases":
-        """Everything of this task, released once."""
+    ) -> list[Floats32]:
+        """Public, private and test vectors, released once."""
         mapped = self.map(mechanism, epsilon, dimension)
-        law = sphere_mechanism(mechanism, dimension, epsilon)
+        law = registry.mechanism(mechanism, dimension=dimension, epsilon=epsilon)
 
         def release(part: Part) -> Floats32:
-            return law.release(unit_rows(mapped.apply(part.vectors)), rng)
+            released: Floats32 = law.release(unit_rows(mapped.apply(part.vectors)), rng)
+            return released
 
-        return Releases(release(self.public), release(self.private), release(self.test))
+        return [release(part) for part in (self.public, self.private, self.test)]
 
     def accuracy(
         self, mechanism: str, epsilon: float, dimension: int, label_epsilon: float | None = None
@@ -201,10 +202,10 @@ class Task:
         found = []
         for trial in range(self.size.trials):
             rng = np.random.default_rng(1000 + trial)
-            released = self.releases(mechanism, epsilon, dimension, rng)
+            _, private, test = self.releases(mechanism, epsilon, dimension, rng)
             target = _target(self.private.codes, label_epsilon, rng)
-            model = self.model(released.private, target, trial)
-            guess = np.array(model.predict(VectorSet(released.test)))
+            model = self.model(private, target, trial)
+            guess = np.array(model.predict(VectorSet(test)))
             found.append(float((guess == np.array(self.test.labels)).mean()))
         return {"mean": float(np.mean(found)), "std": float(np.std(found, ddof=1))}
 
@@ -216,7 +217,7 @@ class Task:
     def attacks(self, mechanism: str, epsilon: float, dimension: int) -> dict[str, Any]:
         """Membership, inversion and attributes, each by its main measure."""
         rng = np.random.default_rng(7)
-        seen = self.releases(mechanism, epsilon, dimension, rng)
+        public, private, _ = self.releases(mechanism, epsilon, dimension, rng)
         few = slice(0, self.size.attacked)
         # Others of the same kind: the last private rows, which these models are not trained on.
         last = slice(len(self.private.labels) - self.size.attacked, None)
@@ -232,37 +233,26 @@ class Task:
             return inside, outside
 
         out: dict[str, Any] = {}
-        for outcome in membership_attack(
-            *told(seen.private), unprotected=told(self.private.vectors)
-        ):
+        for outcome in membership_attack(*told(private), unprotected=told(self.private.vectors)):
             out[outcome.attack] = outcome.to_dict()
         # The other two learn from public texts and are tried on private ones.
         space = encoder_space()
         words = [Bags.of(part.texts[few], space) for part in (self.public, self.private)]
         clean = (self.public.vectors[few], self.private.vectors[few])
         inverted = inversion_attack(
-            seen.public[few], words[0], seen.private[few], words[1], unprotected=clean
+            public[few], words[0], private[few], words[1], unprotected=clean
         )
         out |= {f"words, {outcome.measure}": outcome.to_dict() for outcome in inverted}
         limit = float(np.median([len(text.split()) for text in self.public.texts[few]]))
         guessed = attribute_attack(
-            seen.public[few],
+            public[few],
             _lengths(self.public.texts[few], limit),
-            seen.private[few],
+            private[few],
             _lengths(self.private.texts[few], limit),
             unprotected=clean,
         )
         out["attribute: length"] = guessed.to_dict()
         return out
-
-
-@dataclass(frozen=True)
-class Releases:
-    """Released vectors of each part."""
-
-    public: Floats32
-    private: Floats32
-    test: Floats32
 
 
 def _target(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.report.plots import Curve
+from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.trlaplace.data import PAPER_EPSILONS, Setting
 
@@ -37,21 +38,15 @@ def add_tables(record: Record, measured: Measured) -> None:
     record.add_table(
         "privacy",
         "Privacy test: how often a word stays, and among how many it hides",
-        (
-            "mechanism",
-            "calibration",
-            "epsilon",
-            "notion",
-            "delta that holds",
-            "N_w",
-            "S_w",
-            "N_w in the paper",
-        ),
         [
-            (
-                *(s.mechanism, s.calibration, s.epsilon, row["notion"], _delta(row)),
-                *(row["keep"], row["options"], _in_the_paper(s)),
-            )
+            {
+                **_setting(s),
+                "notion": row["notion"],
+                "delta that holds": _delta(row),
+                "N_w": row["keep"],
+                "S_w": row["options"],
+                "N_w in the paper": _in_the_paper(s),
+            }
             for s, row in measured.privacy.items()
         ],
         "N_w: mean probability that a word of public text comes out unchanged, before rewriting. "
@@ -60,21 +55,23 @@ def add_tables(record: Record, measured: Measured) -> None:
         "Yelp after its auto-encoder.",
     )
     for task, found in measured.utility.items():
-        rows: list[tuple[Any, ...]] = []
-        for s, row in found.items():
-            for stage in ("released", "rewritten"):
-                cells = (s.mechanism, s.calibration, s.epsilon, _delta(row), stage)
-                loss = row["loss"] if stage == "rewritten" else None
-                rows.append((*cells, loss, *(row[f"{stage} {name}"] for name in _NAMES)))
+        rows: list[dict[str, Cell]] = [
+            {
+                **_setting(s),
+                "delta that holds": _delta(row),
+                "text": stage,
+                "loss": row["loss"] if stage == "rewritten" else None,
+                **{name: row[f"{stage} {name}"] for name in _NAMES},
+            }
+            for s, row in found.items()
+            for stage in ("released", "rewritten")
+        ]
         base = measured.plain[task]
-        top = ("none", "", None, "", "original", None, 1.0, 100.0, 100.0, 1.0)
-        rows.append((*top, base["cross_entropy"], base["accuracy"]))
-        record.add_table(
-            f"utility-{task}",
-            f"Utility test on {task}",
-            ("mechanism", "calibration", "epsilon", "delta that holds", "text", "loss", *_NAMES),
-            rows,
+        top = (1.0, 100.0, 100.0, 1.0, base["cross_entropy"], base["accuracy"])
+        rows.append(
+            {"mechanism": "none", "text": "original", **dict(zip(_NAMES, top, strict=True))}
         )
+        record.add_table(f"utility-{task}", f"Utility test on {task}", rows)
     kept: dict[str, dict[float, float]] = {}
     for s, row in measured.privacy.items():
         published = ", delta does not hold" if s.calibration == "published" else ""
@@ -87,6 +84,14 @@ def add_tables(record: Record, measured: Measured) -> None:
         "N_w against epsilon for six mechanisms: nothing is kept below epsilon 10",
         log_x=True,
     )
+
+
+def _setting(setting: Setting) -> dict[str, Cell]:
+    return {
+        "mechanism": setting.mechanism,
+        "calibration": setting.calibration,
+        "epsilon": setting.epsilon,
+    }
 
 
 def _delta(row: dict[str, Any]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet import mechanism
 from discreet.evaluation.privacy import word_privacy
-from discreet.mechanisms.word import CMP, Gaussian, Laplace, SanText, TruncatedLaplace
 from discreet.protocols import WordMechanism
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
@@ -97,25 +97,20 @@ def _details(space: EmbeddingSpace, size: Size) -> str:
 
 def build(setting: Setting, space: EmbeddingSpace) -> WordMechanism:
     """The mechanism; noise of the clipped kind is clipped at the median length of a vector."""
-    clip = float(np.median(np.linalg.norm(space.vectors, axis=1)))
-    if setting.mechanism == "santext":
-        return SanText(space, setting.epsilon, calibration=setting.calibration)
-    if setting.mechanism == "cmp":
-        return CMP(space, setting.epsilon)
-    if setting.mechanism == "laplace":
-        return Laplace(space, setting.epsilon, clip=clip)
-    if setting.mechanism == "gaussian":
-        return Gaussian(space, setting.epsilon, delta=DELTA, clip=clip)
-    if setting.calibration == "certified":
-        return TruncatedLaplace(space, setting.epsilon, delta=DELTA, clip=clip)
-    return TruncatedLaplace(
-        space,
-        setting.epsilon,
-        delta=max(4.0**-space.dimension, 1e-299),
-        clip=clip,
-        calibration="published",
-        dummy_dimensions=_dummies(setting.epsilon, space.dimension),
-    )
+    name = setting.mechanism
+    settings: dict[str, Any] = {}
+    if name in ("laplace", "gaussian", "truncated-laplace"):
+        settings["clip"] = float(np.median(np.linalg.norm(space.vectors, axis=1)))
+    if name in ("gaussian", "truncated-laplace"):
+        settings["delta"] = DELTA
+    if setting.calibration == "published":
+        settings |= {
+            "calibration": "published",
+            "delta": max(4.0**-space.dimension, 1e-299),
+            "dummy_dimensions": _dummies(setting.epsilon, space.dimension),
+        }
+    built: WordMechanism = mechanism(name, space=space, epsilon=setting.epsilon, **settings)
+    return built
 
 
 def _dummies(epsilon: float, dimension: int) -> int:
@@ -134,19 +129,19 @@ def _words_of(batch: TokenBatch, space: EmbeddingSpace, count: int) -> Any:
 
 
 def _privacy(setting: Setting, space: EmbeddingSpace, words: Any, size: Size) -> dict[str, Any]:
-    mechanism = build(setting, space)
+    built = build(setting, space)
     rng = np.random.default_rng(0)
-    found = word_privacy(mechanism, words, runs=size.runs, rng=rng)
+    found = word_privacy(built, words, runs=size.runs, rng=rng)
     return {
         "keep": float(found.keep.mean()),
         "options": float(np.median(found.options)),
         "exact": found.exact,
-        **_stated(mechanism),
+        **_stated(built),
     }
 
 
-def _stated(mechanism: WordMechanism) -> dict[str, Any]:
-    statement = mechanism.statement
+def _stated(built: WordMechanism) -> dict[str, Any]:
+    statement = built.statement
     return {
         "notion": statement.notion.value,
         "true_epsilon": statement.epsilon if math.isfinite(statement.epsilon) else None,
@@ -182,11 +177,11 @@ def _utility(
 ) -> dict[str, Any]:
     from discreet.training.texts.rewriting import WordRelease, measure_rewriter, train_rewriter
 
-    mechanism = build(setting, space)
-    words = WordRelease(mechanism)
+    built = build(setting, space)
+    words = WordRelease(built)
     measured: dict[str, list[float]] = {}
     for seed in range(size.seeds):
-        rewriter = train_rewriter(mechanism, task.public, epochs=size.epochs, seed=seed)
+        rewriter = train_rewriter(built, task.public, epochs=size.epochs, seed=seed)
         rng = np.random.default_rng([seed, 7])
         texts: dict[str, list[list[str]]] = {"released": [], "rewritten": []}
         for rows in (task.train, task.test):
@@ -196,7 +191,7 @@ def _utility(
                 texts[name].append(tokenizer.decode(out.ids, out.offsets))
         original = _tokens(tokenizer, task.test)[: size.compared]
         tested = tokenizer.encode(task.test.texts)
-        found = {"loss": measure_rewriter(rewriter, mechanism, tested)["cross_entropy"]}
+        found = {"loss": measure_rewriter(rewriter, built, tested)["cross_entropy"]}
         for name, (train, test) in texts.items():
             some = test[: size.compared]
             found |= {
@@ -211,4 +206,4 @@ def _utility(
             measured.setdefault(name, []).append(value)
     means = {name: float(np.mean(values)) for name, values in measured.items()}
     spread = {f"{name} sd": float(np.std(values)) for name, values in measured.items()}
-    return {**means, **spread, **_stated(mechanism)}
+    return {**means, **spread, **_stated(built)}

@@ -1,18 +1,17 @@
 """How much the UeDP recipe runs; users, sentences and entities of its two data sets."""
 
-import gzip
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import InputError
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
 from discreet.spaces.loaders import load_space
+from discreet.text.labelled import read_labelled
 from discreet.training.user_entity.records import RecordFields, read_sentences
 from discreet.training.user_entity.trainer import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
@@ -135,16 +134,10 @@ def public_words(most: int) -> Words:
 
 
 def conll(
-    data: Path,
-    part: str,
-    words: Words,
-    categories: Iterable[str],
-    *,
-    masked: bool = False,
-    every: int = 1,
+    data: Path, part: str, words: Words, categories: Iterable[str], *, masked: bool = False
 ) -> Users:
     """Documents of CoNLL-2003 as users; with ``masked`` every entity is the unknown word."""
-    users = gather(
+    return gather(
         read_sentences(
             str(data_file(data, f"conll2003-{part}")),
             RecordFields(tags="tags"),
@@ -153,7 +146,6 @@ def conll(
             masked=UNKNOWN if masked else None,
         )
     )
-    return users[::every]
 
 
 def public_conll(data: Path, words: Words) -> Users:
@@ -167,21 +159,9 @@ def public_conll(data: Path, words: Words) -> Users:
 
 def ag_news_texts(data: Path, part: str, most: int) -> list[str]:
     """The first texts of a part of AG News."""
-    path = data_file(data, f"agnews-{part}")
-    texts: list[str] = []
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if len(texts) == most:
-                break
-            try:
-                text = json.loads(line)["text"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"line {number} of {path.name} has no text; give JSON lines with the field text"
-                ) from error
-            if isinstance(text, str) and _WORD.search(text):
-                texts.append(_ESCAPE.sub(lambda found: chr(int(found[1])), text))
-    return texts
+    texts = read_labelled(data_file(data, f"agnews-{part}"), label_field=None).texts
+    worded = islice((text for text in texts if _WORD.search(text)), most)
+    return [_ESCAPE.sub(lambda found: chr(int(found[1])), text) for text in worded]
 
 
 def found_entities(texts: Sequence[str]) -> list[list[list[Any]]]:
@@ -249,41 +229,35 @@ def sensitive_share(users: Sequence[UserText]) -> float:
 def conll_corpus(data: Path, most: int, size: Size) -> Corpus:
     """CoNLL-2003 with so many words; its public text is other news, then its own kind."""
     words = public_words(most)
-
-    def users(category: str, masked: bool) -> Users:
-        return conll(data, "train", words, CONLL[category], masked=masked)
-
-    def test() -> Users:
-        return conll(data, "test", words, CONLL["all"])
-
-    def public() -> list[tuple[Users, int]]:
-        other, own = size.public_steps
-        texts = ag_news_texts(data, "dev", _PUBLIC_TEXTS)
-        return [
-            (as_users(texts, words), other),
+    other, own = size.public_steps
+    return Corpus(
+        "conll2003",
+        words,
+        CONLL,
+        users=lambda category, masked: conll(data, "train", words, CONLL[category], masked=masked),
+        test=lambda: conll(data, "test", words, CONLL["all"]),
+        public=lambda: [
+            (as_users(ag_news_texts(data, "dev", _PUBLIC_TEXTS), words), other),
             (public_conll(data, words), own),
-        ]
-
-    return Corpus("conll2003", words, CONLL, users, test, public, population=947)
+        ],
+        population=947,
+    )
 
 
 def ag_news_corpus(record: Record, data: Path, size: Size) -> Corpus:
-    """AG News; entities are found once for the folder."""
+    """AG News; entities are found once for the folder. Its own texts are no public ones here."""
     words = public_words(size.words)
     texts = ag_news_texts(data, "dev", size.ag_news)
     entities = record.part("agnews-entities", lambda: found_entities(texts))
     owners = users_of_texts(len(texts), seed=0)
-
-    def users(category: str, masked: bool) -> Users:
-        chosen = AG_NEWS[category]
-        return ag_news(texts, entities, owners, words, chosen, masked=masked)
-
-    def test() -> Users:
-        others = ag_news_texts(data, "test", size.ag_news_test)
-        return as_users(others, words)
-
-    def public() -> list[tuple[Users, int]]:  # its own texts are protected here
-        return [(public_conll(data, words), size.public_steps[1])]
-
-    population = max(owners) + 1
-    return Corpus("agnews", words, AG_NEWS, users, test, public, population=population)
+    return Corpus(
+        "agnews",
+        words,
+        AG_NEWS,
+        users=lambda category, masked: ag_news(
+            texts, entities, owners, words, AG_NEWS[category], masked=masked
+        ),
+        test=lambda: as_users(ag_news_texts(data, "test", size.ag_news_test), words),
+        public=lambda: [(public_conll(data, words), size.public_steps[1])],
+        population=max(owners) + 1,
+    )

@@ -87,23 +87,18 @@ def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[Row]) -> Non
         f"{key}-epsilon",
         f"{name}: perplexity and error rate of every algorithm",
         [
-            "algorithm",
-            "noise",
-            "claimed epsilon",
-            "holds: user",
-            "holds: entity",
-            "holds: user and entity",
-            "perplexity",
-            "of entities",
-            "of other words",
-            "error rate",
-        ],
-        [
-            [
-                *(row.algorithm, row.noise, row.claimed, *_held(row)),
-                *(plus_minus(some, 1) for some in (row.perplexity, row.entities, row.others)),
-                plus_minus(row.error_rate, 4),
-            ]
+            {
+                "algorithm": row.algorithm,
+                "noise": row.noise,
+                "claimed epsilon": row.claimed,
+                "holds: user": row.user,
+                "holds: entity": row.entity,
+                "holds: user and entity": row.joint
+                if row.at_least is None
+                else f"at least {row.at_least:.3g}",
+                **_perplexities(row),
+                "error rate": plus_minus(row.error_rate, 4),
+            }
             for row in rows
         ],
         f"Delta {DELTA:g}. Claimed: what the paper's accounting gives. Of the published algorithms "
@@ -142,10 +137,12 @@ def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[Row]) -> Non
         )
 
 
-def _held(row: Row) -> list[Cell]:
-    if row.at_least is not None:
-        return [None, None, f"at least {row.at_least:.3g}"]
-    return [row.user, row.entity, row.joint]
+def _perplexities(row: Row) -> dict[str, Cell]:
+    return {
+        "perplexity": plus_minus(row.perplexity, 1),
+        "of entities": plus_minus(row.entities, 1),
+        "of other words": plus_minus(row.others, 1),
+    }
 
 
 def _certified_by_rate(rows: Sequence[Row], noise: float | None) -> list[Row]:
@@ -159,10 +156,14 @@ def _by_sentence_rate(record: Record, key: str, name: str, rows: Sequence[Row]) 
     record.add_table(
         f"{key}-sentence-rate",
         f"{name}: certified, by the rate of sentences without an entity",
-        ["q_s", "user and entity", "perplexity", "error rate"],
         [
-            [r.sentence_rate, r.joint, plus_minus(r.perplexity, 1), plus_minus(r.error_rate, 4)]
-            for r in some
+            {
+                "q_s": row.sentence_rate,
+                "user and entity": row.joint,
+                "perplexity": plus_minus(row.perplexity, 1),
+                "error rate": plus_minus(row.error_rate, 4),
+            }
+            for row in some
         ],
         "Epsilon does not depend on this rate.",
     )
@@ -177,34 +178,27 @@ def _by_sentence_rate(record: Record, key: str, name: str, rows: Sequence[Row]) 
 
 
 def _by_category(record: Record, key: str, name: str, rows: Sequence[Row]) -> None:
-    lines: list[list[Cell]] = []
+    lines: list[dict[str, Cell]] = []
     for category in dict.fromkeys(row.category for row in rows):
         own = [r for r in rows if r.category == category and r.sentence_rate == 1.0]
         certified, masked = _first(own, "certified"), _first(own, "de-identified")
         published = _first(own, "published-optimized")
         lines.append(
-            [
-                *(category, _percent(certified.sensitive), _percent(certified.dropped)),
-                *(published.claimed, f"at least {published.at_least:.3g}", certified.joint),
-                plus_minus(certified.perplexity, 1),
-                plus_minus(certified.error_rate, 4),
-                plus_minus(masked.perplexity, 1),
-            ]
+            {
+                "category": category,
+                "sensitive sentences": _percent(certified.sensitive),
+                "dropped by the bounds": _percent(certified.dropped),
+                "published-optimized claims": published.claimed,
+                "published-optimized holds": f"at least {published.at_least:.3g}",
+                "certified holds": certified.joint,
+                "certified perplexity": plus_minus(certified.perplexity, 1),
+                "certified error rate": plus_minus(certified.error_rate, 4),
+                "de-identified perplexity": plus_minus(masked.perplexity, 1),
+            }
         )
     record.add_table(
         f"{key}-categories",
         f"{name}: by category of sensitive entities",
-        [
-            "category",
-            "sensitive sentences",
-            "dropped by the bounds",
-            "published-optimized claims",
-            "published-optimized holds",
-            "certified holds",
-            "certified perplexity",
-            "certified error rate",
-            "de-identified perplexity",
-        ],
         lines,
         "What is dropped is a share of all sentences.",
     )
@@ -219,12 +213,13 @@ def add_vocabularies(record: Record, rows: Sequence[Row]) -> None:
     record.add_table(
         "conll2003-vocabularies",
         "CoNLL-2003: which is better depends on how many names the vocabulary knows",
-        ["words", "algorithm", "user and entity", "perplexity", "of entities", "of other words"],
         [
-            [
-                *(row.words, row.algorithm, row.joint),
-                *(plus_minus(some, 1) for some in (row.perplexity, row.entities, row.others)),
-            ]
+            {
+                "words": row.words,
+                "algorithm": row.algorithm,
+                "user and entity": row.joint,
+                **_perplexities(row),
+            }
             for row in rows
         ],
         "Names that the vocabulary does not know are the unknown word, which is what "
@@ -255,10 +250,16 @@ def add_accounting(record: Record, rows: Sequence[Sequence[Any]]) -> None:
     record.add_table(
         "accounting",
         "CoNLL-2003: the paper's epsilons, its accounting again, and what holds",
-        ["steps", "estimator", "printed", "its accounting", "holds", "certified, same noise"],
         [
-            [*row[:4], f"{row[4]:.3g}" if row[5] is None else f"at least {row[4]:.3g}", row[5]]
-            for row in rows
+            {
+                "steps": steps,
+                "estimator": what,
+                "printed": printed,
+                "its accounting": again,
+                "holds": f"{'' if joint is None else 'at least '}{holds:.3g}",
+                "certified, same noise": joint,
+            }
+            for steps, what, printed, again, holds, joint in rows
         ],
         "Rates 0.05 for users and 0.5 for entities, noise 2, delta 1e-5; shares of sensitive "
         "sentences from the counts that the paper prints, which give somewhat less than its "
@@ -349,17 +350,16 @@ def add_attack(record: Record, rows: Sequence[Sequence[Any]]) -> None:
         "attack",
         "What canaries show of epsilon, and what is claimed",
         [
-            "algorithm",
-            "canaries are",
-            "steps",
-            "claimed",
-            "shown at least",
-            "right",
-            "contradicted",
-        ],
-        [
-            [*row[:5], f"{row[5]:,} of {row[6]:,} guesses", "yes" if row[7] else "no"]
-            for row in rows
+            {
+                "algorithm": algorithm,
+                "canaries are": what,
+                "steps": steps,
+                "claimed": claimed,
+                "shown at least": lower,
+                "right": f"{correct:,} of {guesses:,} guesses",
+                "contradicted": "yes" if broken else "no",
+            }
+            for algorithm, what, steps, claimed, lower, correct, guesses, broken in rows
         ],
         "Published: the paper's rates 0.05 and 0.5, noise 2, delta 1e-5, 60 users who all hold "
         "the canary. The lower bound has confidence 95 %; a claim counts as contradicted if the "

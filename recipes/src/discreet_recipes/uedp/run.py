@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,6 @@ class _Bench:
         self._record, self._size = record, size
         self._name = f"{corpus.name}-{len(corpus.words.vocabulary)}"
         self._read: dict[tuple[str, bool], Users] = {}
-        self._test: Users | None = None
 
     def at(self, rules: Rules, epsilon: float) -> Rules:
         """The rules with the noise that all steps need for this epsilon."""
@@ -243,7 +243,7 @@ class _Bench:
     def untrained(self) -> Row:
         """The model before its first step on protected text."""
         values = self._record.part(
-            f"{self._name}-start", lambda: _columns([quality(self._model("none"), self._tested())])
+            f"{self._name}-start", lambda: _columns([quality(self._model("none"), self._tested)])
         )
         return Row("public start", "all", words=self._words, **values)
 
@@ -285,7 +285,7 @@ class _Bench:
             trainer = UserEntityTrainer(rules, users, model, seed=seed)
             for step in range(self._size.steps):
                 trainer.step(step)
-            found.append(quality(model, self._tested()))
+            found.append(quality(model, self._tested))
         out = _columns(found)
         if rules.algorithm == "certified":
             out["dropped"] = trainer.dropped.sentences / sum(map(len, users))
@@ -335,10 +335,9 @@ class _Bench:
             )
         return self._read[category, masked]
 
+    @cached_property
     def _tested(self) -> Sequence[UserText]:
-        if self._test is None:
-            self._test = self.corpus.test()
-        return self._test
+        return self.corpus.test()
 
 
 def _columns(found: Sequence[Quality]) -> dict[str, Any]:
