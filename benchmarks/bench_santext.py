@@ -30,7 +30,7 @@ from figures import Call, Row, Timed
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from discreet.randomness import secure_generator
-from discreet.report.exhibits import Plot
+from discreet.report.plots import Plot
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.spaces.saved_files import save_space
 from discreet.text.tokens import TokenBatch, tokenizer_for

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.report.exhibits import Curve, Plot, shown
+from discreet.report.plots import Curve, Plot
+from discreet.report.tables import shown
 
 COLUMNS = (
     "subject",

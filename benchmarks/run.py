@@ -27,7 +27,7 @@ from cpuinfo import get_cpu_info  # which pytest-benchmark brings
 from figures import Measured, Row, markdown, measured, plots_of, row_from, rows_of, table
 
 from discreet import __version__
-from discreet.report.exhibits import draw
+from discreet.report.plots import draw
 
 HERE = Path(__file__).parent
 BENCHMARKS = ("santext", "purkayastha", "deep_candidate", "noisy_nearest", "user_entity")

@@ -6,7 +6,8 @@ import pytest
 from discreet.mechanisms.document import DeepCandidate
 from discreet.mechanisms.word import SanText
 from discreet.spaces.space import EmbeddingSpace
-from discreet_recipes.guarantee import audited, guarantee_finding, sentences_replaced
+from discreet_recipes.guarantee import add_guarantee, audited, sentences_replaced
+from discreet_recipes.record import Record
 
 SPACE = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
 
@@ -22,17 +23,26 @@ def deep(epsilon):
     return DeepCandidate(candidates, projections, epsilon, "exponential")
 
 
-def test_a_sound_law_holds_with_the_figure_of_the_audit():
+def claimed(folder, checked):
+    record = Record(folder, "small", {})
+    add_guarantee(record, "claim", "proven", checked)
+    (claim,) = record.claims
+    return claim
+
+
+def test_a_sound_law_holds_with_the_figure_of_the_audit(tmp_path):
     checked = audited(SanText(SPACE, 2.0, calibration="published"), "law.inequality")
     assert checked["passed"]
     assert checked["claimed"] == 2.0
     assert 1.0 <= checked["found"] <= 2.0
-    finding = guarantee_finding("claim", "proven", checked, "")
-    assert (finding.verdict, finding.main) == ("holds", True)
-    assert f"found {checked['found']:.4g} where 2 is stated: all pairs" in finding.measured
+    claim = claimed(tmp_path, checked)
+    assert (claim.verdict, claim.main) == ("holds", True)
+    assert (
+        f"found {checked['found']:.4g} where 2 is stated: all pairs of 3 inputs" in claim.measured
+    )
 
 
-def test_a_law_that_is_too_sharp_does_not_hold():
+def test_a_law_that_is_too_sharp_does_not_hold(tmp_path):
     class Sharp(SanText):
         @property
         def statement(self):
@@ -40,7 +50,7 @@ def test_a_law_that_is_too_sharp_does_not_hold():
 
     checked = audited(Sharp(SPACE, 6.0), "law.inequality")
     assert checked["found"] > checked["claimed"] == 0.5
-    assert guarantee_finding("claim", "proven", checked, "").verdict == "does not hold"
+    assert claimed(tmp_path, checked).verdict == "does not hold"
 
 
 def test_a_replaced_sentence_changes_the_law_by_epsilon_at_most_and_nearly():

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.errors import InvalidValue, NotFound
 from discreet.text.tokens import WordTokenizer
+from discreet.training.scores import class_scores, number_scores
 from discreet_recipes import ngrams as utility
 from discreet_recipes.similarity import bert_score, bleu, rouge1, unchanged_words
 
@@ -78,11 +79,11 @@ def test_scores_of_predictions_against_scikit_learn_and_scipy():
 
     rng = np.random.default_rng(0)
     truth, guess = (list(map(str, rng.integers(0, 4, 200))) for _ in range(2))
-    found = utility.class_scores(truth, guess)
+    found = class_scores(truth, guess)
     assert found["accuracy"] == pytest.approx(accuracy_score(truth, guess))
     assert found["macro_f1"] == pytest.approx(f1_score(truth, guess, average="macro"))
     a, b = rng.standard_normal((2, 50))
-    assert utility.number_scores(a, b)["pearson"] == pytest.approx(pearsonr(a, b).statistic)
+    assert number_scores(a, b)["pearson"] == pytest.approx(pearsonr(a, b).statistic)
 
 
 def test_rouge_and_bleu_against_their_libraries_and_by_hand():

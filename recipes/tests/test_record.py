@@ -6,7 +6,9 @@ import json
 import pytest
 
 from discreet.errors import InputError
-from discreet_recipes.record import Curve, Finding, Plot, Record
+from discreet.report.plots import Curve
+from discreet.report.runs import runs_in, section_of
+from discreet_recipes.record import Record
 
 
 def _record(folder, **settings):
@@ -51,24 +53,22 @@ def test_a_damaged_part_is_an_error_that_names_the_file(tmp_path):
         record.part("a", lambda: 1)
 
 
-def test_tables_plots_and_findings_are_files(tmp_path):
+def test_tables_plots_and_claims_are_files(tmp_path):
     record = _record(tmp_path)
     record.title = "A small recipe"
     record.introduction.append("What was run.")
-    record.findings.append(Finding("it works", "yes", "no", "does not hold", "a | in a cell"))
-    record.add_table("accuracy", "Accuracy", ("epsilon", "value"), [(1, 0.123456), (2, None)])
+    record.add_claim("it works", "yes", "no", "does not hold", "a | in a cell")
+    rows = [{"epsilon": 1, "value": 0.123456}, {"epsilon": 2}]
+    record.add_table("accuracy", "Accuracy", rows)
     record.add_plot(
-        Plot(
-            "curve",
-            "A curve",
-            "epsilon",
-            "value",
-            (Curve("ours", (1.0, 2.0), (0.1, 0.4), (0.01, 0.02)),),
-            "It rises.",
-            level=("chance", 0.2),
-        )
+        "curve",
+        "A curve",
+        ("epsilon", "value"),
+        [Curve("ours", (1.0, 2.0), (0.1, 0.4), (0.01, 0.02))],
+        "It rises.",
+        level=("chance", 0.2),
     )
-    page = record.finish()
+    page = record.finish().page
     with (tmp_path / "tables" / "accuracy.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [["epsilon", "value"], ["1", "0.123456"], ["2", ""]]
@@ -81,3 +81,14 @@ def test_tables_plots_and_findings_are_files(tmp_path):
     assert "| 1 | 0.123 |" in text
     assert "a \\| in a cell" in text
     assert "![It rises.](plots/curve.png)" in text
+
+
+def test_a_report_shows_a_record_as_it_was(tmp_path):
+    record = Record(tmp_path, "small", {}, title="Small", introduction=["What was run."])
+    record.add_claim("a", "b", "c", "holds", main=True)
+    curve = Curve("c", (1.0,), (2.0,), (0.1,))
+    record.add_plot("p", "P", ("x", "y"), [curve], "A dot.", log_x=True, level=("l", 3.0))
+    record.add_table("t", "T", [{"a": 1.5}], "note")
+    record.finish()
+    (run,) = runs_in([tmp_path])
+    assert section_of(*run) == record.section

@@ -1,6 +1,5 @@
 """The SanText recipe: its parts on a small data set, and what its pages conclude from figures."""
 
-import gzip
 import json
 from dataclasses import replace
 
@@ -21,7 +20,8 @@ from discreet_recipes.santext.data import (
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
-from discreet_recipes.santext.run import Recipe
+from discreet_recipes.santext.run import Bench
+from small_data import write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
 
 SMALL = replace(QUICK, train=60, seeds=2, words=20)
@@ -30,25 +30,20 @@ SMALL = replace(QUICK, train=60, seeds=2, words=20)
 @pytest.fixture
 def data(tmp_path):
     files = {"sst2-train": 80, "sst2-dev": 40, "sst2-test": 40, "imdb-val": 20}
-    for seed, (name, count) in enumerate(files.items()):
-        texts, labels = sentences(count, seed)
-        rows = (json.dumps({"text": t, "label": y}) for t, y in zip(texts, labels, strict=True))
-        with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt") as file:
-            file.write("\n".join(rows) + "\n")
-    return tmp_path
+    return write_labelled(tmp_path, files)
 
 
 def test_accuracy_and_privacy_of_a_setting(data):
-    recipe = Recipe(data, SMALL)
-    assert recipe.accuracy(Setting("unsanitised")) == [1.0, 1.0]
+    bench = Bench(data, SMALL)
+    assert bench.accuracy(Setting("unsanitised")) == [1.0, 1.0]
     sharp = Setting("santext", 14.0, "certified")
-    assert min(recipe.accuracy(sharp)) > 0.8
-    assert max(recipe.accuracy(Setting("random"))) < 0.8
-    found = recipe.privacy(sharp)
+    assert min(bench.accuracy(sharp)) > 0.8
+    assert max(bench.accuracy(Setting("uniform"))) < 0.8
+    found = bench.privacy(sharp)
     assert found["keep"] > 0.9
     assert found["inputs"] == 1
     # The noise and the rows are those of the seed: a part computed again is the same.
-    assert recipe.accuracy(sharp) == recipe.accuracy(sharp)
+    assert bench.accuracy(sharp) == bench.accuracy(sharp)
 
 
 def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
@@ -60,20 +55,19 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     monkeypatch.setattr(santext, "ENCODER", str(bert))
     for name, seed in (("train", 3), ("test", 4)):
         texts, labels = sentences(80, seed)
-        rows = (
-            json.dumps({"text1": texts[i], "text2": texts[i - 1], "score": 5 * (labels[i] == y)})
+        rows = [
+            {"text1": texts[i], "text2": texts[i - 1], "score": 5 * (labels[i] == y)}
             for i, y in enumerate([labels[-1], *labels[:-1]])
-        )
-        with gzip.open(data / f"stsb-{name}.jsonl.gz", "wt") as file:
-            file.write("\n".join(rows) + "\n")
+        ]
+        write_rows(data / f"stsb-{name}.jsonl.gz", rows)
     size = replace(
         SMALL, pairs=80, pair_tests=80, head_steps=3, steps=5, tuned=64, tuned_tests=40, attacked=50
     )
-    recipe = Recipe(data, size)
-    assert recipe.pearson(Setting("unsanitised"))[0] > 0.8
-    assert recipe.pearson(Setting("random"))[0] < 0.5
+    bench = Bench(data, size)
+    assert bench.pearson(Setting("unsanitised"))[0] > 0.8
+    assert bench.pearson(Setting("uniform"))[0] < 0.5
     monkeypatch.setattr(santext, "load_space", lambda _name: space)
-    found = recipe.pretraining(300.0)
+    found = bench.pretraining(300.0)
     assert min(found["original"]["accuracy"]) > 0.9
     for name in ("plain", "sanitised"):
         assert min(found[name]["accuracy"]) > 0.9
@@ -97,7 +91,7 @@ def test_few_dimensions_keep_words_and_neighbours():
 
 
 def test_speed_is_that_of_the_whole_text(data):
-    found = Recipe(data, SMALL).speed()
+    found = Bench(data, SMALL).speed()
     assert (found["phrases"], found["cmp_phrases"]) == (80, 8)
     assert found["santext"] > 0
     assert found["cmp"] > 0
@@ -105,7 +99,7 @@ def test_speed_is_that_of_the_whole_text(data):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(NotFound, match="there is no sst2-train"):
-        Recipe(tmp_path, SMALL).accuracy(Setting("unsanitised"))
+        Bench(tmp_path, SMALL).accuracy(Setting("unsanitised"))
 
 
 def test_names_of_settings_are_different():
@@ -118,7 +112,7 @@ def test_names_of_settings_are_different():
 
 
 def _figures(published, certified, sanitised):
-    accuracy = {"unsanitised": 0.77, "random": 0.48, "cmp": 0.5}
+    accuracy = {"unsanitised": 0.77, "uniform": 0.48, "cmp": 0.5}
     utility = {}
     for setting in settings_at(QUICK.epsilons):
         value = accuracy.get(setting.mechanism, 0.68)
@@ -164,10 +158,10 @@ _NO = "does not hold"
         (0.51, 0.66, 0.705, ["holds", "holds", "holds", "holds", "not settled", _NO]),
     ],
 )
-def test_findings_follow_the_figures(tmp_path, published, certified, sanitised, verdicts):
+def test_claims_follow_the_figures(tmp_path, published, certified, sanitised, verdicts):
     record = Record(tmp_path, "santext", {})
     add_pages(record, QUICK, _figures(published, certified, sanitised))
-    assert [finding.verdict for finding in record.findings] == verdicts
-    page = record.finish().read_text()
+    assert [claim.verdict for claim in record.claims] == verdicts
+    page = record.finish().page.read_text()
     assert "Accuracy on SST-2" in page
     assert (tmp_path / "plots" / "utility.png").is_file()

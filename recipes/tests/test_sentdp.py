@@ -1,7 +1,5 @@
 """The SentDP recipe: its pieces by hand, and the whole of it on documents of our own."""
 
-import gzip
-import json
 import math
 
 import numpy as np
@@ -9,20 +7,17 @@ import pytest
 
 from discreet.encoders.encoder import load_encoder
 from discreet.errors import InputError, NotFound
+from discreet.report.claims import VERDICTS
+from discreet_recipes.recipe import Options
 from discreet_recipes.sentdp import run as sentdp
-from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, Sizes, load_corpus
-from discreet_recipes.sentdp.releases import (
-    ALL,
-    AT_LEAST_8,
-    guesser,
-    needed_candidates,
-    scores,
-    summary,
-)
+from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, Size, Sizes, load_corpus
+from discreet_recipes.sentdp.pages import ALL, AT_LEAST_8, PAPER, PAPER_TABLE_1, values
+from discreet_recipes.sentdp.run import guesser, needed_candidates, scores
+from small_data import write_rows
 from tiny_bert import MARKS, write_bert
 
 WORDS = ["tea", "warm", "good", "cup", "run", "walk", "very", "cold", "the", "is", "was", "a"]
-SIZE = sentdp.Size(
+SIZE = Size(
     news=Sizes(public=60, validation=20, private=20),
     imdb=Sizes(public=60, validation=20, private=20),
     candidates=20,
@@ -54,7 +49,7 @@ def test_parts_and_their_means():
     assert kept.vectors.tolist() == some.vectors[2:].tolist()
 
 
-@pytest.mark.parametrize(("epsilon", "published", "depth"), sentdp.PAPER_TABLE_1)
+@pytest.mark.parametrize(("epsilon", "published", "depth"), PAPER_TABLE_1)
 def test_conditions_for_deep_candidates_by_hand(epsilon, published, depth):
     needed = needed_candidates(epsilon, depth, "exponential")
 
@@ -82,13 +77,9 @@ def test_scores_are_of_the_documents_of_that_length():
     assert found[ALL] == 0.5
     assert found["2 to 3"] == 0.0
     assert found["21 to 30"] is None
-    assert summary([found, found], "21 to 30") is None
-    assert summary([{"x": 0.2}, {"x": 0.4}], "x") == pytest.approx((0.3, math.sqrt(0.02)))
-
-
-def write(path, rows):
-    with gzip.open(path, "wt") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
+    runs = {"some": {"3.0": [found, found]}}
+    assert values(runs, "some", 3.0) == [1.0, 1.0]
+    assert values(runs, "some", 3.0, "21 to 30") == values(runs, "some", 6.0) == []
 
 
 def rows(count, labels, seed):
@@ -105,9 +96,9 @@ def rows(count, labels, seed):
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     for seed, name in enumerate(("train", "test")):
-        write(folder / f"20news-{name}.jsonl.gz", rows(60, ["sci.med", "sci.space"], seed))
+        write_rows(folder / f"20news-{name}.jsonl.gz", rows(60, ["sci.med", "sci.space"], seed))
     for seed, name in enumerate(("train", "val", "test")):
-        write(folder / f"imdb-{name}.jsonl.gz", rows(70, [0, 1], 10 + seed))
+        write_rows(folder / f"imdb-{name}.jsonl.gz", rows(70, [0, 1], 10 + seed))
     return folder
 
 
@@ -119,16 +110,14 @@ def encoder(tmp_path_factory):
 
 def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     monkeypatch.setattr(sentdp, "load_encoder", lambda: encoder)
+    monkeypatch.setattr(sentdp, "QUICK", SIZE)
     said = []
-    record = sentdp.run(data, tmp_path, size=SIZE, say=said.append)
+    quick = Options(quick=True)
+    record = sentdp.run(data, tmp_path, quick, said.append)
     page = (tmp_path / "README.md").read_text()
-    for method in ("deep-candidate, recoder, exponential (paper)", "sentence-votes", "truncation"):
+    for method in (PAPER, "sentence-votes", "truncation"):
         assert page.count(f"| {method} |") == 6  # three tables for each data set
-    assert {finding.verdict for finding in record.findings} <= {
-        "holds",
-        "holds in part",
-        "does not hold",
-    }
+    assert {claim.verdict for claim in record.claims} <= set(VERDICTS[:3])
     assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
         f"{name}-{kind}"
         for name in ("20news", "imdb")
@@ -136,7 +125,7 @@ def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     }
     # A second run takes everything over: no encoding, no store, the same page.
     said.clear()
-    sentdp.run(data, tmp_path, size=SIZE, say=said.append)
+    sentdp.run(data, tmp_path, quick, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
 

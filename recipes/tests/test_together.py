@@ -1,31 +1,50 @@
 """All recipes in one go: a page, and a failure that does not take the others with it."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from discreet.errors import DiscreetError, InputError
-from discreet_recipes.record import Finding, Headline, Record
-from discreet_recipes.together import Recipe, recipes, reproduce_all
+from discreet_recipes.recipe import Recipe
+from discreet_recipes.record import Record
+from discreet_recipes.together import RECIPES, reproduce_all
 
 
-def _recipe(name, claim, *, fails=False):
-    def run(data, folder, *, quick, say):
-        if fails:
+@dataclass(frozen=True, kw_only=True)
+class Small(Recipe):
+    """A recipe that computes nothing."""
+
+    fails: bool = False
+
+    def run(self, data, folder, options, say):
+        if self.fails:
             raise InputError("there is no file x.jsonl.gz; check --data")
-        record = Record(folder, name, {"quick": quick}, say, title=f"Recipe {name}")
+        record = Record.of(self, folder, {"quick": options.quick}, say)
         record.part("one", lambda: str(data))
-        record.findings.append(Finding(claim, "1", "2", "does not hold", "because", main=True))
-        record.findings.append(Finding("a detail", "3", "4", "holds"))
-        record.headlines.append(Headline("attack", f"attack of {name}", "0.51"))
-        record.finish()
-        return record
+        record.add_claim(f"claim of {self.name}", "1", "2", "does not hold", "because", main=True)
+        record.add_claim("a detail", "3", "4", "holds")
+        record.add_key_figure("attack", f"attack of {self.name}", "0.51")
+        return record.finish()
 
-    return Recipe(name, f"Paper {name}", run, 3)
+
+def _recipe(name, *, fails=False):
+    words = dict.fromkeys(
+        ("folder", "paper", "data", "fields", "short_help", "help", "the_paper_ran", "we_run"), ""
+    )
+    return Small(
+        **words,
+        name=name,
+        subject=f"Paper {name}",
+        title=f"Recipe {name}",
+        quick_minutes=3,
+        fails=fails,
+    )
 
 
 def test_the_page_opens_with_a_summary_of_all_claims_and_figures(tmp_path):
     said = []
     page = reproduce_all(
-        [_recipe("a", "claim of a"), _recipe("b", "claim of b")],
+        [_recipe("a"), _recipe("b")],
         tmp_path,
         tmp_path / "out",
         quick=True,
@@ -64,7 +83,7 @@ def test_the_page_opens_with_a_summary_of_all_claims_and_figures(tmp_path):
 def test_a_recipe_that_fails_is_named_and_the_others_are_shown(tmp_path):
     with pytest.raises(DiscreetError, match="1 of 2 recipes failed"):
         reproduce_all(
-            [_recipe("bad", "x", fails=True), _recipe("good", "claim of good")],
+            [_recipe("bad", fails=True), _recipe("good")],
             tmp_path,
             tmp_path / "out",
             quick=True,
@@ -76,5 +95,5 @@ def test_a_recipe_that_fails_is_named_and_the_others_are_shown(tmp_path):
 
 
 def test_all_five_papers_are_there():
-    names = [recipe.name for recipe in recipes()]
+    names = [recipe.name for recipe in RECIPES]
     assert names == ["santext", "sentence-ldp", "sentdp", "uedp", "trlaplace"]

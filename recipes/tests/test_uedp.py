@@ -1,7 +1,5 @@
 """The UeDP recipe: its users and entities by hand, and the whole of it on text of our own."""
 
-import gzip
-import json
 from collections import Counter
 from dataclasses import replace
 
@@ -9,13 +7,14 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, NotFound
+from discreet_recipes.recipe import Options
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import data as corpora
-from discreet_recipes.uedp import pages as pages
 from discreet_recipes.uedp import run as uedp
-from discreet_recipes.uedp.pages import PAPER, Row, add_findings
+from discreet_recipes.uedp.pages import PAPER, Row, add_accounting, add_claims
+from small_data import write_rows
 
-SIZE = uedp.Size(
+SIZE = corpora.Size(
     words=60,
     steps=2,
     epsilons=(1.0,),
@@ -28,12 +27,13 @@ SIZE = uedp.Size(
     ag_news_test=6,
     canaries=16,
 )
+
+
+def silent(_line):
+    """Nobody listens."""
+
+
 TEXTS = ["The tea in Bonn is good, and we like it.", "You have a new cup; I have not been there."]
-
-
-def write(path, rows):
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 @pytest.fixture
@@ -52,11 +52,11 @@ def data(tmp_path):
         for user in range(12)
         for tokens, tags in some
     ]
-    write(folder / "conll2003-train.jsonl.gz", rows)
-    write(folder / "conll2003-test.jsonl.gz", rows[:10])
-    write(folder / "conll2003-valid.jsonl.gz", rows[:40])
-    write(folder / "agnews-dev.jsonl.gz", [{"text": TEXTS[i % 2]} for i in range(40)])
-    write(folder / "agnews-test.jsonl.gz", [{"text": TEXTS[1]} for _ in range(10)])
+    write_rows(folder / "conll2003-train.jsonl.gz", rows)
+    write_rows(folder / "conll2003-test.jsonl.gz", rows[:10])
+    write_rows(folder / "conll2003-valid.jsonl.gz", rows[:40])
+    write_rows(folder / "agnews-dev.jsonl.gz", [{"text": TEXTS[i % 2]} for i in range(40)])
+    write_rows(folder / "agnews-test.jsonl.gz", [{"text": TEXTS[1]} for _ in range(10)])
     return folder
 
 
@@ -69,10 +69,12 @@ def in_bonn(texts):
 def test_the_whole_recipe(data, tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "found_entities", in_bonn)
     # The figures that need the mixture over many holders are slow; one holder is enough here.
-    monkeypatch.setattr(pages, "PAPER", PAPER[2:3])
+    monkeypatch.setattr(uedp, "PAPER", PAPER[2:3])
     monkeypatch.setattr(uedp, "_PRIVATE", replace(uedp._PRIVATE, holders=1))
-    monkeypatch.setattr(uedp, "_PUBLIC_TEXTS", 10)
-    record = uedp.run(data, tmp_path / "out", size=SIZE)
+    monkeypatch.setattr(corpora, "_PUBLIC_TEXTS", 10)
+    monkeypatch.setattr(uedp, "QUICK", SIZE)
+    quick = Options(quick=True)
+    record = uedp.run(data, tmp_path / "out", quick, silent)
     assert (tmp_path / "out" / "README.md").is_file()
     tables = {table.name: table for table in record.tables}
     rows = tables["conll2003-epsilon"].rows
@@ -104,7 +106,7 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     # Each of the four kinds is in one of five sentences.
     assert [row[1] for row in tables["conll2003-categories"].rows] == ["80 %", *["20 %"] * 4]
     assert {"agnews-epsilon", "agnews-categories", "accounting"} <= set(tables)
-    assert [line.subject for line in record.headlines] == ["speed", "utility", "attack"]
+    assert [figure.subject for figure in record.key_figures] == ["speed", "utility", "attack"]
     # Only the two that are compared have several seeds; words of entities are told apart.
     assert [row[0] for row in rows if "±" in row[6]] == ["de-identified", "certified"]
     assert all(row[7] is not None and row[8] is not None for row in rows)
@@ -125,14 +127,14 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
         raise AssertionError("a finished part was computed again")
 
     monkeypatch.setattr(uedp._Bench, "_trained", stop)
-    again = uedp.run(data, tmp_path / "out", size=SIZE)
+    again = uedp.run(data, tmp_path / "out", quick, silent)
     assert again.tables == record.tables
 
 
 def test_the_papers_figures_stand_beside_ours_to_two_digits(tmp_path, monkeypatch):
-    monkeypatch.setattr(pages, "_HOLDERS", 1)  # what certified training would have is not at issue
+    monkeypatch.setattr(uedp, "HOLDERS", 1)  # what certified training would have is not at issue
     record = Record(tmp_path, "uedp", {})
-    pages.add_accounting(record)
+    add_accounting(record, uedp._accounting())
     [table] = record.tables
     ours = {(row[0], row[1]): (row[2], row[3]) for row in table.rows}
     for key, printed, again in (
@@ -158,7 +160,7 @@ def test_public_text_is_three_of_four_validation_documents_and_no_other(data):
 
 
 def test_what_is_left_of_escapes_is_mended(tmp_path):
-    write(tmp_path / "agnews-dev.jsonl.gz", [{"text": "It #39;s #36;5, not # 7;"}])
+    write_rows(tmp_path / "agnews-dev.jsonl.gz", [{"text": "It #39;s #36;5, not # 7;"}])
     assert corpora.ag_news_texts(tmp_path, "dev", 3) == ["It's$5, not # 7;"]
 
 
@@ -171,7 +173,6 @@ def test_masked_words_are_unknown_and_others_are_not(data):
     assert set(masked[0].tokens[changed]) <= {unknown}
     assert masked[0].tokens[5] == unknown
     assert len(plain) == 12
-    assert len(corpora.conll(data, "train", words, ("person",), every=5)) == 3
 
 
 def test_texts_become_users_with_their_entities():
@@ -209,18 +210,19 @@ def test_a_worse_model_is_not_called_better(tmp_path):
             Row("published", "all", noise=2.0, perplexity=[98.0], error_rate=[1.0], claimed=0.5),
         ]
         record = Record(tmp_path, "uedp", {})
-        add_findings(record, rows, 5)
-        return record.findings[0].verdict
+        add_claims(record, rows, 5)
+        return record.claims[0].verdict
 
     assert verdict(20.0, 21.0) == "holds"
     assert verdict(21.0, 20.0) == "does not hold"
 
 
-def test_what_is_missing_is_named(data, tmp_path):
+def test_what_is_missing_is_named(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(uedp, "QUICK", SIZE)
     (data / "conll2003-test.jsonl.gz").unlink()
     with pytest.raises(NotFound, match=r"conll2003-test\.jsonl\.gz"):
-        uedp.run(data, tmp_path / "out", size=SIZE)
-    write(data / "agnews-dev.jsonl.gz", [{"text": "tea"}, {"words": "secret"}])
+        uedp.run(data, tmp_path / "out", Options(quick=True), silent)
+    write_rows(data / "agnews-dev.jsonl.gz", [{"text": "tea"}, {"words": "secret"}])
     with pytest.raises(InputError, match="line 2") as caught:
         corpora.ag_news_texts(data, "dev", 5)
     assert "secret" not in str(caught.value)

@@ -6,16 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from discreet.cli.audit import audit_mechanism as audit
+from discreet.cli.audit import audit as app
 from discreet.errors import DiscreetError, VerificationFailed
 
 TESTS = Path(__file__).parent.parent
-
-app = typer.Typer()
-app.command()(audit)
 
 
 @pytest.fixture
@@ -108,6 +104,14 @@ def test_json_has_the_same_for_programs(vectors):
             "claimed",
             "found",
             "pair",
+            "detail",
+            "between",
+            "exact",
+            "lower_bound",
+            "scope",
+            "pairs",
+            "draws",
+            "tests",
         }
         assert finding["verdict"] in ("PASS", "FAIL", "NOT CHECKED")
         assert isinstance(finding["proof"], bool)
@@ -117,6 +121,11 @@ def test_json_has_the_same_for_programs(vectors):
     assert law["claimed"] == 2.0
     assert 0 < law["found"] <= 2.0
     assert len(law["pair"]) == 2
+    assert (law["exact"], law["lower_bound"]) == (True, False)
+    shown = _by_name(result)["black-box.loss"]
+    assert (shown["exact"], shown["lower_bound"], shown["draws"]) == (False, True, 500)
+    assert shown["found"] <= shown["claimed"]
+    assert _by_name(result)["sampler.law"]["tests"] > 0
 
 
 def test_a_fault_names_its_worst_pair_and_raises_what_exits_with_4(here):
@@ -286,10 +295,8 @@ def test_bad_arguments(here, arguments, message):
 def test_exit_codes_of_the_command(tmp_path, epsilon, code, said):
     (tmp_path / "mine.py").write_text(RESPONSE.replace("EPSILON", epsilon))
     command = (
-        "import sys; from discreet.cli import app, main\n"
-        "from discreet.cli.audit import audit_mechanism as audit\n"
-        "app.command('check-me')(audit)\n"
-        "sys.argv = ['discreet', 'check-me', '--python', 'mine:Response', '--samples', '500']\n"
+        "import sys; from discreet.cli import main\n"
+        "sys.argv = ['discreet', 'audit', '--python', 'mine:Response', '--samples', '500']\n"
         "main()"
     )
     done = subprocess.run(

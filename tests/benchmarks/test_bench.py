@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.report.exhibits import Plot
+from discreet.report.plots import Plot
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 SUBJECTS = {

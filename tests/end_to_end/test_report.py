@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 from command import discreet
-from discreet_recipes.record import Curve, Finding, Plot, Record
+from discreet.report.plots import Curve
+from discreet_recipes.record import Record
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -19,11 +20,11 @@ def page(tmp_path_factory):
     done = discreet("sanitize", folder / "in.txt", "-o", folder / "out.txt", "-e", 8, cache=cache)
     assert done.code == 0, done.err
     record = Record(folder / "recipe", "small", {}, title="A small recipe")
-    record.findings.append(Finding("a long claim " * 8, "1", "2", "holds in part", "why " * 30))
-    record.add_table("wide", "A wide table", [f"column {i}" for i in range(12)], [range(12)])
+    record.add_claim("a long claim " * 8, "1", "2", "holds in part", "why " * 30)
+    record.add_table("wide", "A wide table", [{f"column {i}": i for i in range(12)}])
     for name in ("one", "two"):
         curves = (Curve("ours", (1.0, 2.0), (0.1, 0.4)), Curve("theirs", (1.0, 2.0), (0.2, 0.1)))
-        record.add_plot(Plot(name, name, "epsilon", "accuracy", curves, f"Plot {name} rises."))
+        record.add_plot(name, name, ("epsilon", "accuracy"), curves, f"Plot {name} rises.")
     record.finish()
     out = folder / "report.html"
     done = discreet("report", folder / "out.txt", folder / "recipe", "-o", out, cache=cache)

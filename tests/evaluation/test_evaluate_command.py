@@ -13,7 +13,7 @@ from discreet.cli import _choice
 from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, OutputError
 from discreet.evaluation.privacy import output_privacy, word_privacy
 from discreet.mechanisms.word import SanText
-from discreet.report.plots import Histogram, plot_histograms
+from discreet.report.histograms import Histogram, plot_histograms
 from discreet.spaces import load_space
 
 # By its name: in the package the function of that name stands before the module.

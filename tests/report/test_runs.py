@@ -1,15 +1,17 @@
 """Receipts and results as sections of a page."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
 from discreet.errors import InputError, NotFound
-from discreet.report.exhibits import Curve, Finding, Plot, Table
+from discreet.report.claims import Claim
 from discreet.report.page import Section, figures_of, write_page
+from discreet.report.plots import Curve, Plot, draw
 from discreet.report.runs import overview, runs_in, section_of
+from discreet.report.tables import Table
 from discreet.statement import Notion, PrivacyStatement, Unit
-from discreet_recipes.record import Record
 
 
 def _receipt(epsilon=2.0, **more):
@@ -91,18 +93,31 @@ def test_figures_of_several_runs_become_a_plot_against_epsilon():
     assert not overview(runs[:2]).plots
 
 
-def test_a_record_comes_back_as_it_was(tmp_path):
+def test_the_record_of_a_recipe_is_a_section():
     plot = Plot("p", "P", "x", "y", (Curve("c", (1.0,), (2.0,), (0.1,)),), "A dot.", True, ("l", 3))
-    record = Record(tmp_path, "small", {}, title="Small")
-    record.findings.append(Finding("a", "b", "c", "holds"))
-    record.add_plot(plot)
-    record.add_table("t", "T", ("a",), [(1.5,)], "note")
-    record.finish()
-    ((_, values),) = runs_in([tmp_path])
-    section = section_of("x", values)
-    assert section.plots == (plot,)
-    assert section.tables == (Table("t", "T", ("a",), ((1.5,),), "note"),)
-    assert section.findings == (Finding("a", "b", "c", "holds"),)
+    table = Table("t", "T", ("a",), ((1.5,),), "note")
+    claim = Claim("a", "b", "c", "holds")
+    record = {
+        "recipe": "small",
+        "title": "",
+        "introduction": ["What was run."],
+        "findings": [asdict(claim)],
+        "tables": [asdict(table)],
+        "plots": [asdict(plot)],
+    }
+    section = section_of("x", json.loads(json.dumps(record)))
+    assert section == Section(
+        "small", ("What was run.",), claims=(claim,), tables=(table,), plots=(plot,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_a_plot_is_written_in_the_format_of_its_name(tmp_path, ending, start):
+    path = tmp_path / f"plot.{ending}"
+    draw(Plot("p", "P", "x", "y", (Curve("c", (1.0,), (2.0,)),), "A dot."), path)
+    assert path.read_bytes().startswith(start)
 
 
 @pytest.mark.parametrize(

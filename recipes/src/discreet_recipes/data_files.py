@@ -14,6 +14,7 @@ def data_file(data: Path, name: str) -> Path:
     return path
 
 
-def labelled_rows(data: Path, name: str) -> Labelled:
-    """All rows of a part whose fields are text and label."""
-    return read_labelled(data_file(data, name))
+def labelled_rows(data: Path, name: str, most: int | None = None) -> Labelled:
+    """The first rows, or all, of a part whose fields are text and label."""
+    rows = read_labelled(data_file(data, name))
+    return rows if most is None else rows.part(range(min(most, len(rows))))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.audit import audit
 from discreet.mechanisms.document import DeepCandidate
-from discreet.report.exhibits import Finding
+from discreet_recipes.record import Record, verdict
 
 _SAMPLES = 2000
 
@@ -17,12 +17,12 @@ def audited(
 ) -> dict[str, Any]:
     """One check of an audit, and whether the whole of it passed."""
     report = audit(mechanism, inputs=inputs, seed=0, samples=_SAMPLES)
-    found = report.finding(check)
+    finding = report.finding(check)
     return {
         "passed": report.passed,
-        "claimed": found.claimed,
-        "found": found.found,
-        "over": found.summary.split("; ", 1)[1],
+        "claimed": finding.claimed,
+        "found": finding.found,
+        "over": finding.scope,
     }
 
 
@@ -56,14 +56,16 @@ def sentences_replaced(
     }
 
 
-def guarantee_finding(claim: str, published: str, checked: dict[str, Any], why: str) -> Finding:
+def add_guarantee(
+    record: Record, claim: str, published: str, checked: dict[str, Any], why: str = ""
+) -> None:
     """The claim in the summary: stated, found by the check."""
-    return Finding(
+    record.add_claim(
         claim,
         published,
         f"largest loss found {checked['found']:.4g} where {checked['claimed']:g} is stated: "
         f"{checked['over']}",
-        "holds" if checked["passed"] else "does not hold",
+        verdict(checked["passed"]),
         why,
         main=True,
     )

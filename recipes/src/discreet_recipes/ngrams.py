@@ -1,9 +1,7 @@
-"""What a text or a model is still worth: scores of predictions, and how fluent text is.
+"""How fluent text is: its cross-entropy under a language model of public text.
 
-Accuracy, macro-F1 and Pearson's correlation are :func:`class_scores` and :func:`number_scores`;
-likeness of texts is in :mod:`discreet_recipes.similarity`. Fluency is the cross-entropy of text
-under a language model of public text: an interpolated Kneser-Ney model of three words, which needs
-seconds, no download and no training, and whose probabilities are exact.
+An interpolated Kneser-Ney model of three words, which needs seconds, no download and no training,
+and whose probabilities are exact.
 """
 
 import math
@@ -16,17 +14,6 @@ from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.text.tokens import TokenBatch, Tokenizer
-from discreet.training.scores import class_scores, number_scores
-
-__all__ = [
-    "NGramModel",
-    "class_scores",
-    "cross_entropy",
-    "fit_ngrams",
-    "number_scores",
-    "perplexity",
-]
-
 
 _DISCOUNT = 0.75
 _LARGEST_VOCABULARY = 2**20  # three of them in 63 bits

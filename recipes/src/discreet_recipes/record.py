@@ -8,7 +8,7 @@ report is made.
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,23 @@ from typing import Any
 from discreet import __version__
 from discreet.errors import InputError
 from discreet.files import written_whole
-from discreet.report.exhibits import Cell, Curve, Finding, Headline, Plot, Table, draw, shown
+from discreet.report.claims import Claim
+from discreet.report.page import Section
+from discreet.report.plots import Curve, Plot, draw
+from discreet.report.tables import Cell, Table, shown
+from discreet_recipes.recipe import Recipe, Say
 
-__all__ = ["Cell", "Curve", "Finding", "Headline", "Plot", "Record", "Table"]
+_CLAIMS = ("claim", "published", "measured", "verdict", "why")
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One figure for the summary of all recipes."""
+
+    subject: str
+    """One of: utility, attack, speed."""
+    what: str
+    figure: str
 
 
 @dataclass
@@ -36,14 +50,33 @@ class Record:
     folder: Path
     recipe: str
     settings: dict[str, Any]
-    say: Callable[[str], None] = field(default=lambda _line: None, repr=False)
+    say: Say = field(default=lambda _line: None, repr=False)
     title: str = ""
     introduction: list[str] = field(default_factory=list)
     """Paragraphs: what the paper ran, what we ran, where we differ."""
-    findings: list[Finding] = field(default_factory=list)
-    headlines: list[Headline] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    key_figures: list[KeyFigure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, folder: Path, settings: dict[str, Any], say: Say, *differences: str
+    ) -> "Record":
+        """A record that opens with what the paper ran, what we run and where that differs."""
+        paragraphs = [recipe.the_paper_ran, recipe.we_run, *differences]
+        return cls(folder, recipe.name, settings, say, recipe.title, paragraphs)
+
+    @property
+    def section(self) -> Section:
+        """The record as a part of a page."""
+        return Section(
+            self.title or self.recipe,
+            paragraphs=tuple(self.introduction),
+            claims=tuple(self.claims),
+            tables=tuple(self.tables),
+            plots=tuple(self.plots),
+        )
 
     def part(self, key: str, compute: Callable[[], Any]) -> Any:
         """The result of a computation, ready for JSON; computed once per folder and settings."""
@@ -55,58 +88,83 @@ class Record:
                 raise InputError(f"{path} is damaged; delete it and run again") from error
         self.say(f"{self.recipe}: {key}")
         result = compute()
-        with written_whole(path) as temporary:
-            temporary.write_text(json.dumps(result), "utf-8")
+        _write(path, json.dumps(result))
         # As it will be read the next time: tuples are lists, whole keys are strings.
         return json.loads(path.read_text("utf-8"))
 
-    def add_table(
+    def add_claim(
         self,
-        name: str,
-        title: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Cell]],
-        note: str = "",
+        claim: str,
+        published: str,
+        measured: str,
+        verdict: str,
+        why: str = "",
+        *,
+        main: bool = False,
     ) -> None:
-        """Keep a table and write it as CSV."""
-        table = Table(name, title, tuple(columns), tuple(tuple(row) for row in rows), note)
+        """Put a claim beside what was measured."""
+        self.claims.append(Claim(claim, published, measured, verdict, why, main))
+
+    def add_key_figure(self, subject: str, what: str, figure: str) -> None:
+        """Keep a figure for the summary of all recipes."""
+        self.key_figures.append(KeyFigure(subject, what, figure))
+
+    def add_table(
+        self, name: str, title: str, rows: Sequence[Mapping[str, Cell]], note: str = ""
+    ) -> None:
+        """Keep a table and write it as CSV; a row says what is in each column."""
+        columns = tuple(dict.fromkeys(column for row in rows for column in row))
+        cells = tuple(tuple(row.get(column) for column in columns) for row in rows)
+        table = Table(name, title, columns, cells, note)
         self.tables.append(table)
         self._write_csv(name, table.columns, table.rows)
 
-    def add_plot(self, plot: Plot) -> None:
-        """Keep a plot and draw it as PNG."""
+    def add_plot(
+        self,
+        name: str,
+        title: str,
+        axes: tuple[str, str],
+        curves: Sequence[Curve],
+        alternative: str,
+        *,
+        log_x: bool = False,
+        level: tuple[str, float] | None = None,
+    ) -> None:
+        """Keep a plot and draw it as PNG; see :class:`Plot`."""
+        plot = Plot(name, title, *axes, tuple(curves), alternative, log_x=log_x, level=level)
         self.plots.append(plot)
-        draw(plot, self.folder / "plots" / f"{plot.name}.png")
+        draw(plot, self.folder / "plots" / f"{name}.png")
 
-    def finish(self) -> Path:
-        """Write ``record.json``, the claims as CSV, and a readable ``README.md``, returned."""
-        if self.findings:
-            self._write_csv(*self._claims())
+    def finish(self) -> "Record":
+        """Write ``record.json``, the claims as CSV, and a readable ``README.md``."""
+        if self.claims:
+            self._write_csv("claims", _CLAIMS, self._claim_rows())
         values = {
             "discreet": __version__,
             "recipe": self.recipe,
             "title": self.title,
             "settings": self.settings,
             "introduction": self.introduction,
-            "findings": [asdict(finding) for finding in self.findings],
-            "headlines": [asdict(headline) for headline in self.headlines],
+            "findings": [asdict(claim) for claim in self.claims],
+            "headlines": [asdict(figure) for figure in self.key_figures],
             "tables": [asdict(table) for table in self.tables],
             "plots": [asdict(plot) for plot in self.plots],
         }
-        with written_whole(self.folder / "record.json") as temporary:
-            temporary.write_text(json.dumps(values, indent=1, ensure_ascii=False), "utf-8")
-        page = self.folder / "README.md"
-        with written_whole(page) as temporary:
-            temporary.write_text("\n".join(self._lines()) + "\n", "utf-8")
-        return page
+        _write(self.folder / "record.json", json.dumps(values, indent=1, ensure_ascii=False))
+        _write(self.page, "\n".join(self._lines()) + "\n")
+        return self
+
+    @property
+    def page(self) -> Path:
+        """The record for people."""
+        return self.folder / "README.md"
 
     def _lines(self) -> list[str]:
         out = [f"# {self.title or self.recipe}", ""]
         for paragraph in self.introduction:
             out += [paragraph, ""]
-        if self.findings:
-            _, columns, rows = self._claims()
-            out += [*_markdown(columns, rows), ""]
+        if self.claims:
+            out += [*_markdown(_CLAIMS, self._claim_rows()), ""]
         for table in self.tables:
             out += [f"## {table.title}", "", *_markdown(table.columns, table.rows), ""]
             out += [table.note, ""] if table.note else []
@@ -114,10 +172,8 @@ class Record:
             out += [f"## {plot.title}", "", f"![{plot.alternative}](plots/{plot.name}.png)", ""]
         return out
 
-    def _claims(self) -> tuple[str, Sequence[str], Sequence[Sequence[Cell]]]:
-        columns = ("claim", "published", "measured", "verdict", "why")
-        rows = [(f.claim, f.published, f.measured, f.verdict, f.why) for f in self.findings]
-        return "claims", columns, rows
+    def _claim_rows(self) -> list[tuple[str, ...]]:
+        return [tuple(getattr(claim, name) for name in _CLAIMS) for claim in self.claims]
 
     def _write_csv(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         with (
@@ -129,6 +185,16 @@ class Record:
     def _digest(self) -> str:
         encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()
         return hashlib.sha256(encoded).hexdigest()[:12]
+
+
+def verdict(holds: bool, in_part: bool = False) -> str:
+    """The verdict on a claim."""
+    return "holds" if holds else "holds in part" if in_part else "does not hold"
+
+
+def _write(path: Path, text: str) -> None:
+    with written_whole(path) as temporary:
+        temporary.write_text(text, "utf-8")
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:

@@ -34,20 +34,57 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one check."""
+    """The outcome of one check: its numbers, and the words that are made from them."""
 
     check: str
     """Room and name, as in ``law.inequality``."""
     verdict: Verdict
-    summary: str
-    """One sentence with the numbers."""
+    detail: str = ""
+    """What the numbers do not say: why nothing was checked, or what is wrong."""
     proof: bool = False
     """True if passing shows that the claim holds for everything covered, not just for samples."""
     quantity: Quantity | None = None
     claimed: float | None = None
     found: float | None = None
+    between: tuple[float, float] | None = None
+    """Where ``found`` lies, if it is an estimate."""
+    exact: bool = False
+    """True if ``found`` was computed from the law; otherwise it comes from draws."""
+    lower_bound: bool = False
+    """True if ``found`` is what was shown, and there may be more."""
     pair: tuple[str, str] | None = None
     """The worst pair of inputs met, by name."""
+    scope: str = ""
+    """What was looked at,"""
+    pairs: int | None = None
+    """how many pairs of inputs,"""
+    draws: int | None = None
+    """how many releases of each input,"""
+    tests: int | None = None
+    """and in how many tests."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence with the numbers."""
+        if self.found is None or self.claimed is None or self.quantity is Quantity.SUM:
+            return self.detail
+        if self.quantity is Quantity.P_VALUE:
+            return (
+                f"{self.detail} (p-value {self.found:.2g} of {self.tests} tests, alarm below "
+                f"{self.claimed:.1g})"
+            )
+        against = "" if self.pair is None else f": {self.pair[0]!r} against {self.pair[1]!r}"
+        if self.lower_bound:
+            return (
+                f"{self.detail}a {self.quantity} of at least {self.found:.4g} shown, "
+                f"{self.claimed:.4g} allowed{against} ({self.scope})"
+            )
+        said = f"{self.quantity} {self.claimed:.6g} claimed, {self.found:.6g} found"
+        if self.between is not None:
+            low, high = self.between
+            said = f"{self.quantity} {self.claimed:.3g} claimed, about {self.found:.3g} found "
+            said += f"(between {low:.3g} and {high:.3g})"
+        return "; ".join(filter(None, (said + against, self.detail, self.scope)))
 
     @property
     def failed(self) -> bool:
@@ -56,9 +93,10 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; an infinite number is the string ``infinite``."""
-        values = asdict(self)
+        values = {**asdict(self), "summary": self.summary}
         values["claimed"], values["found"] = _number(self.claimed), _number(self.found)
         values["pair"] = None if self.pair is None else list(self.pair)
+        values["between"] = None if self.between is None else [_number(x) for x in self.between]
         return values
 
 

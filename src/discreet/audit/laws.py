@@ -54,7 +54,8 @@ def check_finite_law(
     scope = f"all pairs of {len(ids):,} inputs at all {logs.shape[1]:,} outputs"
     if not everything:
         scope += f" (of {subject.count:,} inputs)"
-    findings.append(_inequality(subject, worst, pair, scope, proof=everything))
+    compared = len(ids) * (len(ids) - 1) // 2
+    findings.append(_inequality(subject, worst, pair, scope, compared, proof=everything))
     pairs = [pair]
     certificate = getattr(subject.mechanism, "certificate", None)
     space = getattr(subject.mechanism, "space", None)
@@ -94,28 +95,31 @@ def _normalises(subject: Subject, ids: Ids, logs: Floats) -> Finding:
         quantity=Quantity.SUM,
         claimed=1.0,
         found=float(sums[row]),
+        exact=True,
     )
 
 
-def _inequality(subject: Subject, worst: Worst, pair: Pair, scope: str, *, proof: bool) -> Finding:
-    labels = (subject.label(pair[0]), subject.label(pair[1]))
+def _inequality(
+    subject: Subject, worst: Worst, pair: Pair, scope: str, pairs: int, *, proof: bool
+) -> Finding:
     approximate = subject.statement.notion is Notion.APPROXIMATE
-    quantity = Quantity.DELTA if approximate else Quantity.EPSILON
     stray = subject.sensitive is not None and not subject.sensitive[worst.output or 0]
-    told = f"{quantity} {worst.claimed:.6g} claimed, {worst.found:.6g} found: "
-    told += f"{labels[0]!r} against {labels[1]!r}"
+    detail = ""
     if worst.output is not None and worst.loss == np.inf:
-        told += f"; {_output(subject, worst.output)} can come from the first, "
-        told += "but may only from itself" if stray else "but never from the second"
+        detail = f"{_output(subject, worst.output)} can come from the first, "
+        detail += "but may only from itself" if stray else "but never from the second"
     return Finding(
         "law.inequality",
         Verdict.FAIL if worst.broken else Verdict.PASS,
-        f"{told}; {scope}",
+        detail,
         proof=proof,
-        quantity=quantity,
+        quantity=Quantity.DELTA if approximate else Quantity.EPSILON,
         claimed=worst.claimed,
         found=worst.found,
-        pair=labels,
+        exact=True,
+        pair=(subject.label(pair[0]), subject.label(pair[1])),
+        scope=scope,
+        pairs=pairs,
     )
 
 
@@ -144,14 +148,14 @@ def _certificate(subject: Subject, certificate: Any, space: EmbeddingSpace) -> F
             found += abs(float(log_z[0] - log_z[1])) / distance
         if abs(found - certificate.rate) > 1e-6 * certificate.rate:
             problem = f"its worst pair needs {found:.9g}, not {certificate.rate:.9g}"
-    told = problem or f"kappa {certificate.kappa:.6g}, rate {found:.6g}, {certificate.reason}"
     return Finding(
         "law.certificate",
         Verdict.FAIL if problem else Verdict.PASS,
-        told if labels is None else f"{told}; worst pair {labels[0]!r}, {labels[1]!r}",
+        problem or f"kappa {certificate.kappa:.6g}, {certificate.reason}",
         quantity=Quantity.EPSILON,
         claimed=claimed,
         found=found,
+        exact=True,
         pair=labels,
     )
 
@@ -182,28 +186,24 @@ def _closed_form(
         offsets=offsets,
         slack=statement.slack,
     )
-    labels = (subject.label(found.pair[0]), subject.label(found.pair[1]))
     limit = statement.epsilon * (1 + RELATIVE)
     count = len(space) * (len(space) - 1) // 2
-    told = (
-        f"epsilon {statement.epsilon:.6g} claimed, {found.rate:.6g} found: {labels[0]!r} against "
-        f"{labels[1]!r}; all {count:,} pairs by the closed form of the distance law"
-    )
+    scope = f"all {count:,} pairs by the closed form of the distance law"
     if found.rate <= limit < found.bound:
-        told += f", some of them bounded by {found.bound:.6g} only"
-    return (
-        Finding(
-            "law.all-pairs",
-            Verdict.FAIL if found.rate > limit else Verdict.PASS,
-            told,
-            proof=found.bound <= limit,
-            quantity=Quantity.EPSILON,
-            claimed=statement.epsilon,
-            found=found.rate,
-            pair=labels,
-        ),
-        found.pair,
+        scope += f", some of them bounded by {found.bound:.6g} only"
+    finding = Finding(
+        "law.all-pairs",
+        Verdict.FAIL if found.rate > limit else Verdict.PASS,
+        proof=found.bound <= limit,
+        quantity=Quantity.EPSILON,
+        claimed=statement.epsilon,
+        found=found.rate,
+        exact=True,
+        pair=(subject.label(found.pair[0]), subject.label(found.pair[1])),
+        scope=scope,
+        pairs=count,
     )
+    return finding, found.pair
 
 
 # -- densities -----------------------------------------------------------------------------------
@@ -247,6 +247,8 @@ def _mass(
         quantity=Quantity.SUM,
         claimed=1.0,
         found=mass.estimate,
+        between=(mass.estimate - reach * mass.error, mass.estimate + reach * mass.error),
+        draws=samples,
     )
 
 
@@ -258,7 +260,7 @@ def _ratios(
     worst = worst_ratio(subject.statement, stage, pairs, distances, rng)
     pair = (worst.first, worst.second)
     scope = f"density ratios of {len(pairs):,} pairs, at draws and on the line through each pair"
-    return _inequality(subject, worst, pair, scope, proof=False), pair
+    return _inequality(subject, worst, pair, scope, len(pairs), proof=False), pair
 
 
 def _divergences(
@@ -290,7 +292,6 @@ def _divergences(
     ]
     worst = max(found, key=lambda one: (one.low, one.estimate))
     pair = (worst.first, worst.second)
-    labels = (subject.label(pair[0]), subject.label(pair[1]))
     broken = worst.low > statement.delta * (1 + RELATIVE)
     if not broken and not all(one.conclusive for one in found):
         told = (
@@ -298,17 +299,16 @@ def _divergences(
             "from the density here, so nothing can be said"
         )
         return Finding("law.inequality", Verdict.NOT_CHECKED, told), pair
-    return (
-        Finding(
-            "law.inequality",
-            Verdict.FAIL if broken else Verdict.PASS,
-            f"delta {statement.delta:.3g} claimed, about {worst.estimate:.3g} found (between "
-            f"{worst.low:.3g} and {worst.high:.3g}): {labels[0]!r} against {labels[1]!r}; "
-            f"{len(chosen)} pairs simulated from the density",
-            quantity=Quantity.DELTA,
-            claimed=statement.delta,
-            found=worst.low if worst.low > statement.delta else worst.estimate,
-            pair=labels,
-        ),
-        pair,
+    finding = Finding(
+        "law.inequality",
+        Verdict.FAIL if broken else Verdict.PASS,
+        quantity=Quantity.DELTA,
+        claimed=statement.delta,
+        found=worst.estimate,
+        between=(worst.low, worst.high),
+        pair=(subject.label(pair[0]), subject.label(pair[1])),
+        scope=f"{len(chosen)} pairs simulated from the density",
+        pairs=len(chosen),
+        draws=2 * samples,
     )
+    return finding, pair

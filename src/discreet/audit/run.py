@@ -176,17 +176,17 @@ def _independence(subject: Subject, samples: int, level: float, rng: Generator) 
 def _judged(subject: Subject, name: str, found: list[Misfit], level: float, told: str) -> Finding:
     worst = worst_misfit(found)
     failed = worst.p_value < level
-    numbers = f"p-value {worst.p_value:.2g} of {worst.tests} tests, alarm below {level:.1g}"
     if failed:
         whose = "" if worst.input is None else f"{subject.label(worst.input)!r}: "
         told = f"{whose}{worst.what}"
     return Finding(
         name,
         Verdict.FAIL if failed else Verdict.PASS,
-        f"{told} ({numbers})",
+        told,
         quantity=Quantity.P_VALUE,
         claimed=level,
         found=worst.p_value,
+        tests=worst.tests,
     )
 
 
@@ -202,23 +202,22 @@ def _black_box(
         draws //= 2  # many inputs are tried
     bounds = lower_bounds(subject, pairs, draws, level, rng)
     worst = max(bounds, key=lambda bound: bound.found - bound.allowed)
-    quantity, unit = Quantity.LOSS, "a loss of at least"
-    if subject.statement.notion is Notion.APPROXIMATE:
-        quantity, unit = Quantity.DELTA, f"at epsilon {subject.statement.epsilon:.4g} a delta of"
-        unit += " at least"
-    elif not worst.broken:
+    approximate = subject.statement.notion is Notion.APPROXIMATE
+    if not approximate and not worst.broken:
         # Nothing is broken: show where most was seen of what is allowed.
         worst = max(bounds, key=lambda bound: bound.found / max(bound.allowed, 1e-300))
-    pair = (subject.label(worst.first), subject.label(worst.second))
     return Finding(
         "black-box.loss",
         Verdict.FAIL if worst.broken else Verdict.PASS,
-        f"{unit} {worst.found:.4g} shown, {worst.allowed:.4g} allowed: {pair[0]!r} against "
-        f"{pair[1]!r} ({len(pairs)} pairs, {draws:,} releases of each input)",
-        quantity=quantity,
+        f"at epsilon {subject.statement.epsilon:.4g} " if approximate else "",
+        quantity=Quantity.DELTA if approximate else Quantity.LOSS,
         claimed=worst.allowed,
         found=worst.found,
-        pair=pair,
+        lower_bound=True,
+        pair=(subject.label(worst.first), subject.label(worst.second)),
+        scope=f"{len(pairs)} pairs, {draws:,} releases of each input",
+        pairs=len(pairs),
+        draws=draws,
     )
 
 

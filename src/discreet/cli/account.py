@@ -187,7 +187,7 @@ def user_entity(
 
 def _draw_training(path: Path, run: "UserEntityTraining", delta: float) -> None:
     """Epsilon over steps, for a user, an entity and both."""
-    from discreet.report.exhibits import Curve, Plot, draw
+    from discreet.report.plots import Curve, Plot, draw
 
     steps = sorted({max(1, round(run.steps * i / _POINTS)) for i in range(_POINTS + 1)})
     losses = run.curve(steps, delta)

@@ -8,7 +8,9 @@ from pathlib import Path
 from discreet import __version__
 from discreet.errors import MissingExtra
 from discreet.files import written_whole
-from discreet.report.exhibits import Finding, Plot, Table, picture, shown
+from discreet.report.claims import Claim
+from discreet.report.plots import Plot, picture
+from discreet.report.tables import Table, shown
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -21,7 +23,7 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     guarantee: tuple[str, ...] = ()
     """A privacy statement in plain words, a line per fact."""
-    findings: tuple[Finding, ...] = ()
+    claims: tuple[Claim, ...] = ()
     tables: tuple[Table, ...] = ()
     plots: tuple[Plot, ...] = ()
 

@@ -1,74 +1,100 @@
-"""Figures as pictures. Needs matplotlib, which the extra ``report`` brings."""
+"""Plots: curves over one axis, and pictures as files. Needs matplotlib (extra ``report``)."""
 
-from collections.abc import Sequence
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet import check
-from discreet.errors import InvalidValue, MissingExtra, OutputError
-from discreet.evaluation.summary import Summary
+from discreet.errors import MissingExtra, OutputError
 from discreet.files import written_whole
 from discreet.tensors import refuse_existing
 
 PLOT_FORMATS = ("png", "svg", "pdf")
-
-_BARS = 24
-_INK = "0.15"
-_FILL = "0.72"
 _DOTS_PER_INCH = 150
-# Above the highest possible bar there is room for the label of the median.
-_TOP = 112
 
 
 @dataclass(frozen=True)
-class Histogram:
-    """One panel: how often which values occur."""
+class Curve:
+    """One line of a plot: points, and a standard deviation around them where there is one."""
 
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    spread: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Curves over one axis, with words that say what there is to see."""
+
+    name: str
     title: str
-    axis: str
-    """What the horizontal axis shows, with its unit."""
-    values: NDArray[Any]
-    weights: NDArray[Any]
-    counts: bool = False
-    """True for whole numbers from 1 on a logarithmic axis, False for probabilities."""
-    most: int = 1
-    """The largest count that is possible, where the axis ends."""
+    x: str
+    y: str
+    curves: tuple[Curve, ...]
+    alternative: str
+    """What the picture shows, for those who do not see it."""
+    log_x: bool = False
+    level: tuple[str, float] | None = None
+    """A named horizontal line, such as chance or the unprotected figure."""
+    log_y: bool = False
+
+
+def draw(plot: Plot, path: Path) -> None:
+    """Draw a plot into a PNG, SVG or PDF file, whole or not at all."""
+    write_figure(path, _figure(plot))
+
+
+def picture(plot: Plot) -> bytes:
+    """A plot as PNG."""
+    file = io.BytesIO()
+    _figure(plot).savefig(file, format="png", dpi=_DOTS_PER_INCH)
+    return file.getvalue()
+
+
+def _figure(plot: Plot) -> Any:
+    """Marks and dashes as well as colours tell the curves apart."""
+    figure = figure_class()(figsize=(6.4, 4.2 + 0.1 * len(plot.curves)), layout="constrained")
+    axes = figure.add_subplot()
+    marks, dashes = "os^Dv*xP+<", ("-", "--", "-.", ":")
+    for number, curve in enumerate(plot.curves):
+        line = axes.plot(
+            curve.x,
+            curve.y,
+            marker=marks[number % len(marks)],
+            linestyle=dashes[number % len(dashes)],
+            label=curve.label,
+        )[0]
+        if curve.spread is not None:
+            low = [y - s for y, s in zip(curve.y, curve.spread, strict=True)]
+            high = [y + s for y, s in zip(curve.y, curve.spread, strict=True)]
+            axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    if plot.level is not None:
+        name, height = plot.level
+        axes.axhline(height, color="0.3", linewidth=1, linestyle=(0, (1, 2)), label=name)
+    if plot.log_x:
+        axes.set_xscale("log", base=2)
+    if plot.log_y:
+        axes.set_yscale("log")
+    axes.set_xlabel(plot.x)
+    axes.set_ylabel(plot.y)
+    axes.set_title(plot.title, fontsize=11)
+    axes.grid(alpha=0.25)
+    # Beneath the axes, where it covers no curve however many there are.
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return figure
 
 
 def check_plot(path: Path, *, force: bool = False) -> None:
-    """Refuse what :func:`plot_histograms` could not write, before anything long is computed."""
-    _figure_class()
+    """Refuse what this room could not write, before anything long is computed."""
+    figure_class()
     _format_of(path)
     refuse_existing(path, force=force)
 
 
-def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit: str) -> None:
-    """Draw panels side by side into a PNG, SVG or PDF file, whole or not at all.
-
-    Black and grey only, so that a print or a colour-blind reader loses nothing; the median is a
-    dashed line with its value beside it.
-
-    Args:
-        path: where to; its ending says the format.
-        heading: one line above all panels.
-        panels: at least one.
-        unit: what the bars count, for the vertical axis.
-    """
-    if not panels:
-        raise InvalidValue("a plot needs at least 1 panel")
-    # A figure of its own, not pyplot's: no window, no state shared with the caller's plots.
-    figure = _figure_class()(figsize=(3.6 * len(panels) + 0.6, 3.6), layout="constrained")
-    figure.suptitle(heading, fontsize=11)
-    for number, (axes, panel) in enumerate(
-        zip(np.atleast_1d(figure.subplots(1, len(panels), sharey=True)), panels, strict=True)
-    ):
-        _draw(axes, panel)
-        if number == 0:
-            axes.set_ylabel(f"share of {unit} (%)")
+def write_figure(path: Path, figure: Any) -> None:
+    """Write a figure of matplotlib; the ending of the name says the format."""
     kind = _format_of(path)
     # Neither a date nor random names inside: the same figures give the same bytes.
     metadata = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
@@ -83,52 +109,14 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
         ) from error
 
 
-def _draw(axes: Any, panel: Histogram) -> None:
-    values = np.asarray(panel.values, dtype=np.float64)
-    edges = _count_edges(panel.most) if panel.counts else np.linspace(0.0, 1.0, _BARS + 1)
-    shares = 100 * panel.weights / panel.weights.sum()
-    axes.hist(values, bins=edges, weights=shares, color=_FILL, edgecolor=_INK, linewidth=0.7)
-    if panel.counts:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
-    axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(0, _TOP)
-    axes.set_yticks(range(0, 101, 20))
-    median = Summary.of(values, panel.weights).median
-    axes.axvline(median, color=_INK, linestyle="--", linewidth=1.2)
-    # On the side where there is room, or the label would leave the panel.
-    left = axes.transAxes.inverted().transform(axes.transData.transform((median, 0)))[0] < 0.5
-    axes.annotate(
-        f"median {median:,.0f}" if panel.counts else f"median {median:.3g}",
-        (median, _TOP),
-        xytext=(5 if left else -5, -1),
-        textcoords="offset points",
-        ha="left" if left else "right",
-        va="top",
-        fontsize=9,
-    )
-    axes.set_title(panel.title, fontsize=10)
-    axes.set_xlabel(panel.axis, fontsize=9)
-    axes.tick_params(labelsize=9)
-    axes.grid(axis="y", color="0.88", linewidth=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def _count_edges(most: int) -> NDArray[np.float64]:
-    """Edges of about equal width on a logarithmic axis, each between two whole numbers."""
-    whole = np.unique(np.geomspace(1, max(most, 2) + 1, _BARS + 1).round())
-    return np.asarray(whole - 0.5)
-
-
 def _format_of(path: Path) -> str:
     return check.one_of(
         path.suffix.lstrip(".").lower(), PLOT_FORMATS, "the ending of a plot's name"
     )
 
 
-def _figure_class() -> Any:
+def figure_class() -> Any:
+    """The class of figures that have no window and share no state with the caller's plots."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

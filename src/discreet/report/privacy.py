@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from discreet.evaluation.privacy_report import PrivacyReport
-from discreet.report.plots import Histogram, plot_histograms
+from discreet.report.histograms import Histogram, plot_histograms
 
 
 def plot_privacy(report: PrivacyReport, path: Path, title: str) -> None:

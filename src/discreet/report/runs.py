@@ -6,13 +6,14 @@ it holds decides how it is shown. None of these files holds protected text.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, NotFound
-from discreet.report.exhibits import Cell, Curve, Finding, Plot, Table, shown
+from discreet.report.claims import Claim
 from discreet.report.page import Section
+from discreet.report.plots import Curve, Plot
+from discreet.report.tables import Cell, Table, shown
 from discreet.statement import RECEIPT_SUFFIX, Notion, PrivacyStatement
 
 _RECORD = "record.json"
@@ -48,7 +49,7 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
 def section_of(name: str, values: Mapping[str, Any]) -> Section:
     """One run as a part of the page."""
     if "recipe" in values:
-        return recipe_section(values)
+        return _recorded(values)
     statement = _statement(values)
     tables = [_checks(values["findings"])] if _is_audit(values) else []
     hidden = _SHOWN_ELSEWHERE | ({"findings"} if tables else set())
@@ -70,18 +71,29 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     )
 
 
-def recipe_section(values: Mapping[str, Any]) -> Section:
-    """The record of a recipe as a part of the page."""
+def _recorded(values: Mapping[str, Any]) -> Section:
+    """What a recipe wrote as ``record.json``."""
     try:
+        plots = [
+            {**plot, "curves": [Curve(**_tuples(c)) for c in plot["curves"]]}
+            for plot in values["plots"]
+        ]
         return Section(
             title=values["title"] or values["recipe"],
             paragraphs=tuple(values["introduction"]),
-            findings=tuple(Finding(**finding) for finding in values["findings"]),
-            tables=tuple(_table(table) for table in values["tables"]),
-            plots=tuple(_plot(plot) for plot in values["plots"]),
+            claims=tuple(Claim(**claim) for claim in values["findings"]),
+            tables=tuple(Table(**_tuples(table)) for table in values["tables"]),
+            plots=tuple(Plot(**_tuples(plot)) for plot in plots),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("a record of a recipe is damaged; run the recipe again") from error
+
+
+def _tuples(value: Any) -> Any:
+    """JSON with its lists as tuples."""
+    if isinstance(value, Mapping):
+        return {key: _tuples(part) for key, part in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def overview(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
@@ -208,26 +220,3 @@ def _trends(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Plot]:
             words = f"{what} against epsilon: {y[0]:.3g} at {x[0]:g}, {y[-1]:.3g} at {x[-1]:g}."
             name = "trend-" + "".join(c if c.isalnum() else "-" for c in what)
             yield Plot(name, what, "epsilon", what, (Curve(what, x, y),), words)
-
-
-def _table(values: Mapping[str, Any]) -> Table:
-    rows = tuple(tuple(row) for row in values["rows"])
-    return Table(
-        values["name"], values["title"], tuple(values["columns"]), rows, values.get("note", "")
-    )
-
-
-def _plot(values: Mapping[str, Any]) -> Plot:
-    known = {field.name for field in fields(Plot)}
-    plain = {key: value for key, value in values.items() if key in known}
-    plain["curves"] = tuple(
-        Curve(
-            curve["label"],
-            tuple(curve["x"]),
-            tuple(curve["y"]),
-            None if curve["spread"] is None else tuple(curve["spread"]),
-        )
-        for curve in values["curves"]
-    )
-    plain["level"] = None if values["level"] is None else (values["level"][0], values["level"][1])
-    return Plot(**plain)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
+from discreet import mechanism
 from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 
@@ -115,19 +115,16 @@ class Setting:
         """The mechanism; None leaves the text as it is."""
         if self.mechanism == "unsanitised":
             return None
-        if self.mechanism == "random":
-            return Uniform(space)
-        if self.mechanism == "cmp":
-            return CMP(space, self.epsilon)
-        if self.mechanism == "santext":
-            return SanText(space, self.epsilon, calibration=self.calibration)
-        return SanTextPlus(
-            space,
-            self.epsilon,
-            sensitive=space.least_frequent(self.w),
-            p=self.p,
-            calibration=self.calibration,
+        plus = self.mechanism == "santext-plus"
+        built: WordMechanism = mechanism(
+            self.mechanism,
+            space=space,
+            epsilon=self.epsilon or None,
+            calibration=self.calibration if plus or self.mechanism == "santext" else None,
+            sensitive_share=self.w if plus else None,
+            p=self.p if plus else None,
         )
+        return built
 
 
 BOTH = ("published", "certified")
@@ -135,7 +132,7 @@ BOTH = ("published", "certified")
 
 def settings_at(epsilons: Sequence[float]) -> list[Setting]:
     """The rows of the paper's Table 1 at each epsilon, in both calibrations where they differ."""
-    rows = [Setting("unsanitised"), Setting("random")]
+    rows = [Setting("unsanitised"), Setting("uniform")]
     for epsilon in epsilons:
         rows.append(Setting("cmp", epsilon))
         rows += [Setting(m, epsilon, c) for m in ("santext", "santext-plus") for c in BOTH]

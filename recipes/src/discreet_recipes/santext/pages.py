@@ -1,4 +1,4 @@
-"""Tables, plots and findings of the SanText recipe, from its figures."""
+"""Tables, plots and claims of the SanText recipe, from its figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet_recipes.record import Curve, Finding, Headline, Plot, Record
-from discreet_recipes.santext.data import FEW, Setting, Size
+from discreet.report.plots import Curve
+from discreet.report.tables import Cell
+from discreet_recipes.record import Record, verdict
+from discreet_recipes.repeats import curve, plus_minus, spread
+from discreet_recipes.santext.data import BOTH, FEW, Setting, Size
 
 _LABELS = {
     ("cmp", "published"): "CMP",
@@ -16,6 +19,13 @@ _LABELS = {
     ("santext", "certified"): "SanText, certified",
     ("santext-plus", "published"): "SanText+, published",
     ("santext-plus", "certified"): "SanText+, certified",
+}
+_PLAIN, _RANDOM = Setting("unsanitised").key, Setting("uniform").key
+_ATTACKERS = {
+    "mask": "masked model",
+    "bayes": "inverted mechanism",
+    "informed": "both",
+    "unprotected": "masked model, unsanitised text",
 }
 
 
@@ -33,27 +43,31 @@ class Figures:
 
 def add_pages(record: Record, size: Size, figures: Figures) -> None:
     """Write everything that the figures show."""
-    record.title = "SanText: utility, privacy and pretraining"
-    record.introduction = [
-        "The paper fine-tunes bert-base on SST-2, QNLI and MedSTS with GloVe or BERT token vectors "
-        "of the words of each set. Here: SST-2 and STS-B; the starter space (20,000 words) and the "
-        "token matrix of all-MiniLM-L6-v2, neither chosen from the data; a bag of words for the "
-        "sweep, the frozen encoder for pairs, the fine-tuned encoder for pretraining. Training and "
-        "test text are both sanitised. Epsilons are per unit of distance in each space, so they do "
-        "not compare with the paper's; the mechanisms at one epsilon do compare with each other.",
-        f"SST-2: {size.train:,} training phrases, {size.seeds} seeds (rows and noise); the figure "
-        "after ± is the standard deviation over seeds. Published and certified carry the same "
-        "proven guarantee at the same epsilon.",
-    ]
     utility = figures.utility
     _utility(record, size, utility)
     _order(record, size, utility)
-    _influence(record, size, figures.influence)
+    record.add_table(
+        "influence",
+        f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
+        [
+            {
+                "w: share of sensitive words": row["w"],
+                "p: other words replaced": row["p"],
+                "accuracy ± sd": plus_minus(row["accuracy"]),
+            }
+            for row in figures.influence
+        ],
+    )
     _privacy(record, utility, figures.privacy)
     _pairs(record, size, figures.pairs)
     _pretraining(record, size, figures.pretraining)
-    record.findings += _findings(size, utility, figures.pretraining)
-    record.headlines += _headlines(size, figures)
+    _calibration_claim(record, size, utility)
+    for calibration in BOTH:
+        _order_claim(record, utility, size.epsilons, calibration)
+    _order_claim(record, utility, size.order_epsilons, "published", few=True)
+    if figures.pretraining:
+        _pretraining_claims(record, size, figures.pretraining)
+    _key_figures(record, size, figures)
 
 
 def key_of(mechanism: str, calibration: str, epsilon: float, *, few: bool = False) -> str:
@@ -61,185 +75,138 @@ def key_of(mechanism: str, calibration: str, epsilon: float, *, few: bool = Fals
     return Setting(mechanism, epsilon, calibration, few=few).key
 
 
-def _shown(values: list[float]) -> str:
-    spread = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.3f}{spread}"
+def _row(label: str, epsilon: float | None, what: str, values: Sequence[float]) -> dict[str, Cell]:
+    return {"mechanism": label, "epsilon": epsilon, what: plus_minus(values)}
+
+
+def _bounds(what: str, found: dict[str, list[float]]) -> list[dict[str, Cell]]:
+    """What no mechanism exceeds, and what every one should."""
+    ends = {"unsanitised": _PLAIN, "random": _RANDOM}
+    return [_row(label, None, what, found[key]) for label, key in ends.items()]
 
 
 def _utility(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
-    rows = [("unsanitised", "", _shown(utility["unsanitised-published-0"]))]
-    rows.append(("random", "", _shown(utility["random-published-0"])))
-    curves = []
-    for (mechanism, calibration), label in _LABELS.items():
-        epsilons = list(size.epsilons)
-        if mechanism == "cmp":
-            epsilons += size.noise_epsilons
-        found = [utility[key_of(mechanism, calibration, e)] for e in epsilons]
-        rows += [(label, f"{e:g}", _shown(v)) for e, v in zip(epsilons, found, strict=True)]
-        known = found[: len(size.epsilons)]
-        curves.append(
-            Curve(
-                label,
-                tuple(size.epsilons),
-                tuple(float(np.mean(v)) for v in known),
-                tuple(float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in known),
-            )
-        )
-    record.add_table(
-        "utility", "Accuracy on SST-2", ("mechanism", "epsilon", "accuracy ± sd"), rows
-    )
-    level = float(np.mean(utility["unsanitised-published-0"]))
+    rows, curves = _bounds("accuracy ± sd", utility), []
+    for name, label in _LABELS.items():
+        more = size.noise_epsilons if name[0] == "cmp" else ()
+        found = {e: utility[key_of(*name, e)] for e in (*size.epsilons, *more)}
+        rows += [_row(label, e, "accuracy ± sd", values) for e, values in found.items()]
+        curves.append(curve(label, {e: found[e] for e in size.epsilons}))
+    record.add_table("utility", "Accuracy on SST-2", rows)
     record.add_plot(
-        Plot(
-            "utility",
-            "Accuracy at the same guarantee (SST-2, bag of words)",
-            "epsilon per unit of distance (starter space)",
-            "accuracy",
-            tuple(curves),
-            "Accuracy against epsilon: certified SanText rises to the unsanitised level where the "
-            "published calibration is still near chance; SanText+ is flat in between.",
-            level=("unsanitised", level),
-        )
+        "utility",
+        "Accuracy at the same guarantee (SST-2, bag of words)",
+        ("epsilon per unit of distance (starter space)", "accuracy"),
+        curves,
+        "Accuracy against epsilon: certified SanText rises to the unsanitised level where the "
+        "published calibration is still near chance; SanText+ is flat in between.",
+        level=("unsanitised", float(np.mean(utility[_PLAIN]))),
     )
+
+
+def _ladder(calibration: str, epsilon: float, few: bool) -> list[tuple[str, str]]:
+    """What the paper's Table 1 orders, from worst to best."""
+    return [
+        ("random", _RANDOM),
+        ("CMP", key_of("cmp", "published", epsilon, few=few)),
+        ("SanText", key_of("santext", calibration, epsilon, few=few)),
+        ("SanText+", key_of("santext-plus", calibration, epsilon, few=few)),
+        ("unsanitised", _PLAIN),
+    ]
 
 
 def _order(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
-    rows = [
-        (
-            f"{epsilon:g}",
-            _shown(utility["random-published-0"]),
-            *(
-                _shown(utility[key_of(name, "published", epsilon, few=True)])
-                for name in ("cmp", "santext", "santext-plus")
-            ),
-            _shown(utility["unsanitised-published-0"]),
-        )
-        for epsilon in size.order_epsilons
-    ]
     record.add_table(
         "order",
         f"The order of the paper's Table 1 in {FEW} dimensions (SST-2, accuracy ± sd)",
-        ("epsilon", "random", "CMP", "SanText", "SanText+", "unsanitised"),
-        rows,
+        [
+            {
+                "epsilon": e,
+                **{name: plus_minus(utility[key]) for name, key in _ladder("published", e, True)},
+            }
+            for e in size.order_epsilons
+        ],
         f"Published calibration, in the first {FEW} principal directions of the space, vectors "
         "of length 1. In all its 80 dimensions CMP guesses at every epsilon at which SanText+ is "
         "still ahead of SanText.",
     )
 
 
-def _influence(record: Record, size: Size, influence: list[dict[str, Any]]) -> None:
-    record.add_table(
-        "influence",
-        f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
-        ("w: share of sensitive words", "p: other words replaced", "accuracy ± sd"),
-        [(row["w"], row["p"], _shown(row["accuracy"])) for row in influence],
-    )
+def _interval(rate: dict[str, float] | None) -> str:
+    return f"{rate['value']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})" if rate else ""
 
 
 def _privacy(
     record: Record, utility: dict[str, list[float]], privacy: list[dict[str, Any]]
 ) -> None:
     rows = []
+    points: dict[str, dict[float, float]] = {calibration: {} for calibration in BOTH}
     for row in privacy:
-        defence = row["defence"]
         accuracy = utility[key_of("santext", row["calibration"], row["epsilon"])]
-        interval = f"{defence['value']:.3f} ({defence['low']:.3f} to {defence['high']:.3f})"
         rows.append(
-            (
-                row["calibration"],
-                row["epsilon"],
-                row["kappa"],
-                row["keep"],
-                row["options"],
-                row["inputs"],
-                interval,
-                _shown(accuracy),
-            )
+            {
+                "calibration": row["calibration"],
+                "epsilon": row["epsilon"],
+                "kappa": row["kappa"],
+                "mean N_x": row["keep"],
+                "median S_x": row["options"],
+                "median S*_y": row["inputs"],
+                "defence against the inverted mechanism (95 %)": _interval(row["defence"]),
+                "accuracy ± sd": plus_minus(accuracy),
+            }
         )
+        points[row["calibration"]][row["defence"]["value"]] = float(np.mean(accuracy))
     record.add_table(
         "privacy",
         "What one released word tells (SST-2 test words, SanText)",
-        (
-            "calibration",
-            "epsilon",
-            "kappa",
-            "mean N_x",
-            "median S_x",
-            "median S*_y",
-            "defence against the inverted mechanism (95 %)",
-            "accuracy ± sd",
-        ),
         rows,
         "At one epsilon the guarantee is the same, yet the certified law is sharper: an attacker "
         "names more words too. Defence depends on kappa alone; compare rows of like kappa.",
     )
-    curves = []
-    for calibration in ("published", "certified"):
-        chosen = [r for r in privacy if r["calibration"] == calibration]
-        points = sorted(
-            (
-                float(r["defence"]["value"]),
-                float(np.mean(utility[key_of("santext", calibration, r["epsilon"])])),
-            )
-            for r in chosen
-        )
-        curves.append(Curve(calibration, tuple(x for x, _ in points), tuple(y for _, y in points)))
     record.add_plot(
-        Plot(
-            "tradeoff",
-            "Accuracy against defence (attacker inverts the mechanism)",
-            "defence rate",
-            "accuracy",
-            tuple(curves),
-            "Accuracy falls as the defence rate rises; both calibrations lie on one curve.",
-        )
+        "tradeoff",
+        "Accuracy against defence (attacker inverts the mechanism)",
+        ("defence rate", "accuracy"),
+        [
+            Curve(calibration, tuple(sorted(some)), tuple(some[x] for x in sorted(some)))
+            for calibration, some in points.items()
+        ],
+        "Accuracy falls as the defence rate rises; both calibrations lie on one curve.",
     )
 
 
 def _pairs(record: Record, size: Size, pairs: dict[str, list[float]]) -> None:
-    rows = [("unsanitised", "", pairs["unsanitised-published-0"][0])]
-    rows.append(("random", "", pairs["random-published-0"][0]))
-    for epsilon in size.pair_epsilons:
-        rows += [
-            (label, f"{epsilon:g}", pairs[key_of(*name, epsilon)][0])
-            for name, label in _LABELS.items()
-        ]
+    rows = _bounds("Pearson", pairs)
+    rows += [
+        _row(label, epsilon, "Pearson", pairs[key_of(*name, epsilon)])
+        for epsilon in size.pair_epsilons
+        for name, label in _LABELS.items()
+    ]
     record.add_table(
         "pairs",
         "Pearson's correlation on STS-B",
-        ("mechanism", "epsilon", "Pearson"),
         rows,
         f"Frozen all-MiniLM-L6-v2 and a ridge regression, {size.pairs:,} training pairs, "
         f"{size.pair_tests:,} test pairs, one seed.",
     )
 
 
-_ATTACKERS = ("mask", "bayes", "informed", "unprotected")
-
-
 def _pretraining(record: Record, size: Size, pretraining: list[dict[str, Any]]) -> None:
     rows = []
     for row in pretraining:
         for name in ("original", "plain", "sanitised"):
-            found = row[name]
-            defences = found.get("attack", {}).get("defence", {})
-            cells = [
-                f"{d['value']:.3f} ({d['low']:.3f} to {d['high']:.3f})" if d else ""
-                for d in (defences.get(attacker) for attacker in _ATTACKERS)
-            ]
-            rows.append((row["epsilon"], name, _shown(found["accuracy"]), *cells))
+            defences = row[name].get("attack", {}).get("defence", {})
+            rows.append(
+                {
+                    "epsilon (token matrix)": row["epsilon"],
+                    "pretraining": name,
+                    "accuracy ± sd": plus_minus(row[name]["accuracy"]),
+                    **{f"defence: {n}": _interval(defences.get(a)) for a, n in _ATTACKERS.items()},
+                }
+            )
     record.add_table(
         "pretraining",
         "Fine-tuning on sanitised SST-2, with and without pretraining on public text",
-        (
-            "epsilon (token matrix)",
-            "pretraining",
-            "accuracy ± sd",
-            "defence: masked model",
-            "defence: inverted mechanism",
-            "defence: both",
-            "defence: masked model, unsanitised text",
-        ),
         rows,
         f"Certified SanText, released piece by piece. original: the encoder's weights with a head "
         f"trained alone in {size.head_steps} steps; plain: {size.steps} steps more with all "
@@ -249,64 +216,77 @@ def _pretraining(record: Record, size: Size, pretraining: list[dict[str, Any]]) 
     )
 
 
-def _findings(
-    size: Size, utility: dict[str, list[float]], pretraining: list[dict[str, Any]]
-) -> list[Finding]:
-    means = {key: float(np.mean(values)) for key, values in utility.items()}
-    spreads = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in utility.values()]
-    noise = 2 * max(spreads)
-    gains = {
-        e: means[key_of("santext", "certified", e)] - means[key_of("santext", "published", e)]
-        for e in size.epsilons
-    }
+def _calibration_claim(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
+    noise = 2 * max(map(spread, utility.values()))
+    both = {e: [np.mean(utility[key_of("santext", c, e)]) for c in BOTH] for e in size.epsilons}
+    gains = {e: certified - published for e, (published, certified) in both.items()}
     best = max(gains, key=lambda e: gains[e])
     worst = min(gains.values())
-    out = [
-        Finding(
-            "certified SanText beats published SanText at the same guarantee",
-            "not considered: kappa = epsilon / 2",
-            f"{100 * gains[best]:+.1f} points at epsilon {best:g}; at worst {100 * worst:+.1f}",
-            "holds" if gains[best] >= 0.15 and worst >= -noise else "holds in part",
-            main=True,
-        )
+    record.add_claim(
+        "certified SanText beats published SanText at the same guarantee",
+        "not considered: kappa = epsilon / 2",
+        f"{100 * gains[best]:+.1f} points at epsilon {best:g}; at worst {100 * worst:+.1f}",
+        verdict(bool(gains[best] >= 0.15 and worst >= -noise), in_part=True),
+        main=True,
+    )
+
+
+def _order_claim(
+    record: Record,
+    utility: dict[str, list[float]],
+    epsilons: Sequence[float],
+    calibration: str,
+    *,
+    few: bool = False,
+) -> None:
+    def ordered(epsilon: float) -> bool:
+        means = [np.mean(utility[key]) for _, key in _ladder(calibration, epsilon, few)]
+        return all(low < high for low, high in pairwise(means))
+
+    kept = [e for e in epsilons if ordered(e)]
+    record.add_claim(
+        "random < CMP < SanText < SanText+ < unsanitised at the same epsilon, "
+        f"{calibration}{f', {FEW} dimensions' if few else ''}",
+        "holds at epsilon 1, 2 and 3 (GloVe)",
+        f"at {len(kept)} of {len(epsilons)} epsilons: "
+        + (", ".join(f"{e:g}" for e in kept) or "none"),
+        verdict(len(kept) == len(epsilons), in_part=bool(kept)),
+        "order of the means, whose standard deviations the table shows: at small epsilons random, "
+        "CMP and SanText all guess; where SanText keeps most words it passes SanText+, which still "
+        "replaces the share p of common words by sensitive ones",
+        main=few,
+    )
+
+
+def _pretraining_claims(record: Record, size: Size, pretraining: list[dict[str, Any]]) -> None:
+    over = {other: _gain(pretraining, other) for other in ("original", "plain")}
+    shown = {other: f"{100 * g:+.1f} ± {100 * error:.1f}" for other, (g, error) in over.items()}
+    found = "not settled"
+    if all(gain > error for gain, error in over.values()):
+        found = "holds"
+    elif any(gain < -error for gain, error in over.values()):
+        found = "does not hold"
+    record.add_claim(
+        "sanitisation-aware pretraining gains accuracy",
+        "+1.2 to +1.8 points on SST-2 (600 million words)",
+        f"{shown['original']} points over no pretraining, {shown['plain']} over plain "
+        "pretraining, on average over epsilon (95 % interval over test phrases)",
+        found,
+        f"at this scale: {size.steps} steps of 16 windows of public text; settled only if both "
+        "intervals leave 0 out",
+        main=True,
+    )
+    masked = [
+        [r[n]["attack"]["defence"]["mask"] for n in ("sanitised", "plain")] for r in pretraining
     ]
-    out += [_order_finding(means, size.epsilons, c) for c in ("published", "certified")]
-    out.append(_order_finding(means, size.order_epsilons, "published", few=True))
-    if pretraining:
-        over = {other: _gain(pretraining, other) for other in ("original", "plain")}
-        shown = {other: f"{100 * g:+.1f} ± {100 * error:.1f}" for other, (g, error) in over.items()}
-        verdict = "not settled"
-        if all(gain > error for gain, error in over.values()):
-            verdict = "holds"
-        elif any(gain < -error for gain, error in over.values()):
-            verdict = "does not hold"
-        out.append(
-            Finding(
-                "sanitisation-aware pretraining gains accuracy",
-                "+1.2 to +1.8 points on SST-2 (600 million words)",
-                f"{shown['original']} points over no pretraining, {shown['plain']} over plain "
-                "pretraining, on average over epsilon (95 % interval over test phrases)",
-                verdict,
-                f"at this scale: {size.steps} steps of 16 windows of public text; settled only if "
-                "both intervals leave 0 out",
-                main=True,
-            )
-        )
-        lower = [
-            r for r in pretraining
-            if r["sanitised"]["attack"]["defence"]["mask"]["high"]
-            < r["plain"]["attack"]["defence"]["mask"]["low"]
-        ]  # fmt: skip
-        out.append(
-            Finding(
-                "it does not lower the defence rate",
-                "change of -0.5 to +1.0 points",
-                f"beyond the intervals at {len(lower)} of {len(pretraining)} epsilons",
-                "does not hold" if lower else "holds",
-                "masked model attack, against the model pretrained on the text as it is",
-            )
-        )
-    return out
+    lower = sum(own["high"] < other["low"] for own, other in masked)
+    record.add_claim(
+        "it does not lower the defence rate",
+        "change of -0.5 to +1.0 points",
+        f"beyond the intervals at {lower} of {len(pretraining)} epsilons",
+        verdict(not lower),
+        "masked model attack, against the model pretrained on the text as it is",
+    )
 
 
 def _gain(pretraining: list[dict[str, Any]], other: str) -> tuple[float, float]:
@@ -318,66 +298,31 @@ def _gain(pretraining: list[dict[str, Any]], other: str) -> tuple[float, float]:
     return float(np.mean(gains)), 1.96 * float(np.mean([r[other]["error"] for r in pretraining]))
 
 
-def _order_finding(
-    means: dict[str, float], epsilons: Sequence[float], calibration: str, *, few: bool = False
-) -> Finding:
-    kept = [e for e in epsilons if _ordered(means, calibration, e, few=few)]
-    return Finding(
-        "random < CMP < SanText < SanText+ < unsanitised at the same epsilon, "
-        f"{calibration}{f', {FEW} dimensions' if few else ''}",
-        "holds at epsilon 1, 2 and 3 (GloVe)",
-        f"at {len(kept)} of {len(epsilons)} epsilons: "
-        + (", ".join(f"{e:g}" for e in kept) or "none"),
-        "holds" if len(kept) == len(epsilons) else "holds in part" if kept else "does not hold",
-        "order of the means, whose standard deviations the table shows: at small epsilons random, "
-        "CMP and SanText all guess; where SanText keeps most words it passes SanText+, which still "
-        "replaces the share p of common words by sensitive ones",
-        main=few,
-    )
-
-
-def _ordered(means: dict[str, float], calibration: str, epsilon: float, *, few: bool) -> bool:
-    names = [
-        "random-published-0",
-        key_of("cmp", "published", epsilon, few=few),
-        key_of("santext", calibration, epsilon, few=few),
-        key_of("santext-plus", calibration, epsilon, few=few),
-        "unsanitised-published-0",
-    ]
-    values = [means[name] for name in names]
-    return all(low < high for low, high in pairwise(values))
-
-
-def _headlines(size: Size, figures: Figures) -> list[Headline]:
+def _key_figures(record: Record, size: Size, figures: Figures) -> None:
     middle = size.epsilons[-2]
-    published, certified = (
-        figures.utility[key_of("santext", c, middle)] for c in ("published", "certified")
-    )
-    whole = figures.utility["unsanitised-published-0"]
+    accuracy = {c: plus_minus(figures.utility[key_of("santext", c, middle)]) for c in BOTH}
     defence = {
         row["calibration"]: row["defence"]["value"]
         for row in figures.privacy
         if row["epsilon"] == middle
     }
     speed = figures.speed
-    return [
-        Headline(
-            "utility",
-            f"SST-2 sanitised with SanText at epsilon {middle:g} per unit of distance",
-            f"accuracy {_shown(certified)} certified, {_shown(published)} published; "
-            f"{_shown(whole)} unsanitised",
-        ),
-        Headline(
-            "attack",
-            f"words that the best guess from the known law misses at epsilon {middle:g}",
-            f"{defence['certified']:.2f} certified, {defence['published']:.2f} published: what "
-            "helps a reader helps an attacker",
-        ),
-        Headline(
-            "speed",
-            f"in a running process, SanText on {speed['phrases']:,.0f} phrases of SST-2, CMP on "
-            f"{speed['cmp_phrases']:,.0f}",
-            f"{speed['santext']:.1f} s and {speed['cmp']:.1f} s (paper, all phrases on 24 cores: "
-            "about 2 and 117 minutes)",
-        ),
-    ]
+    record.add_key_figure(
+        "utility",
+        f"SST-2 sanitised with SanText at epsilon {middle:g} per unit of distance",
+        f"accuracy {accuracy['certified']} certified, {accuracy['published']} published; "
+        f"{plus_minus(figures.utility[_PLAIN])} unsanitised",
+    )
+    record.add_key_figure(
+        "attack",
+        f"words that the best guess from the known law misses at epsilon {middle:g}",
+        f"{defence['certified']:.2f} certified, {defence['published']:.2f} published: what "
+        "helps a reader helps an attacker",
+    )
+    record.add_key_figure(
+        "speed",
+        f"in a running process, SanText on {speed['phrases']:,.0f} phrases of SST-2, CMP on "
+        f"{speed['cmp_phrases']:,.0f}",
+        f"{speed['santext']:.1f} s and {speed['cmp']:.1f} s (paper, all phrases on 24 cores: "
+        "about 2 and 117 minutes)",
+    )

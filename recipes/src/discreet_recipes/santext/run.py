@@ -1,22 +1,9 @@
-"""Yue et al. (2021), "Differential Privacy for Text Analytics via Natural Text Sanitization".
-
-What the paper ran: SST-2, QNLI and a clinical set of sentence pairs; GloVe or BERT token vectors
-restricted to the words of each set; bert-base, fine-tuned on sanitised text and tested on sanitised
-text; further pretraining on a sanitised Wikipedia; an attacker who masks each word in turn.
-
-What we run: SST-2 and STS-B (in place of the clinical set, which cannot be had; QNLI neither), the
-vocabularies of the starter space and of all-MiniLM-L6-v2, which are not chosen from the data. Every
-mechanism is run as published and, where that is another law, as certified at the same guarantee. A
-bag of words carries the sweep over epsilon; the encoder is frozen for pairs and fine-tuned for the
-question what pretraining is worth. Two attackers more: the one who inverts the mechanism, and the
-one who does so with a language model. The order of the paper's Table 1 is also looked for in the
-first principal directions of the starter space: in few dimensions noise on vectors leaves more.
-"""
+"""Yue et al. (2021), "Differential Privacy for Text Analytics via Natural Text Sanitization"."""
 
 import copy
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -42,8 +29,10 @@ from discreet.training.texts.bag_of_words import fit_bag_of_words
 from discreet.training.texts.classifier import FineTuning, fine_tune
 from discreet.training.texts.masked_lm import Pretraining, pretrain
 from discreet_recipes.data_files import data_file, labelled_rows
-from discreet_recipes.guarantee import audited, guarantee_finding
+from discreet_recipes.guarantee import add_guarantee, audited
+from discreet_recipes.recipe import Options, Say
 from discreet_recipes.record import Record
+from discreet_recipes.santext import RECIPE
 from discreet_recipes.santext.data import (
     BOTH,
     FULL,
@@ -62,28 +51,19 @@ _BATCH = 16
 _SOURCE = {"name": "sst2-dev and imdb-val"}
 
 
-def run(
-    data: Path,
-    folder: Path,
-    *,
-    quick: bool = False,
-    say: Callable[[str], None] = lambda _line: None,
-) -> Record:
-    """Run the recipe; what is done already is not done again.
-
-    Args:
-        data: Folder with ``sst2-{train,dev,test}``, ``stsb-{train,test}`` and ``imdb-val`` as
-            ``.jsonl.gz``.
-        folder: Folder for the record.
-        quick: Fewer settings, seeds, rows and steps.
-        say: Called with a line for people at each part.
-    """
-    size = QUICK if quick else FULL
-    record = Record(folder, "santext", {"size": asdict(size), "format": 4}, say)
-    recipe = Recipe(data, size, say)
+def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+    """Run the recipe and write its record."""
+    size = QUICK if options.quick else FULL
+    rows = (
+        f"SST-2: {size.train:,} training phrases, {size.seeds} seeds (rows and noise); the figure "
+        "after ± is the standard deviation over seeds. Published and certified carry the same "
+        "proven guarantee at the same epsilon."
+    )
+    record = Record.of(RECIPE, folder, {"size": asdict(size), "format": 4}, say, rows)
+    bench = Bench(data, size, say)
     part = record.part
     utility = {
-        s.key: part(f"sst2-{s.key}", partial(recipe.accuracy, s))
+        s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s))
         for s in (
             *settings_at(size.epsilons),
             *(Setting("cmp", e) for e in size.noise_epsilons),
@@ -91,7 +71,7 @@ def run(
         )
     }
     influence = [
-        {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(recipe.accuracy, s))}
+        {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(bench.accuracy, s))}
         for w in size.shares
         for p in size.probabilities
         for s in [Setting("santext-plus", size.influence_epsilon, "published", w, p)]
@@ -100,40 +80,38 @@ def run(
         {
             "epsilon": e,
             "calibration": c,
-            **part(f"privacy-{c}-{e:g}", partial(recipe.privacy, Setting("santext", e, c))),
+            **part(f"privacy-{c}-{e:g}", partial(bench.privacy, Setting("santext", e, c))),
         }
         for c in BOTH
         for e in size.epsilons
     ]
     pairs = {
-        s.key: part(f"stsb-{s.key}", partial(recipe.pearson, s))
+        s.key: part(f"stsb-{s.key}", partial(bench.pearson, s))
         for s in settings_at(size.pair_epsilons)
     }
     pretraining = [
-        {"epsilon": e, **part(f"pretraining-{e:g}", partial(recipe.pretraining, e))}
+        {"epsilon": e, **part(f"pretraining-{e:g}", partial(bench.pretraining, e))}
         for e in size.piece_epsilons
     ]
-    speed = part("speed", recipe.speed)
-    record.findings.append(
-        guarantee_finding(
-            "SanText at epsilon 8 protects each word by 8 times the distance",
-            "proven by the triangle inequality, kappa = epsilon / 2",
-            part("guarantee", recipe.guarantee),
-            "and looser than need be, which the certified calibration makes use of",
-        )
+    speed = part("speed", bench.speed)
+    add_guarantee(
+        record,
+        "SanText at epsilon 8 protects each word by 8 times the distance",
+        "proven by the triangle inequality, kappa = epsilon / 2",
+        part("guarantee", bench.guarantee),
+        "and looser than need be, which the certified calibration makes use of",
     )
     add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
-    record.finish()
-    return record
+    return record.finish()
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Bench:
     """The computations, each a function of the data and the settings alone."""
 
     data: Path
     size: Size
-    say: Callable[[str], None] = lambda _line: None
+    say: Say = lambda _line: None
 
     def accuracy(self, setting: Setting) -> list[float]:
         """Accuracy on SST-2 of a bag of words, for each seed; the test text is sanitised too."""
@@ -196,8 +174,7 @@ class Recipe:
         """
         mechanism = SanText(self.pieces, epsilon)
         rng = np.random.default_rng([3, round(epsilon * 100)])
-        test = self._read("sst2-test")
-        test = test.part(range(min(self.size.tuned_tests, len(test))))
+        test = self._read("sst2-test", self.size.tuned_tests)
         noisy_test = self._released(mechanism, test.texts, rng)
         target = Target.of(self._tokens(self.pieces, test.texts), noisy_test.ids)
         models = {
@@ -277,7 +254,7 @@ class Recipe:
     @cached_property
     def public(self) -> list[str]:
         """Text that plays the public one: phrases and reviews of other films."""
-        return [*self._read("sst2-dev").texts, *self._read("imdb-val").texts[: self.size.reviews]]
+        return [*self._read("sst2-dev").texts, *self._read("imdb-val", self.size.reviews).texts]
 
     @cached_property
     def pieces(self) -> EmbeddingSpace:
@@ -309,8 +286,8 @@ class Recipe:
         batch = self._tokens(self.pieces, texts)
         return TokenBatch(mechanism.release(batch.ids, rng).astype(np.int32), batch.offsets)
 
-    def _read(self, name: str) -> Labelled:
-        return labelled_rows(self.data, name)
+    def _read(self, name: str, most: int | None = None) -> Labelled:
+        return labelled_rows(self.data, name, most)
 
     def _subset(self, name: str, rows: int, seed: int) -> Labelled:
         examples = self._read(name)

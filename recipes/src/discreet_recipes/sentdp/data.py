@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Progress
 from discreet.encoders.encoder import Encoder, encoded_once
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
+from discreet.training.documents.candidates import EPSILONS
 from discreet_recipes.data_files import labelled_rows
 
 MAX_SENTENCES = 30
@@ -78,7 +78,6 @@ class Corpus:
     """A data set parted into public documents, public validation documents and private ones."""
 
     name: str
-    classes: tuple[str, ...]
     public: Part
     validation: Part
     private: Part
@@ -93,49 +92,70 @@ class Sizes:
     private: int
 
 
-def load_corpus(
-    name: str,
-    data: Path,
-    sizes: Sizes,
-    encoder: Encoder,
-    cache: Path,
-    progress: Progress | None = None,
-) -> Corpus:
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    news: Sizes
+    imdb: Sizes
+    candidates: int
+    trials: int
+    word_documents: int
+    word_trials: int
+    word_epsilons: tuple[float, ...]
+
+
+QUICK = Size(
+    news=Sizes(public=700, validation=120, private=250),
+    imdb=Sizes(public=300, validation=80, private=150),
+    candidates=5000,
+    trials=3,
+    word_documents=40,
+    word_trials=1,
+    word_epsilons=(10.0, 30.0),
+)
+FULL = Size(
+    news=Sizes(public=11_308, validation=3769, private=3770),
+    imdb=Sizes(public=20_000, validation=2000, private=4000),
+    candidates=5000,
+    trials=5,
+    word_documents=500,
+    word_trials=5,
+    word_epsilons=EPSILONS,
+)
+
+
+def load_corpus(name: str, data: Path, sizes: Sizes, encoder: Encoder, cache: Path) -> Corpus:
     """Read ``20news`` or ``imdb`` from the data folder; vectors are kept in ``cache``."""
-    classes, pools = _twenty_news(data) if name == "20news" else _imdb(data)
-    parts = [
-        _part(pool, size, encoder, cache, progress)
-        for pool, size in zip(pools, (sizes.public, sizes.validation, sizes.private), strict=True)
-    ]
-    return Corpus(name, classes, *parts)
+    pools = _twenty_news(data) if name == "20news" else _imdb(data)
+    most = (sizes.public, sizes.validation, sizes.private)
+    parts = [_part(*each, encoder, cache) for each in zip(pools, most, strict=True)]
+    return Corpus(name, *parts)
 
 
 Pool = list[tuple[str, int]]
 
 
-def _part(pool: Pool, size: int, encoder: Encoder, cache: Path, progress: Progress | None) -> Part:
+def _part(pool: Pool, size: int, encoder: Encoder, cache: Path) -> Part:
     sentences, offsets = split_sentences([text for text, _ in pool], max_sentences=MAX_SENTENCES)
     keep = long_enough(offsets, AT_LEAST)
     keep[np.flatnonzero(keep)[size:]] = False
     sentences, offsets = kept_documents(sentences, offsets, keep)
     labels = np.array([label for _, label in pool])[keep]
-    return Part(
-        sentences, encoded_once(encoder, sentences, cache, progress=progress), offsets, labels
-    )
+    return Part(sentences, encoded_once(encoder, sentences, cache), offsets, labels)
 
 
-def _twenty_news(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
+def _twenty_news(data: Path) -> list[Pool]:
     """Nine categories; the whole set is shuffled and parted 60/20/20, as the paper does."""
     category = {g: i for i, groups in enumerate(NINE_CATEGORIES.values()) for g in groups}
     rows = _rows(data, "20news-train") + _rows(data, "20news-test")
     pool = [(text, category[label]) for text, label in rows]
     shuffled = _shuffled(pool)
     first, second = len(pool) * 6 // 10, len(pool) * 8 // 10
-    parts = [shuffled[:first], shuffled[first:second], shuffled[second:]]
-    return tuple(NINE_CATEGORIES), parts
+    return [shuffled[:first], shuffled[first:second], shuffled[second:]]
 
 
-def _imdb(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
+def _imdb(data: Path) -> list[Pool]:
     """Positive and negative reviews in the parts that the data set comes in."""
     pools = []
     for part in ("train", "val", "test"):
@@ -144,7 +164,7 @@ def _imdb(data: Path) -> tuple[tuple[str, ...], list[Pool]]:
         pools.append(
             _shuffled([(text.replace("<br />", "\n"), int(label)) for text, label in rows])
         )
-    return ("negative", "positive"), pools
+    return pools
 
 
 def _shuffled(pool: Pool) -> Pool:

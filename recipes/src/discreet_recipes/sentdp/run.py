@@ -1,118 +1,72 @@
-"""SentDP and DeepCandidate ("Sentence-level Privacy for Document Embeddings"), run again.
-
-What the paper ran: SBERT vectors (768 dimensions) of the sentences of GoodReads, 20 Newsgroups
-(nine categories) and IMDb; DeepCandidate with 5,000 candidates and a recoder that keeps 50
-clusters; box truncation, word-level metric privacy, the unprotected mean and a guesser beside it.
-Classifiers are 4-layer networks trained on vectors of the PUBLIC training documents, never on
-released ones; five trials over the noise; macro-F1 against epsilon, and at epsilon 10 against the
-number of sentences.
-
-What we run: the same on 20 Newsgroups and IMDb with all-MiniLM-L6-v2 (384 dimensions); logistic
-regression in the place of the classifiers, also trained on public documents alone; permute-and-flip
-beside the exponential mechanism; and votes of sentences, which are ours.
-"""
+"""Meehan et al. (2022), "Sentence-level Privacy for Document Embeddings", run again."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder, load_encoder
-from discreet.mechanisms.document import DeepCandidate
+from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes, Truncation
+from discreet.mechanisms.document._selection import Selection
+from discreet.mechanisms.word import CMP
 from discreet.randomness import generator
-from discreet.training.documents.candidates import EPSILONS, train_candidates
-from discreet_recipes.guarantee import guarantee_finding, sentences_replaced
-from discreet_recipes.record import Cell, Curve, Finding, Headline, Plot, Record
+from discreet.release.text import Sanitizer
+from discreet.spaces.loaders import load_space
+from discreet.training.documents.candidates import (
+    EPSILONS,
+    Documents,
+    choose_projections,
+    document_clusters,
+    judged_documents,
+    train_candidates,
+)
+from discreet_recipes.guarantee import add_guarantee, sentences_replaced
+from discreet_recipes.recipe import Options, Say
+from discreet_recipes.record import Record
+from discreet_recipes.sentdp import RECIPE
 from discreet_recipes.sentdp.data import (
+    FULL,
     MAX_SENTENCES,
     NINE_CATEGORIES,
+    QUICK,
     Corpus,
+    Part,
+    Size,
     Sizes,
     load_corpus,
 )
-from discreet_recipes.sentdp.releases import (
+from discreet_recipes.sentdp.pages import (
     ALL,
     AT_LEAST_8,
-    MIN_SENTENCES,
+    PAPER,
+    PAPER_TABLE_1,
     RANGES,
-    RULES,
-    classifier,
-    documents_of,
-    guesser,
-    measured,
-    methods,
-    scores,
-    summary,
-    without_recoder,
-    word_method,
+    WORDS,
+    Runs,
+    add_claims,
+    add_data_set,
+    add_table_1,
 )
 
-Say = Callable[[str], None]
-Runs = Mapping[str, Mapping[str, Sequence[dict[str, float | None]]]]
+Release = Callable[[float, np.random.Generator], Rows]
+Predict = Callable[[Rows], NDArray[np.int64]]
 
-WORDS = "cmp on words"
-PAPER = "deep-candidate, recoder, exponential (paper)"
-PAPER_TABLE_1 = ((3, 55, 5), (6, 25, 3), (10, 5, 2), (23, 1, 1))
-"""The paper's rows: epsilon, candidates that are needed, their depth."""
-
-
+MIN_SENTENCES = 8
+"""Of a candidate, and of the documents that choices are made on."""
+FLIP = "permute-and-flip"
 _REPLACED = 200
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much is run."""
-
-    news: Sizes
-    imdb: Sizes
-    candidates: int
-    trials: int
-    word_documents: int
-    word_trials: int
-    word_epsilons: tuple[float, ...]
-
-
-QUICK = Size(
-    news=Sizes(public=700, validation=120, private=250),
-    imdb=Sizes(public=300, validation=80, private=150),
-    candidates=5000,
-    trials=3,
-    word_documents=40,
-    word_trials=1,
-    word_epsilons=(10.0, 30.0),
-)
-FULL = Size(
-    news=Sizes(public=11_308, validation=3769, private=3770),
-    imdb=Sizes(public=20_000, validation=2000, private=4000),
-    candidates=5000,
-    trials=5,
-    word_documents=500,
-    word_trials=5,
-    word_epsilons=EPSILONS,
-)
-
-
-def run(
-    data: Path,
-    folder: Path,
-    *,
-    quick: bool = False,
-    size: Size | None = None,
-    say: Say = lambda _line: None,
-) -> Record:
-    """Run the recipe and write its record.
-
-    Args:
-        data: A folder with ``20news-{train,test}.jsonl.gz`` and ``imdb-{train,val,test}.jsonl.gz``.
-        folder: Where the record goes; vectors, stores and finished parts in it are taken over.
-        quick: Few documents and trials.
-        size: Another size than these two.
-        say: Called with a line for people at each part.
-    """
-    size = size or (QUICK if quick else FULL)
+def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+    """Run the recipe and write its record; vectors and stores are kept in the folder too."""
+    size = QUICK if options.quick else FULL
     encoder = load_encoder()
     settings = {
         **asdict(size),
@@ -120,27 +74,38 @@ def run(
         "most_sentences": MAX_SENTENCES,
         "encoder": encoder.fingerprint,
     }
-    record = Record(folder, "sentdp", settings, say)
-    record.title = "Documents with sentence-level privacy"
-    record.introduction = _introduction(size)
+    record = Record.of(RECIPE, folder, settings, say, *_differences(size))
     for name, sizes in (("20news", size.news), ("imdb", size.imdb)):
         _data_set(record, name, data, sizes, size, encoder)
-    _table_1(record)
-    record.finish()
-    return record
+    rules = ("exponential", FLIP)
+    add_table_1(
+        record,
+        {r: [needed_candidates(e, depth, r) for e, _, depth in PAPER_TABLE_1] for r in rules},
+    )
+    return record.finish()
+
+
+def _differences(size: Size) -> list[str]:
+    groups = "; ".join(f"{name}: {', '.join(some)}" for name, some in NINE_CATEGORIES.items())
+    return [
+        "Where we differ: another encoder; the paper does not name its nine categories, ours are "
+        f"{groups}. Of a document the first {MAX_SENTENCES} sentences count. Candidates are at "
+        f"most {size.candidates:,} public documents of at least 8 sentences, or as many as there "
+        "are. The number of projections and of centroids is chosen on public validation "
+        "documents of at least 8 sentences by the exact law, without labels. GoodReads is not to "
+        "be had.",
+        "The epsilon of word-level cmp is per unit of distance in the starter space and protects "
+        "a word, not a sentence: at the same number it is by far the weaker promise.",
+    ]
 
 
 def _data_set(
     record: Record, name: str, data: Path, sizes: Sizes, size: Size, encoder: Encoder
 ) -> None:
-    loaded: list[Corpus] = []
-
+    @cache  # and only when some part is still to be computed: encoding takes the time
     def corpus() -> Corpus:
-        # Only when some part is still to be computed: reading and encoding take the time.
-        if not loaded:
-            record.say(f"sentdp: encoding {name}")
-            loaded.append(load_corpus(name, data, sizes, encoder, record.folder / "vectors"))
-        return loaded[0]
+        record.say(f"sentdp: encoding {name}")
+        return load_corpus(name, data, sizes, encoder, record.folder / "vectors")
 
     def released() -> Any:
         store = _store(record, corpus(), size, encoder)
@@ -183,29 +148,26 @@ def _data_set(
         return {"documents": len(offsets) - 1, "seconds": time.perf_counter() - started}
 
     if name == "20news":
-        record.findings.append(
-            guarantee_finding(
-                "DeepCandidate at epsilon 10 protects each sentence of a document by 10",
-                "proven: depth has sensitivity 1",
-                record.part(f"{name}-guarantee", lambda: sentences_replaced(*paper(), _REPLACED)),
-                "",
-            )
+        add_guarantee(
+            record,
+            "DeepCandidate at epsilon 10 protects each sentence of a document by 10",
+            "proven: depth has sensitivity 1",
+            record.part(f"{name}-guarantee", lambda: sentences_replaced(*paper(), _REPLACED)),
         )
         took = record.part(f"{name}-speed", speed)
-        record.headlines.append(
-            Headline(
-                "speed",
-                f"DeepCandidate on {took['documents']} encoded documents of 20 Newsgroups",
-                f"{took['documents'] / took['seconds']:,.0f} documents a second",
-            )
+        record.add_key_figure(
+            "speed",
+            f"DeepCandidate on {took['documents']} encoded documents of 20 Newsgroups",
+            f"{took['documents'] / took['seconds']:,.0f} documents a second",
         )
     base = record.part(f"{name}-unprotected", levels)
-    runs: Runs = record.part(f"{name}-releases", released)
-    runs = {**runs, **record.part(f"{name}-words", words)}
-    _pages(record, name, base, runs)
+    runs: Runs = {
+        **record.part(f"{name}-releases", released),
+        **record.part(f"{name}-words", words),
+    }
     if name == "20news":
-        _findings(record, base, runs)
-    _votes_finding(record, name, runs)
+        add_claims(record, base, runs)
+    add_data_set(record, name, base, runs)
 
 
 def _store(record: Record, corpus: Corpus, size: Size, encoder: Encoder) -> CandidateStore:
@@ -232,205 +194,172 @@ def _store(record: Record, corpus: Corpus, size: Size, encoder: Encoder) -> Cand
     return store
 
 
-def _introduction(size: Size) -> list[str]:
-    groups = "; ".join(f"{name}: {', '.join(some)}" for name, some in NINE_CATEGORIES.items())
-    return [
-        __doc__.split("\n\n")[1].replace("\n", " "),
-        __doc__.split("\n\n")[2].strip().replace("\n", " "),
-        "Where we differ: another encoder; the paper does not name its nine categories, ours are "
-        f"{groups}. Of a document the first {MAX_SENTENCES} sentences count. Candidates are at "
-        f"most {size.candidates:,} public documents of at least 8 sentences, or as many as there "
-        "are. The number of projections and of centroids is chosen on public validation "
-        "documents of at least 8 sentences by the exact law, without labels. GoodReads is not to "
-        "be had.",
-        "The epsilon of word-level cmp is per unit of distance in the starter space and protects "
-        "a word, not a sentence: at the same number it is by far the weaker promise.",
-    ]
+@dataclass(frozen=True)
+class Method:
+    """A way to release documents, and the classifier that reads what it releases.
+
+    Attributes:
+        release: From epsilon and randomness to a vector for each private document.
+        predict: From released vectors to classes; fitted on public documents only.
+    """
+
+    release: Release
+    predict: Predict
 
 
-def _pages(record: Record, name: str, base: Any, runs: Runs) -> None:
-    """Tables and plots of one data set."""
-    documents = base["documents"]
-    for group, key in ((AT_LEAST_8, "epsilon-8"), (ALL, "epsilon-2")):
-        rows: list[list[Cell]] = []
-        curves = []
-        for method, by_epsilon in runs.items():
-            points = [(float(e), summary(done, group)) for e, done in by_epsilon.items()]
-            known = {e: both for e, both in points if both is not None}
-            rows.append([method, *(_plus_minus(known.get(e)) for e in EPSILONS)])
-            curves.append(
-                Curve(
-                    method,
-                    tuple(known),
-                    tuple(mean for mean, _ in known.values()),
-                    tuple(deviation for _, deviation in known.values()),
-                )
-            )
-        rows.append(["guess by label frequency", *([f"{base['guess']:.3f}"] * len(EPSILONS))])
-        rows.append(["mean, no privacy", *([f"{base['mean'][group]:.3f}"] * len(EPSILONS))])
-        guess = tuple(base["guess"] for _ in EPSILONS)
-        curves.append(Curve("guess by label frequency", EPSILONS, guess))
-        record.add_table(
-            f"{name}-{key}",
-            f"{name}: macro-F1 of private documents of {group} sentences",
-            ["method", *(f"epsilon {e:g}" for e in EPSILONS)],
-            rows,
-            f"{documents['public']:,} public, {documents['validation']:,} validation and "
-            f"{documents['private']:,} private documents, {documents[AT_LEAST_8]:,} of these with "
-            "at least 8 sentences; mean and standard deviation over trials of the noise. "
-            f"cmp: the first {record.settings['word_documents']} private documents only, "
-            f"{record.settings['word_trials']} trial(s).",
-        )
-        record.add_plot(
-            Plot(
-                f"{name}-{key}",
-                f"{name}, documents of {group} sentences",
-                "epsilon for a sentence (cmp: for a word, per unit of distance)",
-                "macro-F1",
-                tuple(curves),
-                f"Macro-F1 of {name} against epsilon, a curve for each method.",
-                level=("mean, no privacy", base["mean"][group]),
-            )
-        )
-    _by_sentences(record, name, base, runs)
+def methods(
+    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore
+) -> dict[str, Method]:
+    """All sentence-private methods by the name that plots give them."""
+    public, private = corpus.public, corpus.private
+    own, recoded = private.vectors, with_recoder.recoded(private.vectors)
+    public_means = public.means(public.vectors)
+    recoded_means = public.means(with_recoder.recoded(public.vectors))
+    read_own = classifier(public_means, public.labels)
+    read_recoded = classifier(recoded_means, public.labels)
+    low, high = plain.box
+    clipped = classifier(public.means(np.clip(public.vectors, low, high)), public.labels)
+    offsets = private.offsets
+    recoded_centroids = {
+        number: document_clusters(recoded_means, number, 0)[0] for number in with_recoder.centroids
+    }
 
+    def deep(store: CandidateStore, sentences: Rows, rule: str) -> Release:
+        return lambda epsilon, rng: DeepCandidate(
+            store.candidates, store.projections_for(epsilon), epsilon, rule
+        ).release(sentences, rng, offsets)
 
-def _by_sentences(record: Record, name: str, base: Any, runs: Runs) -> None:
-    groups = [f"{a} to {b}" for a, b in RANGES]
-    rows: list[list[Cell]] = []
-    curves = []
-    for method, by_epsilon in runs.items():
-        if "10.0" not in by_epsilon:
-            continue
-        found = [summary(by_epsilon["10.0"], group) for group in groups]
-        rows.append([method, *(_plus_minus(both) for both in found)])
-        known = [(r, both) for r, both in zip(RANGES, found, strict=True) if both is not None]
-        curves.append(
-            Curve(
-                method,
-                tuple((a + b) / 2 for (a, b), _ in known),
-                tuple(both[0] for _, both in known),
-                tuple(both[1] for _, both in known),
-            )
-        )
-    unprotected = [base["mean"][group] for group in groups]
-    rows.append(["mean, no privacy", *(None if v is None else f"{v:.3f}" for v in unprotected)])
-    record.add_table(
-        f"{name}-sentences",
-        f"{name}: macro-F1 at epsilon 10 by number of sentences",
-        ["method", *(f"{group} sentences" for group in groups)],
-        rows,
-    )
-    record.add_plot(
-        Plot(
-            f"{name}-sentences",
-            f"{name} at epsilon 10",
-            "number of sentences (middle of the range)",
-            "macro-F1",
-            tuple(curves),
-            f"Macro-F1 of {name} at epsilon 10 against the number of sentences of a document.",
-        )
-    )
+    def votes(epsilon: float, rng: np.random.Generator) -> Rows:
+        return SentenceVotes(plain.centroids_for(epsilon), epsilon).release(own, rng, offsets)
 
+    def learned(epsilon: float, rng: np.random.Generator) -> Rows:
+        some = plain.voters_for(epsilon)
+        mechanism = LearnedVotes(some.choices, some.weights, some.biases, epsilon)
+        return mechanism.release(own, rng, offsets)
 
-def _table_1(record: Record) -> None:
-    """The paper's conditions for deep candidates, from the law."""
-    rows: list[list[Cell]] = []
-    for epsilon, published, depth in PAPER_TABLE_1:
-        ours = [needed(epsilon, depth) for needed in RULES.values()]
-        rows.append([epsilon, depth, published, *ours])
-    record.add_table(
-        "table-1",
-        "How many of 5,000 candidates must be deep for one of them to come out with 95 %",
-        ["epsilon", "depth", "published", *RULES],
-        rows,
-        "All other candidates have depth 0. Computed from the law.",
-    )
-    exact = ", ".join(str(row[3]) for row in rows)
-    flips = ", ".join(str(row[4]) for row in rows)
-    record.findings.append(
-        Finding(
-            "conditions for deep candidates (Table 1)",
-            ", ".join(str(row[2]) for row in rows),
-            f"exponential {exact}; permute-and-flip {flips}",
-            "holds" if all(float(str(r[3])) <= float(str(r[2])) for r in rows) else "does not hold",
-            "the published numbers are enough; fewer are needed where ours are smaller",
-        )
-    )
+    def recoded_votes(epsilon: float, rng: np.random.Generator) -> Rows:
+        number = len(with_recoder.centroids_for(epsilon))
+        return SentenceVotes(recoded_centroids[number], epsilon).release(recoded, rng, offsets)
 
+    def truncation(epsilon: float, rng: np.random.Generator) -> Rows:
+        return Truncation(low, high, epsilon).release(own, rng, offsets)
 
-def _at(runs: Runs, method: str, epsilon: float, group: str = AT_LEAST_8) -> float:
-    both = summary(runs[method].get(str(epsilon), []), group)
-    return float("nan") if both is None else both[0]
-
-
-def _votes_finding(record: Record, name: str, runs: Runs) -> None:
-    """Ours against the paper's, on each data set: a lead on one says nothing of the other."""
-    deep, votes = "deep-candidate, recoder", "sentence-votes"
-    tried = [e for e in EPSILONS if e <= 20]
-    both = {e: (_at(runs, votes, e), max(_at(runs, deep, e), _at(runs, PAPER, e))) for e in tried}
-    won = sum(ours > theirs for ours, theirs in both.values())
-    record.findings.append(
-        Finding(
-            f"{name}: sentence votes (ours) beat DeepCandidate with its recoder up to epsilon 20",
-            "not in the paper",
-            ", ".join(f"{e:g}: {ours:.3f} against {its:.3f}" for e, (ours, its) in both.items()),
-            "holds" if won == len(tried) else "holds in part" if won else "does not hold",
-            main=True,
-        )
-    )
-
-
-def _findings(record: Record, base: Any, runs: Runs) -> None:
-    """The paper's claims on 20 Newsgroups, documents of at least 8 sentences."""
-    bare = "deep-candidate, no recoder, exponential"
-    at_10 = _at(runs, PAPER, 10.0)
-    others = _at(runs, "truncation", 10.0), _at(runs, WORDS, 10.0)
-    groups = [f"{a} to {b}" for a, b in RANGES]
-    by_length = [_at(runs, PAPER, 10.0, group) for group in groups]
-    rises = [low < high for low, high in pairwise(by_length)]
-    mean = base["mean"][AT_LEAST_8]
-    gap = mean - _at(runs, PAPER, 30.0)
-    record.findings += [
-        Finding(
-            "DeepCandidate is above truncation and word-level privacy at epsilon 10",
-            "far above both",
-            f"{at_10:.3f}; truncation {others[0]:.3f}, cmp {others[1]:.3f}",
-            _verdict(at_10 > max(others) + 0.05),
-            main=True,
+    return {
+        PAPER: Method(deep(with_recoder, recoded, "exponential"), read_recoded),
+        "deep-candidate, recoder": Method(deep(with_recoder, recoded, FLIP), read_recoded),
+        "deep-candidate, no recoder, exponential": Method(
+            deep(plain, own, "exponential"), read_own
         ),
-        Finding(
-            "the recoder improves DeepCandidate",
-            "no figure given",
-            f"{_at(runs, bare, 10.0):.3f} without, {at_10:.3f} with it at epsilon 10",
-            _verdict(at_10 > _at(runs, bare, 10.0)),
-        ),
-        Finding(
-            "more sentences give better embeddings at epsilon 10",
-            "high quality from 10 to 15 sentences on",
-            ", ".join(f"{g}: {v:.3f}" for g, v in zip(groups, by_length, strict=True)),
-            "holds" if all(rises) else "holds in part" if any(rises) else "does not hold",
-        ),
-        Finding(
-            "DeepCandidate levels off below the unprotected mean",
-            "10 to 15 % below",
-            f"{gap:.3f} below {mean:.3f} at epsilon 30",
-            "holds" if 0.10 <= gap <= 0.15 else "holds in part" if gap > 0 else "does not hold",
-        ),
-    ]
-    record.headlines.append(
-        Headline(
-            "utility",
-            "20 Newsgroups, documents with each sentence protected at epsilon 3",
-            f"macro-F1 {_at(runs, 'sentence-votes', 3.0):.2f} by sentence votes, "
-            f"{_at(runs, PAPER, 3.0):.2f} by DeepCandidate; {mean:.2f} without privacy",
-        )
-    )
+        "deep-candidate, no recoder": Method(deep(plain, own, FLIP), read_own),
+        "sentence-votes": Method(votes, read_own),
+        "learned-votes": Method(learned, read_own),
+        "sentence-votes after the recoder": Method(recoded_votes, read_recoded),
+        "truncation": Method(truncation, clipped),
+    }
 
 
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "does not hold"
+def without_recoder(store: CandidateStore, corpus: Corpus) -> CandidateStore:
+    """The same candidates as the encoder gives them, with projections chosen for these."""
+    public = corpus.public
+    row = {text: i for i, text in enumerate(public.texts)}
+    means = public.means(public.vectors)[[row[text] for text in store.texts]].astype(np.float32)
+    judged = judged_documents(documents_of(corpus.validation), MIN_SENTENCES)
+    best = choose_projections(judged, judged.vectors, means, store.projections, None)
+    return replace(store, candidates=means, recoder=None, best_projections=best)
 
 
-def _plus_minus(both: tuple[float, float] | None) -> str | None:
-    return None if both is None else f"{both[0]:.3f} ± {both[1]:.3f}"
+def classifier(vectors: Rows, labels: NDArray[np.int64]) -> Predict:
+    """Logistic regression on public documents."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000))
+    model.fit(vectors, labels)
+    return lambda rows: np.asarray(model.predict(rows))
+
+
+def scores(part: Part, predicted: NDArray[np.int64]) -> dict[str, float | None]:
+    """Macro-F1 of all documents, of those of at least 8 sentences, and by number of sentences."""
+    from sklearn.metrics import f1_score
+
+    masks = {ALL: part.counts >= 2, AT_LEAST_8: part.counts >= 8}
+    masks |= {f"{a} to {b}": (part.counts >= a) & (part.counts <= b) for a, b in RANGES}
+    return {
+        name: float(f1_score(part.labels[mask], predicted[mask], average="macro"))
+        if mask.any()
+        else None
+        for name, mask in masks.items()
+    }
+
+
+def measured(
+    corpus: Corpus, found: dict[str, Method], epsilons: Sequence[float], trials: int
+) -> dict[str, dict[str, list[dict[str, float | None]]]]:
+    """For each method and epsilon the scores of each trial."""
+    out: dict[str, dict[str, list[dict[str, float | None]]]] = {}
+    for number, (name, method) in enumerate(found.items()):
+        out[name] = {}
+        for epsilon in epsilons:
+            runs = []
+            for trial in range(trials):
+                rng = np.random.default_rng([number, round(1000 * epsilon), trial])
+                predicted = method.predict(method.release(epsilon, rng))
+                runs.append(scores(corpus.private, predicted))
+            out[name][str(epsilon)] = runs
+    return out
+
+
+def word_method(corpus: Corpus, encoder: Encoder, documents: int) -> tuple[Corpus, Method]:
+    """CMP on every word of some private documents, then the encoder and the mean."""
+    space = load_space("starter")
+    private = corpus.private
+    some = private.where(np.arange(len(private.labels)) < documents)
+
+    def release(epsilon: float, rng: np.random.Generator) -> Rows:
+        words = Sanitizer(CMP(space, epsilon)).sanitize(some.sentences, rng).values
+        # A sentence of marks that the space lacks may leave nothing.
+        return some.means(encoder.encode([text if text.strip() else "." for text in words]))
+
+    read = classifier(corpus.public.means(corpus.public.vectors), corpus.public.labels)
+    return replace(corpus, private=some), Method(release, read)
+
+
+def guesser(public: Part, private: Part) -> tuple[float, float]:
+    """Macro-F1 and accuracy to be expected of guesses with the public share of each class.
+
+    The paper's formula, the sum of squared shares, is the accuracy.
+    """
+    classes = int(max(public.labels.max(), private.labels.max())) + 1
+    guess = np.bincount(public.labels, minlength=classes) / len(public.labels)
+    truth = np.bincount(private.labels, minlength=classes) / len(private.labels)
+    f1 = 2 * guess * truth / np.maximum(guess + truth, 1e-12)
+    return float(f1[truth > 0].mean()), float(guess @ truth)
+
+
+def documents_of(part: Part) -> Documents:
+    """A part as what a store is trained on."""
+    return Documents(part.vectors, part.offsets, None)
+
+
+def needed_candidates(
+    epsilon: float, depth: int, rule: str, candidates: int = 5000, sure: float = 0.95
+) -> int:
+    """How many of the candidates must have a depth for one of them to come out that surely.
+
+    All others have depth 0: the setting of the paper's Table 1, from the law itself.
+
+    >>> needed_candidates(10, 2, "exponential")
+    5
+    """
+
+    def enough(deep: int) -> bool:
+        values = np.repeat([float(depth), 0.0], [deep, candidates - deep])
+        law = Selection(rule, epsilon).log_probabilities(values[None, :])[0]
+        return float(np.exp(law[:deep]).sum()) >= sure
+
+    low, high = 0, candidates
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,21 +1,21 @@
-"""Users, sentences and entities of CoNLL-2003 and AG News for the UeDP recipe."""
+"""How much the UeDP recipe runs; users, sentences and entities of its two data sets."""
 
-import gzip
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import InputError
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
 from discreet.spaces.loaders import load_space
+from discreet.text.labelled import read_labelled
 from discreet.training.user_entity.records import RecordFields, read_sentences
 from discreet.training.user_entity.trainer import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
+from discreet_recipes.record import Record
 
 CONLL = {
     "person": ("person",),
@@ -38,6 +38,67 @@ _TEXTS_MEAN, _TEXTS_DEVIATION = 15.0, 2.0
 # What is left of escapes of HTML in AG News: " #39;" is an apostrophe.
 _ESCAPE = re.compile(r" ?#(\d{2,4});")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+_PUBLIC_TEXTS = 10_001
+
+Users = tuple[UserText, ...]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run.
+
+    Args:
+        words: of the vocabulary.
+        steps: of every run.
+        epsilons: of the algorithms with a guarantee: joint for certified training, of a user for
+            user-level. At the first, categories, rates and vocabularies are compared.
+        published_noises: of the published algorithms, in their own unit.
+        sentence_rates: of sentences without an entity.
+        vocabularies: other numbers of words, for certified and de-identified training.
+        public_steps: on public text before all of it: other news, then the data set's own kind.
+        seeds: runs of the two that are compared: certified at the first epsilon, de-identified.
+            All others have one.
+        categories: kinds of entities that are trained for; None for all.
+        ag_news: texts of AG News to train on; 0 leaves it out.
+        ag_news_test: texts to test on.
+        canaries: runs of the attack.
+    """
+
+    words: int
+    steps: int
+    epsilons: tuple[float, ...]
+    published_noises: tuple[float, ...]
+    sentence_rates: tuple[float, ...]
+    vocabularies: tuple[int, ...]
+    public_steps: tuple[int, int]
+    seeds: int = 3
+    categories: tuple[str, ...] | None = None
+    ag_news: int = 0
+    ag_news_test: int = 0
+    canaries: int = 60
+
+
+QUICK = Size(
+    words=3000,
+    steps=5,
+    epsilons=(8.0, 2.0),
+    published_noises=(2.0,),
+    sentence_rates=(0.0,),
+    vocabularies=(1000,),
+    public_steps=(50, 50),
+    categories=("all", "person"),
+)
+FULL = Size(
+    words=20_000,
+    steps=10,
+    epsilons=(8.0, 4.0, 2.0, 1.0),
+    published_noises=(0.5, 1.0, 2.0, 2.5),
+    sentence_rates=(0.0, 0.2, 0.4, 0.6, 0.8),
+    vocabularies=(2000, 8000),
+    public_steps=(100, 80),
+    ag_news=10_001,
+    ag_news_test=2000,
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +107,21 @@ class Words:
 
     vocabulary: Vocabulary
     vectors: np.ndarray
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One data set: how its users are read for given categories, and what is tested on."""
+
+    name: str
+    words: Words
+    categories: dict[str, tuple[str, ...]]
+    users: Callable[[str, bool], Users]
+    """Of a category; with entities masked or not."""
+    test: Callable[[], Users]
+    public: Callable[[], list[tuple[Users, int]]]
+    """Public text, and for how many steps it is trained on."""
+    population: int
 
 
 def public_words(most: int) -> Words:
@@ -58,16 +134,10 @@ def public_words(most: int) -> Words:
 
 
 def conll(
-    data: Path,
-    part: str,
-    words: Words,
-    categories: Iterable[str],
-    *,
-    masked: bool = False,
-    every: int = 1,
-) -> tuple[UserText, ...]:
+    data: Path, part: str, words: Words, categories: Iterable[str], *, masked: bool = False
+) -> Users:
     """Documents of CoNLL-2003 as users; with ``masked`` every entity is the unknown word."""
-    users = gather(
+    return gather(
         read_sentences(
             str(data_file(data, f"conll2003-{part}")),
             RecordFields(tags="tags"),
@@ -76,10 +146,9 @@ def conll(
             masked=UNKNOWN if masked else None,
         )
     )
-    return users[::every]
 
 
-def public_conll(data: Path, words: Words) -> tuple[UserText, ...]:
+def public_conll(data: Path, words: Words) -> Users:
     """Three of four validation documents of CoNLL-2003, which play public text of the same kind.
 
     The others are what learning rates and bounds were chosen on.
@@ -90,21 +159,9 @@ def public_conll(data: Path, words: Words) -> tuple[UserText, ...]:
 
 def ag_news_texts(data: Path, part: str, most: int) -> list[str]:
     """The first texts of a part of AG News."""
-    path = data_file(data, f"agnews-{part}")
-    texts: list[str] = []
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if len(texts) == most:
-                break
-            try:
-                text = json.loads(line)["text"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"line {number} of {path.name} has no text; give JSON lines with the field text"
-                ) from error
-            if isinstance(text, str) and _WORD.search(text):
-                texts.append(_ESCAPE.sub(lambda found: chr(int(found[1])), text))
-    return texts
+    texts = read_labelled(data_file(data, f"agnews-{part}"), label_field=None).texts
+    worded = islice((text for text in texts if _WORD.search(text)), most)
+    return [_ESCAPE.sub(lambda found: chr(int(found[1])), text) for text in worded]
 
 
 def found_entities(texts: Sequence[str]) -> list[list[list[Any]]]:
@@ -131,7 +188,7 @@ def users_of_texts(count: int, seed: int) -> list[int]:
     return [owner[place] for place in rng.permutation(count)]
 
 
-def as_users(texts: Sequence[str], words: Words) -> tuple[UserText, ...]:
+def as_users(texts: Sequence[str], words: Words) -> Users:
     """Texts without entities, each a user: to test on, or public ones to train on."""
     return ag_news(texts, [[] for _ in texts], range(len(texts)), words, ())
 
@@ -144,7 +201,7 @@ def ag_news(
     categories: Iterable[str],
     *,
     masked: bool = False,
-) -> tuple[UserText, ...]:
+) -> Users:
     """AG News as users: a text is a sentence."""
     chosen = frozenset(categories)
 
@@ -167,3 +224,40 @@ def sensitive_share(users: Sequence[UserText]) -> float:
     """Share of sentences that hold a sensitive entity."""
     sensitive = sum(int((user.cell >= 0).sum()) for user in users)
     return sensitive / sum(map(len, users))
+
+
+def conll_corpus(data: Path, most: int, size: Size) -> Corpus:
+    """CoNLL-2003 with so many words; its public text is other news, then its own kind."""
+    words = public_words(most)
+    other, own = size.public_steps
+    return Corpus(
+        "conll2003",
+        words,
+        CONLL,
+        users=lambda category, masked: conll(data, "train", words, CONLL[category], masked=masked),
+        test=lambda: conll(data, "test", words, CONLL["all"]),
+        public=lambda: [
+            (as_users(ag_news_texts(data, "dev", _PUBLIC_TEXTS), words), other),
+            (public_conll(data, words), own),
+        ],
+        population=947,
+    )
+
+
+def ag_news_corpus(record: Record, data: Path, size: Size) -> Corpus:
+    """AG News; entities are found once for the folder. Its own texts are no public ones here."""
+    words = public_words(size.words)
+    texts = ag_news_texts(data, "dev", size.ag_news)
+    entities = record.part("agnews-entities", lambda: found_entities(texts))
+    owners = users_of_texts(len(texts), seed=0)
+    return Corpus(
+        "agnews",
+        words,
+        AG_NEWS,
+        users=lambda category, masked: ag_news(
+            texts, entities, owners, words, AG_NEWS[category], masked=masked
+        ),
+        test=lambda: as_users(ag_news_texts(data, "test", size.ag_news_test), words),
+        public=lambda: [(public_conll(data, words), size.public_steps[1])],
+        population=max(owners) + 1,
+    )

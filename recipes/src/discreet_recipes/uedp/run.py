@@ -1,24 +1,15 @@
-"""UeDP ("User-Entity Differential Privacy in Learning Natural Language Models"), run again.
-
-What the paper ran: next-word prediction on CoNLL-2003 (a document is a user), AG News (users made
-at random, 15 texts each on average) and SEC contracts with a three-layer AWD-LSTM of 1,150 units
-and GPT-2; UeDP-Alg with two estimators beside user-level privacy, de-identification and training
-without noise; perplexity against epsilon, against categories of entities and against the rate of
-sentences without an entity.
-
-What we run: the same on CoNLL-2003 and AG News with an AWD-LSTM of one layer that two cores can
-train, and that all algorithms get from the same public text; the published algorithm with the
-figure that it claims, a lower bound of what holds and the attack that contradicts it, and the
-certified algorithm, whose figure is proven. Perplexity is told apart for words of entities and for
-others, for vocabularies that know few and many names.
-"""
+"""Lai et al. (2022), "User-Entity Differential Privacy in Learning Natural Language Models"."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from discreet.accounting.user_entity import UserEntityTraining, moments_epsilon, published_figures
+from discreet.audit.training import audit_training
 from discreet.models.awd_lstm import PARTS, AwdLstm
 from discreet.training.user_entity.trainer import (
     Quality,
@@ -28,79 +19,33 @@ from discreet.training.user_entity.trainer import (
     calibrated,
     quality,
 )
+from discreet_recipes.recipe import Options, Say
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import attack as attack
-from discreet_recipes.uedp import data as corpora
-from discreet_recipes.uedp import start as start
+from discreet_recipes.uedp import RECIPE, start
+from discreet_recipes.uedp.data import (
+    FULL,
+    QUICK,
+    Corpus,
+    Size,
+    Users,
+    ag_news_corpus,
+    conll_corpus,
+    sensitive_share,
+)
 from discreet_recipes.uedp.pages import (
+    DELTA,
+    HOLDERS,
+    PAPER,
     Row,
     add_accounting,
+    add_attack,
+    add_claims,
     add_data_set,
-    add_findings,
     add_vocabularies,
 )
 
-Say = Callable[[str], None]
-Users = tuple[UserText, ...]
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is run.
-
-    Args:
-        words: of the vocabulary.
-        steps: of every run.
-        epsilons: of the algorithms with a guarantee: joint for certified training, of a user for
-            user-level. At the first, categories, rates and vocabularies are compared.
-        published_noises: of the published algorithms, in their own unit.
-        sentence_rates: of sentences without an entity.
-        vocabularies: other numbers of words, for certified and de-identified training.
-        public_steps: on public text before all of it: other news, then the data set's own kind.
-        seeds: runs of the two that are compared: certified at the first epsilon, de-identified.
-            All others have one.
-        categories: kinds of entities that are trained for; None for all.
-        ag_news: texts of AG News to train on; 0 leaves it out.
-        ag_news_test: texts to test on.
-        canaries: runs of the attack.
-    """
-
-    words: int
-    steps: int
-    epsilons: tuple[float, ...]
-    published_noises: tuple[float, ...]
-    sentence_rates: tuple[float, ...]
-    vocabularies: tuple[int, ...]
-    public_steps: tuple[int, int]
-    seeds: int = 3
-    categories: tuple[str, ...] | None = None
-    ag_news: int = 0
-    ag_news_test: int = 0
-    canaries: int = 60
-
-
-QUICK = Size(
-    words=3000,
-    steps=5,
-    epsilons=(8.0, 2.0),
-    published_noises=(2.0,),
-    sentence_rates=(0.0,),
-    vocabularies=(1000,),
-    public_steps=(50, 50),
-    categories=("all", "person"),
-)
-FULL = Size(
-    words=20_000,
-    steps=10,
-    epsilons=(8.0, 4.0, 2.0, 1.0),
-    published_noises=(0.5, 1.0, 2.0, 2.5),
-    sentence_rates=(0.0, 0.2, 0.4, 0.6, 0.8),
-    vocabularies=(2000, 8000),
-    public_steps=(100, 80),
-    ag_news=10_001,
-    ag_news_test=2000,
-)
-
+_TIMED_STEPS = 500
+_ATTACKED_STEPS = 50
 # Chosen on every fourth validation document of CoNLL-2003, which the public text leaves out.
 _PRIVATE = Rules(
     user_rate=0.5,
@@ -113,7 +58,6 @@ _PRIVATE = Rules(
     optimizer="sgd",
 )
 _TRAINED = ("lstm", "output")
-_PUBLIC_TEXTS = 10_001
 _PLAIN = replace(_PRIVATE, user_rate=0.25, learning_rate=0.005, optimizer="adam")
 # As the paper has them for the AWD-LSTM.
 _PUBLISHED = replace(
@@ -121,100 +65,118 @@ _PUBLISHED = replace(
 )
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """One data set: how its users are read for given categories, and what is tested on."""
-
-    name: str
-    words: corpora.Words
-    categories: dict[str, tuple[str, ...]]
-    users: Callable[[str, bool], Users]
-    """Of a category; with entities masked or not."""
-    test: Callable[[], Users]
-    public: Callable[[], list[tuple[Users, int]]]
-    """Public text, and for how many steps it is trained on."""
-    population: int
+# The paper's constants; caps of 1 let a small crowd have the weights of a large one.
+_ATTACKED = Rules(
+    algorithm="published",
+    user_rate=0.05,
+    entity_rate=0.5,
+    noise=2.0,
+    population=60,
+    user_cap=1,
+    entity_cap=1,
+    sentence_cap=1,
+)
 
 
-def run(
-    data: Path,
-    folder: Path,
-    *,
-    quick: bool = False,
-    size: Size | None = None,
-    say: Say = lambda _line: None,
-) -> Record:
-    """Run the recipe and write its record.
-
-    Args:
-        data: A folder with ``conll2003-{train,valid,test}.jsonl.gz`` and
-            ``agnews-dev.jsonl.gz``; for the full run also ``agnews-test.jsonl.gz``.
-        folder: Where the record goes; finished parts in it are taken over.
-        quick: A smaller vocabulary, few steps, CoNLL-2003 alone.
-        size: Another size than these two.
-        say: Called with a line for people at each part.
-    """
-    size = size or (QUICK if quick else FULL)
+def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+    """Run the recipe and write its record; the public start is kept in the folder too."""
+    size = QUICK if options.quick else FULL
     rules = {"private": _PRIVATE, "plain": _PLAIN, "published": _PUBLISHED}
     settings = {**asdict(size), **{name: asdict(some) for name, some in rules.items()}}
-    record = Record(folder, "uedp", settings, say)
-    record.title = "Training with privacy for users and entities"
-    record.introduction = _introduction(size)
-    main = _Bench(record, _conll(data, size.words, size), size)
+    record = Record.of(RECIPE, folder, settings, say, *_differences(size))
+    main = _Bench(record, conll_corpus(data, size.words, size), size)
     rows = _data_set(main, size)
     add_data_set(record, "conll2003", "CoNLL-2003", rows)
-    others = [_Bench(record, _conll(data, words, size), size) for words in size.vocabularies]
+    others = [_Bench(record, conll_corpus(data, words, size), size) for words in size.vocabularies]
     add_vocabularies(record, [row for bench in (*others, main) for row in _compared(bench, size)])
     if size.ag_news:
-        news = _data_set(_Bench(record, _ag_news(record, data, size), size), size)
+        news = _data_set(_Bench(record, ag_news_corpus(record, data, size), size), size)
         add_data_set(record, "agnews", "AG News", news)
-    add_accounting(record)
-    add_findings(record, rows, size.steps)
-    at_target = main.at(replace(_PRIVATE, population=947), size.epsilons[0])
-    attack.add_attack(record, at_target, size.steps, size.canaries)
-    record.finish()
-    return record
+    record.add_key_figure(
+        "speed",
+        f"exact accounting of {_TIMED_STEPS} steps for a user and an entity together",
+        f"{record.part('accounting-seconds', _accounting_seconds):.1f} s",
+    )
+    add_accounting(record, record.part("accounting", _accounting))
+    add_claims(record, rows, size.steps)
+    optimized = replace(_ATTACKED, algorithm="published-optimized")
+    certified = main.at(_rules_for(main)[0], size.epsilons[0])
+    steps, canaries = _ATTACKED_STEPS, size.canaries
+    attacks = {
+        "simple": lambda: _attacked(_ATTACKED, steps, 1, canaries),
+        "optimized": lambda: _attacked(optimized, steps, 1, canaries),
+        "certified": lambda: _attacked(certified, size.steps, 100),
+    }
+    found = [record.part(f"attack-{name}", attack) for name, attack in attacks.items()]
+    add_attack(record, [row for some in found for row in some])
+    return record.finish()
 
 
-def _conll(data: Path, most: int, size: Size) -> Corpus:
-    words = corpora.public_words(most)
+def _differences(size: Size) -> list[str]:
+    news = (
+        f"AG News: {size.ag_news:,} texts to train on, entities found by spaCy's en_core_web_md; "
+        "its public text is that of CoNLL-2003 alone."
+        if size.ag_news
+        else "AG News needs a recogniser of entities and is left to the full run."
+    )
+    other, own = size.public_steps
+    return [
+        f"Where we differ: the vocabulary is public, the first {size.words:,} words of the starter "
+        "space, where the paper counts words in the protected text; all other words are one "
+        "unknown word, which is predicted too, so perplexities do not compare with the paper's but "
+        f"with each other. Every run has {size.steps} steps and begins with one network: the "
+        f"starter space's vectors, then {other} steps on AG News and {own} on three of four "
+        "validation documents of CoNLL-2003, which play public text of the same kind. "
+        "Learning rates, optimisers, norms and bounds of certified and of de-identified training "
+        "were chosen among a few values, in runs with one seed, on the other quarter. "
+        "SEC contracts are not to be had. " + news,
+        "Certified: users are drawn with rate "
+        f"{_PRIVATE.user_rate:g}, entities with {_PRIVATE.entity_rate:g}; an entity counts with at "
+        f"most {_PRIVATE.holders} users and in {_PRIVATE.cells} cell of each; delta is "
+        f"{_PRIVATE.delta:g}. The guarantee is for the data after sentences beyond these bounds "
+        "were dropped. Draws and noise have seeds, so that the run can be repeated: these models "
+        "are for measuring, not for release.",
+    ]
 
-    def users(category: str, masked: bool) -> Users:
-        return corpora.conll(data, "train", words, corpora.CONLL[category], masked=masked)
 
-    def test() -> Users:
-        return corpora.conll(data, "test", words, corpora.CONLL["all"])
+def _accounting() -> list[list[Any]]:
+    """The paper's epsilons: printed, by its accounting, what holds, and certified training's."""
+    out: list[list[Any]] = []
+    held: dict[int, tuple[float, float]] = {}  # slow, and the same for all shares
+    for steps, what, share, printed in PAPER:
+        run = UserEntityTraining(
+            user_rate=0.05, entity_rate=0.5, noise=2.0, steps=steps, holders=HOLDERS
+        )
+        if share is None:
+            again = moments_epsilon(0.05, 2.0, steps, DELTA)
+            out.append([steps, what, printed, again, run.user_epsilon(DELTA), None])
+        else:
+            if steps not in held:
+                least = published_figures(run, DELTA).at_true_rate
+                held[steps] = (least, run.joint_epsilon(DELTA))
+            again = moments_epsilon(0.05 * 0.5 * share, 2.0, steps, DELTA)
+            out.append([steps, what, printed, again, *held[steps]])
+    return out
 
-    def public() -> list[tuple[Users, int]]:
-        other, own = size.public_steps
-        texts = corpora.ag_news_texts(data, "dev", _PUBLIC_TEXTS)
-        return [
-            (corpora.as_users(texts, words), other),
-            (corpora.public_conll(data, words), own),
-        ]
 
-    return Corpus("conll2003", words, corpora.CONLL, users, test, public, population=947)
+def _accounting_seconds() -> float:
+    run = UserEntityTraining(
+        user_rate=0.05, entity_rate=0.5, noise=2.5, steps=_TIMED_STEPS, holders=HOLDERS
+    )
+    started = time.perf_counter()
+    run.joint_epsilon(DELTA)
+    return time.perf_counter() - started
 
 
-def _ag_news(record: Record, data: Path, size: Size) -> Corpus:
-    words = corpora.public_words(size.words)
-    texts = corpora.ag_news_texts(data, "dev", size.ag_news)
-    entities = record.part("agnews-entities", lambda: corpora.found_entities(texts))
-    owners = corpora.users_of_texts(len(texts), seed=0)
-
-    def users(category: str, masked: bool) -> Users:
-        chosen = corpora.AG_NEWS[category]
-        return corpora.ag_news(texts, entities, owners, words, chosen, masked=masked)
-
-    def test() -> Users:
-        others = corpora.ag_news_texts(data, "test", size.ag_news_test)
-        return corpora.as_users(others, words)
-
-    def public() -> list[tuple[Users, int]]:  # its own texts are protected here
-        return [(corpora.public_conll(data, words), size.public_steps[1])]
-
-    population = max(owners) + 1
-    return Corpus("agnews", words, corpora.AG_NEWS, users, test, public, population=population)
+def _attacked(
+    rules: Rules, steps: int, canaries: int, runs: int = 1
+) -> list[list[str | int | float | bool]]:
+    """Canaries against the figure that is claimed; the data is constructed."""
+    found = audit_training(rules, steps=steps, canaries=canaries, runs=runs, seed=1)
+    return [
+        [rules.algorithm, what, steps, one.claimed, one.lower, one.correct, one.guesses, one.broken]
+        for what, one in found.items()
+    ]
 
 
 def _data_set(bench: "_Bench", size: Size) -> list[Row]:
@@ -268,7 +230,6 @@ class _Bench:
         self._record, self._size = record, size
         self._name = f"{corpus.name}-{len(corpus.words.vocabulary)}"
         self._read: dict[tuple[str, bool], Users] = {}
-        self._test: Users | None = None
 
     def at(self, rules: Rules, epsilon: float) -> Rules:
         """The rules with the noise that all steps need for this epsilon."""
@@ -282,7 +243,7 @@ class _Bench:
     def untrained(self) -> Row:
         """The model before its first step on protected text."""
         values = self._record.part(
-            f"{self._name}-start", lambda: _columns([quality(self._model("none"), self._tested())])
+            f"{self._name}-start", lambda: _columns([quality(self._model("none"), self._tested)])
         )
         return Row("public start", "all", words=self._words, **values)
 
@@ -324,13 +285,13 @@ class _Bench:
             trainer = UserEntityTrainer(rules, users, model, seed=seed)
             for step in range(self._size.steps):
                 trainer.step(step)
-            found.append(quality(model, self._tested()))
+            found.append(quality(model, self._tested))
         out = _columns(found)
         if rules.algorithm == "certified":
             out["dropped"] = trainer.dropped.sentences / sum(map(len, users))
         if rules.algorithm.startswith("published"):
             out |= self._published(rules, users)
-        return out | {"sensitive": corpora.sensitive_share(users)}
+        return out | {"sensitive": sensitive_share(users)}
 
     def _figures(self, rules: Rules) -> dict[str, Any]:
         """What holds: the same for all text, so computed once."""
@@ -346,7 +307,7 @@ class _Bench:
         return dict(self._record.part(key, compute))
 
     def _published(self, rules: Rules, users: Users) -> dict[str, Any]:
-        share = corpora.sensitive_share(users)
+        share = sensitive_share(users)
         figures = rules.published(self._size.steps, share)
         return {
             "claimed": figures.claimed,
@@ -374,10 +335,9 @@ class _Bench:
             )
         return self._read[category, masked]
 
+    @cached_property
     def _tested(self) -> Sequence[UserText]:
-        if self._test is None:
-            self._test = self.corpus.test()
-        return self._test
+        return self.corpus.test()
 
 
 def _columns(found: Sequence[Quality]) -> dict[str, Any]:
@@ -387,33 +347,3 @@ def _columns(found: Sequence[Quality]) -> dict[str, Any]:
         "entities": [one.entities for one in found if one.entities is not None],
         "others": [one.others for one in found if one.others is not None],
     }
-
-
-def _introduction(size: Size) -> list[str]:
-    paper, ours = ((__doc__ or "\n\n\n\n").split("\n\n"))[1:3]
-    news = (
-        f"AG News: {size.ag_news:,} texts to train on, entities found by spaCy's en_core_web_md; "
-        "its public text is that of CoNLL-2003 alone."
-        if size.ag_news
-        else "AG News needs a recogniser of entities and is left to the full run."
-    )
-    other, own = size.public_steps
-    return [
-        paper.replace("\n", " "),
-        ours.strip().replace("\n", " "),
-        f"Where we differ: the vocabulary is public, the first {size.words:,} words of the starter "
-        "space, where the paper counts words in the protected text; all other words are one "
-        "unknown word, which is predicted too, so perplexities do not compare with the paper's but "
-        f"with each other. Every run has {size.steps} steps and begins with one network: the "
-        f"starter space's vectors, then {other} steps on AG News and {own} on three of four "
-        "validation documents of CoNLL-2003, which play public text of the same kind. "
-        "Learning rates, optimisers, norms and bounds of certified and of de-identified training "
-        "were chosen among a few values, in runs with one seed, on the other quarter. "
-        "SEC contracts are not to be had. " + news,
-        "Certified: users are drawn with rate "
-        f"{_PRIVATE.user_rate:g}, entities with {_PRIVATE.entity_rate:g}; an entity counts with at "
-        f"most {_PRIVATE.holders} users and in {_PRIVATE.cells} cell of each; delta is "
-        f"{_PRIVATE.delta:g}. The guarantee is for the data after sentences beyond these bounds "
-        "were dropped. Draws and noise have seeds, so that the run can be repeated: these models "
-        "are for measuring, not for release.",
-    ]

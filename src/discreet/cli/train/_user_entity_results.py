@@ -95,7 +95,7 @@ def write(
 
 def draw_curve(path: Path, outcome: "Outcome", algorithm: str) -> None:
     """Perplexity on public text over steps."""
-    from discreet.report.exhibits import Curve, Plot, draw
+    from discreet.report.plots import Curve, Plot, draw
 
     points = [point for point in outcome.curve if "perplexity" in point]
     x = tuple(float(point["step"]) for point in points)
