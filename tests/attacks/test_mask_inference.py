@@ -13,7 +13,8 @@ from discreet.models.bert import load_masked_model
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from discreet.training.texts.alignment import piece_table
-from discreet.training.texts.masked_lm import Pretraining, pretrain
+from discreet.training.texts.masked_lm import pretrain
+from discreet.training.texts.settings import Pretraining
 from tiny_bert import bert_space, sentences, write_bert
 
 

@@ -157,11 +157,11 @@ def test_a_public_model_with_other_words_or_sizes_is_refused(files):
 
 BAD = {
     "no noise": (["--steps", "1", "--epsilon", "1"], "one of the two"),
-    "rate": (["--user-rate", "1.5"], "user rate"),
-    "sentence rate": (["--sentence-rate", "-1"], "sentence rate"),
-    "noise": (["--noise", "0"], "noise"),
+    "rate": (["--user-rate", "1.5"], "--user-rate must be"),
+    "sentence rate": (["--sentence-rate", "-1"], "--sentence-rate must be"),
+    "noise": (["--noise", "0"], "--noise must be"),
     "cell clip": (["--cell-ratio", "2"], "cell clip"),
-    "algorithm": (["--algorithm", "magic"], "algorithm"),
+    "algorithm": (["--algorithm", "magic"], "--algorithm must be one of"),
     "two kinds of entities": (["--entities-field", "entities"], "in one way"),
     "classes": (["--label-field", "kind"], "--labels"),
     "plot": (["--plot", "x.png"], "--evaluate"),
@@ -169,7 +169,7 @@ BAD = {
     "parts": (["--trained", "words"], "trained part"),
     "parts of another model": (["--trained", "lstm", "--model", "there"], "leave them out"),
     "resume": (["--resume"], "no run"),
-    "steps": (["--steps", "0"], "steps"),
+    "steps": (["--steps", "0"], "--steps must be"),
 }
 
 

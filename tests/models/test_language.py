@@ -126,7 +126,7 @@ def test_a_model_is_loaded_from_a_folder(tmp_path):
 
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(NotFound):
-        AdaptedLanguageModel.load(tmp_path)
+        AdaptedLanguageModel.load(tmp_path, rank=2)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError):
-        AdaptedLanguageModel.load(tmp_path)
+        AdaptedLanguageModel.load(tmp_path, rank=2)

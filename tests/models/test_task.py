@@ -8,7 +8,6 @@ import pytest
 
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InputError, InvalidValue
-from discreet.models.layers import layers_of, network, run
 from discreet.models.task import ReleasedAs, TaskModel, features
 from discreet.release.vectors import VectorSet
 
@@ -30,15 +29,6 @@ def _model(pairs: bool = False, labels=("no", "yes")) -> TaskModel:
 
 def _rows(count: int = 6, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((count, 3)).astype(np.float32)
-
-
-def test_layers_run_as_the_network_they_came_from():
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(1)
-    trained = network([3, 8, 4, 2])
-    with torch.no_grad():
-        expected = trained(torch.from_numpy(_rows())).numpy()
-    assert np.allclose(run(layers_of(trained), _rows()), expected, atol=1e-5)
 
 
 def test_probabilities_of_pairs_by_hand():

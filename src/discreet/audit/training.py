@@ -176,7 +176,7 @@ def audit_training(
     names = protected_by(rules)
     if not names:
         raise InvalidValue(f"{rules.algorithm} training makes no claim for users or entities")
-    found = {}
+    audits = {}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the tensors are tiny: threads would only wait for each other
     try:
@@ -186,7 +186,7 @@ def audit_training(
                 if progress is not None:
                     progress(place * total + done, len(names) * total)
 
-            found[name] = audit_canaries(
+            audits[name] = audit_canaries(
                 TrainingGame(rules, name, canaries, steps, plan),
                 claimed=claimed(rules, name, steps, canaries),
                 delta=rules.delta,
@@ -198,7 +198,7 @@ def audit_training(
             )
     finally:
         torch.set_num_threads(threads)
-    return found
+    return audits
 
 
 def claimed(rules: Rules, protected: str, steps: int, canaries: int) -> float:

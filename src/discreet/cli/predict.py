@@ -127,9 +127,11 @@ def _scores(
     from discreet.training.scores import class_scores, number_scores
 
     if model.labels is None:
-        from discreet.cli.train.embeddings import scores_of
+        from discreet.training.vectors.files import kept_scores
 
-        return {} if score_field is None else number_scores(scores_of(data, score_field), predicted)
+        return (
+            {} if score_field is None else number_scores(kept_scores(data, score_field), predicted)
+        )
     if data.labels is None:
         return {}
     if ((receipt or {}).get("label") or {}).get("epsilon") is not None:

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Progress
+from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
 from discreet.files import written_whole
 from discreet.spaces.encoder_space import MODEL, file_sha256, find_encoder, missing_encoder
 
-DEFAULT = "all-MiniLM-L6-v2"
 POOLINGS = ("mean", "cls")
 
 _CHUNK = 512

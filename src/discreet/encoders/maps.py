@@ -6,7 +6,7 @@ apart at all, two that it sends to opposite points are protected least, by pi ti
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Floats32
+from discreet.encoders.layers import Layers, run_layers
 from discreet.errors import InputError, InvalidValue
 from discreet.tensors import load_tensors, save_tensors
 
@@ -87,13 +88,8 @@ class PublicMap:
                 f"vectors of a public map must have {self.inputs} dimensions; "
                 f"got an array of shape {vectors.shape}"
             )
-        out = vectors.astype(np.float32, copy=False)
-        last = len(self.weights) - 1
-        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            out = out @ weight + bias
-            if layer < last:
-                np.tanh(out, out=out)
-        return out
+        layers = tuple(zip(self.weights, self.biases, strict=True))
+        return run_layers(layers, vectors.astype(np.float32, copy=False))
 
     def require(self, encoder: str) -> None:
         """Refuse vectors of an encoder it was not made for."""
@@ -172,9 +168,7 @@ class PublicMap:
         )
 
     @classmethod
-    def of_layers(
-        cls, layers: Sequence[tuple[Floats32, Floats32]], *, encoder: str, about: dict[str, Any]
-    ) -> "PublicMap":
+    def of_layers(cls, layers: Layers, *, encoder: str, about: dict[str, Any]) -> "PublicMap":
         """A trained map from its (weight, bias) pairs."""
         return cls(tuple(w for w, _ in layers), tuple(b for _, b in layers), encoder, about)
 

@@ -28,68 +28,13 @@ from torch.nn import functional
 
 from discreet import check
 from discreet.errors import InvalidValue
+from discreet.models.awd_lstm_shape import PARTS, AwdLstmShape
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 
-PARTS = ("embedding", "lstm", "output")
-"""What of a network can be trained by itself: word vectors, layers, and what scores words."""
+__all__ = ["PARTS", "AwdLstm", "AwdLstmShape"]
 
 # Seeds of the masks: the two that a step shares, then one for each layer's locked mask.
 _WEIGHTS, _ROWS, _LOCKED = 0, 1, 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class AwdLstmShape:
-    """Everything about the network but its weights.
-
-    Args:
-        words: size of the vocabulary; id ``boundary`` stands before and after every sentence.
-        boundary: that id.
-        embedding: length of a word's vector.
-        hidden: units of each layer.
-        layers: how many.
-        tied: the output uses the embedding's matrix; the last layer then has ``embedding`` units.
-        classes: number of classes if sentences are classified; None to predict the next word.
-        embedding_drop: share of words whose vector is left out in a step.
-        input_drop: locked dropout on word vectors.
-        hidden_drop: locked dropout between layers.
-        output_drop: locked dropout on what the last layer gives.
-        weight_drop: share of recurrent weights left out in a step.
-    """
-
-    words: int
-    boundary: int
-    embedding: int = 100
-    hidden: int = 128
-    layers: int = 1
-    tied: bool = True
-    classes: int | None = None
-    embedding_drop: float = 0.0
-    input_drop: float = 0.0
-    hidden_drop: float = 0.0
-    output_drop: float = 0.0
-    weight_drop: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("words", "embedding", "hidden", "layers"):
-            check.whole(getattr(self, name), f"{name} of an AWD-LSTM", at_least=1)
-        if check.whole(self.boundary, "boundary of an AWD-LSTM") >= self.words:
-            raise InvalidValue("boundary of an AWD-LSTM must be one of its words")
-        if self.classes is not None:
-            check.whole(self.classes, "classes of an AWD-LSTM", at_least=2)
-        for name in ("embedding_drop", "input_drop", "hidden_drop", "output_drop", "weight_drop"):
-            if not 0 <= check.non_negative(getattr(self, name), f"{name} of an AWD-LSTM") < 1:
-                raise check.fail(f"{name} of an AWD-LSTM", "below 1", getattr(self, name))
-
-    @property
-    def shares_matrix(self) -> bool:
-        """True if the output layer uses the embedding's matrix."""
-        return self.tied and self.classes is None
-
-    def widths(self, layer: int) -> tuple[int, int]:
-        """Inputs and units of a layer."""
-        inputs = self.embedding if layer == 0 else self.hidden
-        last = layer == self.layers - 1
-        return inputs, self.embedding if last and self.shares_matrix else self.hidden
 
 
 class AwdLstm:
@@ -217,20 +162,20 @@ class AwdLstm:
         if run.row_mask is not None:
             words = words * run.row_mask[packed.inputs]
         out_name = "embedding" if self.shape.shares_matrix else "output.weight"
-        found = [
+        factors = [
             Factor("embedding", words, packed.sentence, packed.inputs),
             Factor(out_name, errors, out_rows, last),
             Factor("output.bias", errors, out_rows),
         ]
         for layer, (state, error) in enumerate(zip(run.states, gate_errors, strict=True)):
             name, rows = f"lstm.{layer}", packed.sentence
-            found.append(Factor(f"{name}.input", error, rows, state.inputs.detach()))
+            factors.append(Factor(f"{name}.input", error, rows, state.inputs.detach()))
             before = packed.shifted(state.outputs.detach())
-            found.append(
+            factors.append(
                 Factor(f"{name}.recurrent", error, rows, before, state.mask, run.largest_mask)
             )
-            found.append(Factor(f"{name}.bias", error, rows))
-        return [factor for factor in found if factor.name in self._trained]
+            factors.append(Factor(f"{name}.bias", error, rows))
+        return [factor for factor in factors if factor.name in self._trained]
 
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong, without dropout."""

@@ -29,7 +29,7 @@ _TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialPieces:
     """Ids of the pieces that are no words."""
 
     pad: int
@@ -62,7 +62,7 @@ class MaskedModel:
     name: str
     fingerprint: str
     pieces: tuple[str, ...] = field(repr=False)
-    marks: Marks
+    marks: SpecialPieces
     longest: int
     has_head: bool
     about: dict[str, Any] = field(repr=False)
@@ -177,14 +177,15 @@ def refuse_no_model(directory: Path, *, force: bool) -> None:
         raise OutputError(f"{directory} is there and is no model of ours; choose another name")
 
 
-def marks_of_pieces(pieces: Sequence[str]) -> Marks:
+def marks_of_pieces(pieces: Sequence[str]) -> SpecialPieces:
     """The special pieces of a BERT vocabulary."""
     ids = {piece: number for number, piece in enumerate(pieces)}
     try:
-        found = [ids[piece] for piece in ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")]
+        return SpecialPieces(
+            *(ids[piece] for piece in ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"))
+        )
     except KeyError as error:
         raise InputError(f"the vocabulary of the model has no piece {error}") from error
-    return Marks(*found)
 
 
 def model_fingerprint(directory: Path) -> str:

@@ -243,10 +243,10 @@ def _block_squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
 
 def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) -> Parameters:
     """The gradient of each sentence, written out: ``(sentences, *shape)`` for each parameter."""
-    found: Parameters = {}
+    written: Parameters = {}
     for factor in factors:
         shape = like[factor.name].shape
-        gradients = found.setdefault(factor.name, torch.zeros(count, *shape))
+        gradients = written.setdefault(factor.name, torch.zeros(count, *shape))
         for rows in _blocks(factor.sentence, count):
             which = factor.sentence[rows[:, 0]]
             there = (rows >= 0)[:, :, None]
@@ -261,4 +261,4 @@ def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) 
                 places = factor.inputs[rows.clamp(min=0)][:, :, None].expand_as(errors)
                 part.scatter_add_(1, places, errors)
             gradients[which] += part
-    return found
+    return written

@@ -40,7 +40,7 @@ class AdaptedLanguageModel:
         tokenizer: Any = None,
         *,
         boundary: int = 0,
-        rank: int = 4,
+        rank: int,
         classes: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -80,7 +80,7 @@ class AdaptedLanguageModel:
         self._rank = rank
 
     @classmethod
-    def load(cls, folder: Path, *, rank: int = 4, classes: int | None = None) -> Self:
+    def load(cls, folder: Path, *, rank: int, classes: int | None = None) -> Self:
         """The model in a local folder; nothing is downloaded.
 
         Args:
@@ -159,7 +159,7 @@ class AdaptedLanguageModel:
                 hook.remove()
         names = list(seen)
         errors = torch.autograd.grad(loss, [seen[name][1] for name in names])
-        found = []
+        factors = []
         layouts: dict[int, torch.Tensor] = {}  # one tensor for each layout of rows
         for name, error in zip(names, errors, strict=True):
             each = error[0].numel() // error.shape[-1]
@@ -167,10 +167,10 @@ class AdaptedLanguageModel:
                 layouts[each] = torch.repeat_interleave(torch.arange(len(batch)), each)
             flat = error.reshape(-1, error.shape[-1])
             inputs = seen[name][0].reshape(len(flat), -1)
-            found.append(Factor(f"{name}.weight", flat, layouts[each], inputs))
+            factors.append(Factor(f"{name}.weight", flat, layouts[each], inputs))
             if f"{name}.bias" in self._parameters:
-                found.append(Factor(f"{name}.bias", flat, layouts[each]))
-        return found
+                factors.append(Factor(f"{name}.bias", flat, layouts[each]))
+        return factors
 
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:

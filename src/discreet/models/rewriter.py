@@ -32,7 +32,6 @@ except ImportError as error:
     raise MissingExtra("a rewriter", "train") from error
 
 KIND = "rewriter"
-BODIES = ("bilstm", "masked")
 WINDOW = 128
 """Longer documents are read in pieces of so many words."""
 
@@ -44,7 +43,7 @@ class BiLSTM(nn.Module):
 
     kind = "bilstm"
 
-    def __init__(self, dimension: int, *, hidden: int = 128, dropout: float = 0.3) -> None:
+    def __init__(self, dimension: int, *, hidden: int, dropout: float = 0.3) -> None:
         super().__init__()
         self.width = 2 * hidden
         self.settings: dict[str, Any] = {"hidden": hidden, "dropout": dropout}
@@ -271,8 +270,8 @@ def described(mechanism: Any) -> dict[str, Any]:
     ('santext', {'epsilon': 2.0, 'calibration': 'certified'})
     """
     accepted = inspect.signature(type(mechanism)).parameters
-    found = {name: getattr(mechanism, name, None) for name in accepted}
-    plain = {k: v for k, v in found.items() if isinstance(v, bool | int | float | str)}
+    given = {name: getattr(mechanism, name, None) for name in accepted}
+    plain = {k: v for k, v in given.items() if isinstance(v, bool | int | float | str)}
     sensitive = getattr(mechanism, "sensitive", None)
     if sensitive is not None:
         listed = np.sort(np.asarray(sensitive, dtype="<i8"))

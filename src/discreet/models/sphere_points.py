@@ -10,11 +10,11 @@ def spread(points: int, dimension: int) -> NDArray[np.float32]:
     >>> bool((spread(2, 3)[0] @ spread(2, 3)[1]) < -0.999)
     True
     """
-    found = np.random.default_rng(points).standard_normal((points, dimension))
+    places = np.random.default_rng(points).standard_normal((points, dimension))
     for step in range(400):
-        found /= np.linalg.norm(found, axis=1, keepdims=True)
-        pushes = np.exp(3.0 * (found @ found.T - 1))
+        places /= np.linalg.norm(places, axis=1, keepdims=True)
+        pushes = np.exp(3.0 * (places @ places.T - 1))
         np.fill_diagonal(pushes, 0.0)
         pushes /= pushes.sum(axis=1, keepdims=True)
-        found = found - (0.5 if step < 200 else 0.05) * (pushes @ found)
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
+        places = places - (0.5 if step < 200 else 0.05) * (pushes @ places)
+    return np.asarray(places / np.linalg.norm(places, axis=1, keepdims=True), dtype=np.float32)

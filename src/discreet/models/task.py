@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats32
+from discreet.encoders.layers import Layers, layer_arrays, layers_from, run_layers
 from discreet.errors import InputError, InvalidValue
-from discreet.models.layers import Layers, named, run, taken
 from discreet.release.vectors import VectorSet
 from discreet.tensors import load_tensors, save_tensors
 
@@ -114,7 +114,7 @@ class TaskModel:
             "released": None if self.released is None else asdict(self.released),
             "about": self.about,
         }
-        arrays = named(self.restore, "restore") | named(self.head, "head")
+        arrays = layer_arrays(self.restore, "restore") | layer_arrays(self.head, "head")
         save_tensors(path, KIND, arrays, about, force=force)
 
     @classmethod
@@ -124,8 +124,8 @@ class TaskModel:
         try:
             labels, released = about["labels"], about["released"]
             return cls(
-                taken(arrays, "restore"),
-                taken(arrays, "head"),
+                layers_from(arrays, "restore"),
+                layers_from(arrays, "head"),
                 None if labels is None else tuple(labels),
                 about["pairs"],
                 None if released is None else ReleasedAs(**released),
@@ -148,7 +148,8 @@ class TaskModel:
         for start in range(0, len(data), _BLOCK):
             block = slice(start, start + _BLOCK)
             sides = [data.vectors[block]] + ([] if data.second is None else [data.second[block]])
-            parts.append(run(self.head, features([np.tanh(run(self.restore, s)) for s in sides])))
+            restored = [np.tanh(run_layers(self.restore, side)) for side in sides]
+            parts.append(run_layers(self.head, features(restored)))
         return np.concatenate(parts)
 
 

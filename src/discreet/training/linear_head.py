@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats32
+from discreet.arrays import Floats32, Ids
 from discreet.errors import InvalidValue, MissingExtra
 from discreet.tensors import Arrays
 
@@ -90,3 +90,26 @@ def classes_of(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64
             f"{len(names)}"
         )
     return tuple(map(str, names)), codes.astype(np.int64)
+
+
+def codes_of(labels: Sequence[str], classes: Sequence[str], what: str = "labels") -> Ids:
+    """The number of each label among the possible ones, in their order."""
+    places = {name: code for code, name in enumerate(classes)}
+    codes = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+    wrong = np.flatnonzero(codes < 0)
+    if wrong.size:
+        raise InvalidValue(
+            f"{what} must be among the {len(classes)} possible ones; {wrong.size} of "
+            f"{len(codes)} are not, the first in row {int(wrong[0]) + 1}"
+        )
+    return codes
+
+
+def require_pairs(seconds: object, pairs: bool) -> None:
+    """Refuse single texts where pairs were learnt, and pairs where single texts were."""
+    if (seconds is not None) != pairs:
+        raise InvalidValue(
+            "this model was trained on pairs of texts; give both"
+            if pairs
+            else "this model was trained on single texts; give no second one"
+        )

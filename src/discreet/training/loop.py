@@ -1,4 +1,4 @@
-"""One training loop for every PyTorch model: warm-up, resume, and nothing left half-written.
+"""The training loop: schedules, stages, resume, and nothing left half-written.
 
 Every step is a function of the weights, of the seed and of its number: data order, masks, noise and
 dropout of step 7 are drawn from (seed, 7). A run that was stopped and resumed therefore gives the
@@ -8,25 +8,260 @@ holds only the weights, what the optimiser remembers of them, and a number.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Progress
-from discreet.errors import InputError, InvalidValue, OutputError
-from discreet.tensors import load_tensors, save_tensors
+from discreet.arrays import Floats, Generator, Ids, Progress
+from discreet.errors import InputError, InvalidValue, MissingExtra, OutputError
+from discreet.tensors import Arrays, load_tensors, save_tensors
+from discreet.training.settings import WARMUP, Resumption
 
+T = TypeVar("T")
 KIND = "training state"
+Schedule = Callable[[int, int], dict[str, Any]]
+"""From a step and the number of steps to what the optimiser is set to."""
 
 
-def state_beside(output: Path) -> Path:
-    """Where the state of a run lies until its result is at ``output``."""
-    return output.with_name(output.name + ".resume")
+# -- what the optimiser is set to ------------------------------------------------------------------
+
+
+def warmed_up(highest: float, warmup: float = WARMUP) -> Schedule:
+    """A rate that rises to the highest during a share of the steps, then falls to 0.
+
+    >>> schedule = warmed_up(1.0, 0.2)
+    >>> [round(schedule(step, 10)["lr"], 2) for step in (0, 1, 2, 9)]
+    [0.5, 1.0, 1.0, 0.12]
+    """
+
+    def at(step: int, steps: int) -> dict[str, Any]:
+        rising = max(1, round(warmup * steps))
+        if step < rising:
+            return {"lr": highest * (step + 1) / rising}
+        return {"lr": highest * (steps - step) / max(1, steps - rising)}
+
+    return at
+
+
+def one_cycle(highest: float) -> Schedule:
+    """One rise and fall along a cosine; the momentum falls where the rate rises (Smith 2018).
+
+    >>> schedule = one_cycle(1.0)
+    >>> [round(schedule(step, 9)["lr"], 3) for step in (0, 2, 8)]
+    [0.04, 1.0, 0.05]
+    """
+
+    low, high, last = (highest / 25, 0.95), (highest, 0.85), (highest / 25 / 1e4, 0.95)
+
+    def at(step: int, steps: int) -> dict[str, Any]:
+        top = 0.3 * (steps + 1) - 1
+        part = step / top if step <= top else (step - top) / (steps - top)
+        before, then = (low, high) if step <= top else (high, last)
+        cosine = math.cos(math.pi * part) + 1
+        rate, momentum = (b + (a - b) / 2 * cosine for a, b in zip(before, then, strict=True))
+        return {"lr": rate, "betas": (momentum, 0.999)}
+
+    return at
+
+
+def constant(rate: float) -> Schedule:
+    """The same rate throughout."""
+    return lambda _step, _steps: {"lr": rate}
+
+
+# -- what a step sees ------------------------------------------------------------------------------
+
+
+class Epochs(Generic[T]):
+    """What is made anew for every epoch, such as an order of the rows or fresh noise.
+
+    Args:
+        length: Steps of an epoch.
+        prepare: From the number of an epoch to what its steps need.
+    """
+
+    def __init__(self, length: int, prepare: Callable[[int], T]) -> None:
+        self.length = length
+        self._prepare = prepare
+        self._now: tuple[int, T] | None = None
+
+    def at(self, step: int) -> tuple[T, int]:
+        """What the epoch of a step needs, and the number of the step within it."""
+        epoch, number = divmod(step, self.length)
+        if self._now is None or self._now[0] != epoch:
+            self._now = epoch, self._prepare(epoch)
+        return self._now[1], number
+
+
+class ShuffledRows(Epochs[Ids]):
+    """Rows in batches, in a new order every epoch."""
+
+    def __init__(self, rows: Ids, batch: int, rng: Generator) -> None:
+        super().__init__(math.ceil(len(rows) / batch), lambda _epoch: rng.permutation(rows))
+        self._batch = batch
+
+    def of_step(self, step: int) -> Ids:
+        """The rows of a step."""
+        order, number = self.at(step)
+        return order[number * self._batch : (number + 1) * self._batch]
+
+
+def epoch_order(documents: int, seed: int, epoch: int) -> Ids:
+    """The order in which an epoch takes the documents: a function of seed and epoch alone."""
+    return np.random.default_rng([check.whole(seed, "seed"), epoch]).permutation(documents)
+
+
+def step_seed(seed: int, step: int) -> int:
+    """A seed for one step, unrelated to those of other steps and seeds."""
+    return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> 1)
+
+
+@contextmanager
+def seeded_weights(seed: int, feature: str) -> Iterator[None]:
+    """Where first weights are drawn: from the seed, and nobody else's draws are touched.
+
+    Without PyTorch there is an error that names the extra for this feature.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra(feature, "train") from error
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+# -- where a run is kept ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunState:
+    """The file that holds the state of a run until its result is there.
+
+    Attributes:
+        path: Where it is.
+        when: How often it is written, and whether to go on from it.
+        settings: Everything that the result depends on; a state of other settings is refused.
+    """
+
+    path: Path
+    when: Resumption
+    settings: dict[str, Any]
+
+    @staticmethod
+    def beside(output: Path) -> Path:
+        """Where the state of a run lies whose result goes to ``output``."""
+        return output.with_name(output.name + ".resume")
+
+    def refuse_leftover(self) -> None:
+        """Stop if an earlier run was interrupted and nobody said what to do with it."""
+        if self.path.exists() and not self.when.resume:
+            raise OutputError(
+                f"{self.path} is left of a run that was stopped; go on with --resume, or delete "
+                "it to begin again"
+            )
+
+    def forget(self) -> None:
+        """Remove the state: the result is in its place."""
+        self.path.unlink(missing_ok=True)
+
+    def save(self, named: dict[str, Any], optimizer: Any, losses: Floats, done: int) -> None:
+        """Write the weights, the optimiser's memory and how far the run is."""
+        arrays = {"losses": losses}
+        for name, parameter in named.items():
+            arrays[f"value/{name}"] = parameter.detach().numpy()
+        for name, array in optimizer_memory(optimizer, named).items():
+            arrays[f"memory/{name}"] = array
+        about = {"steps_done": done, "settings": self._digest()}
+        save_tensors(self.path, KIND, arrays, about, force=True)
+
+    def restore(self, named: dict[str, Any], optimizer: Any, losses: Floats) -> int:
+        """Put the state of a stopped run back; the number of steps that it had done."""
+        import torch
+
+        if not self.when.resume or not self.path.exists():
+            return 0
+        arrays, about = load_tensors(self.path, KIND)
+        values, memory = (
+            {n.removeprefix(kind): array for n, array in arrays.items() if n.startswith(kind)}
+            for kind in ("value/", "memory/")
+        )
+        if {n: v.shape for n, v in values.items()} != {n: tuple(p.shape) for n, p in named.items()}:
+            raise InputError(
+                f"{self.path} is of a model with another architecture; resume with the model it "
+                "was begun with, or delete it to begin again"
+            )
+        if about.get("settings") != self._digest():
+            raise InvalidValue(
+                f"{self.path} is of a run with other settings or other data; give the same ones to "
+                "resume, or delete it to begin again"
+            )
+        with torch.no_grad():
+            for name, parameter in named.items():
+                parameter.copy_(torch.tensor(values[name]))
+        restore_memory(optimizer, named, memory)
+        losses[:] = arrays["losses"]
+        return int(about["steps_done"])
+
+    def _digest(self) -> str:
+        encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()
+        return hashlib.sha256(encoded).hexdigest()
+
+
+def optimizer_memory(optimizer: Any, named: Mapping[str, Any]) -> Arrays:
+    """What an optimiser remembers of parameters, by names that :func:`restore_memory` knows."""
+    import torch
+
+    return {
+        f"{name}/{key}": value.numpy()
+        for name, parameter in named.items()
+        for key, value in optimizer.state.get(parameter, {}).items()
+        if isinstance(value, torch.Tensor)
+    }
+
+
+def restore_memory(optimizer: Any, named: Mapping[str, Any], memory: Arrays) -> None:
+    """The inverse of :func:`optimizer_memory`."""
+    import torch
+
+    for place, value in memory.items():
+        name, _, key = place.rpartition("/")
+        if name not in named:
+            raise InputError("the checkpoint belongs to another model")
+        restored = torch.from_numpy(np.array(value))
+        # The count of steps is a scalar, which a file has as one entry.
+        optimizer.state[named[name]][key] = restored.reshape(()) if key == "step" else restored
+
+
+# -- the loop --------------------------------------------------------------------------------------
+
+
+def make_steps(
+    make: Callable[[int], None],
+    *,
+    done: int,
+    total: int,
+    every: int = 1,
+    save: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Make the steps from ``done`` on, whatever a step is.
+
+    ``save`` is called with the number of steps that are behind, at intervals and after the last.
+    """
+    for number in range(done, total):
+        make(number)
+        behind = number + 1
+        if save is not None and (behind % every == 0 or behind == total):
+            save(behind)
+        if progress is not None:
+            progress(behind, total)
 
 
 @dataclass(frozen=True)
@@ -35,183 +270,117 @@ class Stage:
 
     Attributes:
         steps: How many.
-        learning_rate: The highest rate: it rises to it from 0 and falls to 0 again, linearly.
+        schedule: The learning rate of each.
         parameters: The weights that are trained.
         loss: From the number of the step within the stage to a loss (a scalar tensor).
     """
 
     steps: int
-    learning_rate: float
+    schedule: Schedule
     parameters: Sequence[Any]
     loss: Callable[[int], Any]
 
 
-@dataclass(frozen=True)
-class Keeping:
-    """Where the state of a run is kept, and when.
-
-    Attributes:
-        path: The file; None keeps nothing.
-        every: Steps between two savings.
-        resume: Go on from the file if there is one.
-        settings: Everything that the result depends on; a state of other settings is refused.
-    """
-
-    path: Path | None
-    every: int
-    resume: bool
-    settings: dict[str, Any]
-
-    def digest(self) -> str:
-        """SHA-256 of the settings."""
-        encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()
-        return hashlib.sha256(encoded).hexdigest()
-
-    def refuse_leftover(self) -> None:
-        """Stop if an earlier run was interrupted and nobody said what to do with it."""
-        if self.path is not None and self.path.exists() and not self.resume:
-            raise OutputError(
-                f"{self.path} is left of a run that was stopped; go on with --resume, or delete "
-                "it to begin again"
-            )
-
-
-def rate(step: int, stage: Stage, warmup: float) -> float:
-    """The learning rate at a step: up to the highest, then down to 0.
-
-    >>> stage = Stage(10, 1.0, [], lambda step: None)
-    >>> [round(rate(step, stage, 0.2), 2) for step in (0, 1, 2, 9)]
-    [0.5, 1.0, 1.0, 0.12]
-    """
-    rising = max(1, round(warmup * stage.steps))
-    if step < rising:
-        return stage.learning_rate * (step + 1) / rising
-    return stage.learning_rate * (stage.steps - step) / max(1, stage.steps - rising)
-
-
-def run(
+def train_in_stages(
     network: Any,
     stages: Sequence[Stage],
     *,
     seed: int,
-    keeping: Keeping,
-    warmup: float = 0.06,
+    state: RunState | None = None,
     weight_decay: float = 0.01,
-    clip: float = 1.0,
+    clip: float | None = 1.0,
+    after: Callable[[int], None] | None = None,
     progress: Progress | None = None,
-) -> NDArray[np.float64]:
-    """Train; returns the loss of every step.
+) -> Floats:
+    """Gradient descent on released or public data; returns the loss of every step.
 
     Args:
         network: The PyTorch module that holds all parameters.
         stages: What is trained, one after the other.
-        seed: Of all that is random here; not for releases.
-        keeping: Where the state is kept.
-        warmup: Share of each stage during which the learning rate rises.
+        seed: Of all that is random in a step; not for releases.
+        state: Where the state is kept; None keeps nothing.
         weight_decay: Of AdamW.
-        clip: Longest gradient.
+        clip: Longest gradient, if there is a limit.
+        after: Called with the number of steps that are behind, after each.
         progress: Called with (done, total) steps.
     """
     import torch
 
-    keeping.refuse_leftover()
-    total = sum(stage.steps for stage in stages)
+    if state is not None:
+        state.refuse_leftover()
+    ends = np.cumsum([stage.steps for stage in stages])
+    total = int(ends[-1])
     losses = np.zeros(total)
     named = dict(network.named_parameters())
     # Foreach updates add in another order than one tensor at a time; one fixed way is repeatable.
     optimizer = torch.optim.AdamW(
         list(named.values()), lr=0.0, weight_decay=weight_decay, foreach=False
     )
-    done = _restored(named, optimizer, losses, keeping) if keeping.resume else 0
-    starts = np.cumsum([0, *(stage.steps for stage in stages)])
-    training = network.training
-    network.train()
-    with torch.random.fork_rng(devices=[]):
-        for number, stage in enumerate(stages):
+    done = 0 if state is None else state.restore(named, optimizer, losses)
+
+    def make(number: int) -> None:
+        place = int(np.searchsorted(ends, number, side="right"))
+        stage = stages[place]
+        step = number - int(ends[place]) + stage.steps
+        if step == 0 or number == done:
             trained = {id(parameter) for parameter in stage.parameters}
             for parameter in named.values():
                 parameter.requires_grad_(id(parameter) in trained)
-            for step in range(max(0, done - int(starts[number])), stage.steps):
-                at = int(starts[number]) + step
-                torch.manual_seed(step_seed(seed, at))
-                optimizer.param_groups[0]["lr"] = rate(step, stage, warmup)
-                loss = stage.loss(step)
-                if not torch.isfinite(loss):
-                    raise InvalidValue(
-                        f"training became unstable at step {at + 1} of {total} (the loss is not "
-                        "finite); use a smaller learning rate"
-                    )
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(list(stage.parameters), clip)
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
-                losses[at] = float(loss.detach())
-                if keeping.path is not None and (at + 1) % keeping.every == 0 and at + 1 < total:
-                    _save(named, optimizer, losses, at + 1, keeping)
-                if progress is not None:
-                    progress(at + 1, total)
+        torch.manual_seed(step_seed(seed, number))
+        optimizer.param_groups[0].update(stage.schedule(step, stage.steps))
+        loss = stage.loss(step)
+        if not torch.isfinite(loss):
+            raise InvalidValue(
+                f"training became unstable at step {number + 1} of {total} (the loss is not "
+                "finite); use a smaller learning rate"
+            )
+        loss.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(list(stage.parameters), clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        losses[number] = float(loss.detach())
+        if after is not None:
+            after(number + 1)
+
+    def save(behind: int) -> None:
+        if state is not None and behind < total:
+            state.save(named, optimizer, losses, behind)
+
+    training = network.training
+    network.train()
+    every = 1 if state is None else state.when.save_every
+    with torch.random.fork_rng(devices=[]):
+        make_steps(make, done=done, total=total, every=every, save=save, progress=progress)
     for parameter in named.values():
         parameter.requires_grad_(True)
     network.train(training)
     return losses
 
 
-def forget(keeping: Keeping) -> None:
-    """Remove the state: the result is in its place."""
-    if keeping.path is not None:
-        keeping.path.unlink(missing_ok=True)
+def train_on_rows(
+    modules: Iterable[Any],
+    loss: Callable[[Ids], Any],
+    *,
+    rows: ShuffledRows,
+    epochs: int,
+    schedule: Schedule,
+    after: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Train small networks in place: ``loss`` is a function of the rows of a batch.
 
-
-def step_seed(seed: int, step: int) -> int:
-    """A seed for one step, unrelated to those of other steps and seeds."""
-    return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def epoch_order(documents: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    """The order in which an epoch takes the documents."""
-    return np.random.default_rng([check.whole(seed, "seed"), epoch]).permutation(documents)
-
-
-def _save(named: Any, optimizer: Any, losses: Any, done: int, keeping: Keeping) -> None:
-    arrays = {"losses": losses}
-    for name, parameter in named.items():
-        arrays[f"value.{name}"] = parameter.detach().numpy()
-        state = optimizer.state.get(parameter)
-        if state:
-            arrays[f"mean.{name}"] = state["exp_avg"].numpy()
-            arrays[f"square.{name}"] = state["exp_avg_sq"].numpy()
-            arrays[f"count.{name}"] = state["step"].numpy()
-    about = {"steps_done": done, "settings": keeping.digest()}
-    if keeping.path is not None:
-        save_tensors(keeping.path, KIND, arrays, about, force=True)
-
-
-def _restored(named: Any, optimizer: Any, losses: Any, keeping: Keeping) -> int:
-    """Put the state of a stopped run back; the number of steps that it had done."""
+    As :func:`train_in_stages` in one stage, without decay and clipping.
+    """
     import torch
 
-    if keeping.path is None or not keeping.path.exists():
-        return 0
-    arrays, about = load_tensors(keeping.path, KIND)
-    shapes = {f"value.{name}": tuple(p.shape) for name, p in named.items()}
-    if {k: v.shape for k, v in arrays.items() if k.startswith("value.")} != shapes:
-        raise InputError(
-            f"{keeping.path} is of a model with another architecture; resume with the model it "
-            "was begun with, or delete it to begin again"
-        )
-    if about.get("settings") != keeping.digest():
-        raise InvalidValue(
-            f"{keeping.path} is of a run with other settings or other data; give the same ones to "
-            "resume, or delete it to begin again"
-        )
-    with torch.no_grad():
-        for name, parameter in named.items():
-            parameter.copy_(torch.tensor(arrays[f"value.{name}"]))
-            if f"mean.{name}" in arrays:
-                optimizer.state[parameter] = {
-                    "step": torch.tensor(arrays[f"count.{name}"]).reshape(()),
-                    "exp_avg": torch.tensor(arrays[f"mean.{name}"]),
-                    "exp_avg_sq": torch.tensor(arrays[f"square.{name}"]),
-                }
-    losses[:] = arrays["losses"]
-    return int(about["steps_done"])
+    network = torch.nn.ModuleList(modules)
+    stage = Stage(
+        epochs * rows.length,
+        schedule,
+        list(network.parameters()),
+        lambda step: loss(rows.of_step(step)),
+    )
+    train_in_stages(
+        network, [stage], seed=0, weight_decay=0.0, clip=None, after=after, progress=progress
+    )

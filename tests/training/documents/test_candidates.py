@@ -7,6 +7,7 @@ from discreet.errors import InvalidValue
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes
 from discreet.training.documents.candidates import Documents, learned_voters, train_candidates
 from discreet.training.documents.recoder import train_recoder
+from discreet.training.documents.settings import StoreSettings
 
 WIDTH, TOPICS = 12, 4
 
@@ -27,6 +28,7 @@ def documents(count, seed, *, drift=0.0, labels=False):
 
 def make(public, validation, **options):
     values = {"candidates": 40, "min_sentences": 6, "clusters": TOPICS, "projections": 20}
+    settings = StoreSettings(**(values | {"epochs": 8} | options))
     texts = [f"document {i}" for i in range(len(public))]
     return train_candidates(
         public,
@@ -34,7 +36,8 @@ def make(public, validation, **options):
         texts,
         encoder="e",
         about={"from": "test"},
-        **(values | {"epochs": 8, "epsilons": (3.0, 10.0)} | options),
+        settings=settings,
+        epsilons=(3.0, 10.0),
     )
 
 
@@ -120,7 +123,7 @@ def test_a_recoder_of_noise_learns_nothing_and_says_so():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(600, WIDTH)).astype(np.float32)
     offsets, classes = np.arange(0, 601, 6), rng.integers(0, 2, 100)
-    found = train_recoder(vectors, offsets, classes, dimension=WIDTH, epochs=3)
+    found = train_recoder(vectors, offsets, classes, dimension=WIDTH, epochs=3, seed=0)
     assert found.accuracy <= 0.9
     assert 1 <= found.epochs <= 3
     assert [w.shape for w, _ in found.layers] == [(WIDTH, WIDTH)] * 4
@@ -177,5 +180,10 @@ def test_documents_that_do_not_fit_are_refused(vectors, offsets, labels, words):
 def test_too_few_documents_for_a_recoder():
     with pytest.raises(InvalidValue, match="at least 10"):
         train_recoder(
-            np.ones((4, 3), np.float32), np.array([0, 2, 4]), np.array([0, 1]), dimension=3
+            np.ones((4, 3), np.float32),
+            np.array([0, 2, 4]),
+            np.array([0, 1]),
+            dimension=3,
+            epochs=1,
+            seed=0,
         )

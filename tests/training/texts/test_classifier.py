@@ -13,8 +13,10 @@ from discreet.models.bert import load_masked_model
 from discreet.tensors import kind_of, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.training.scores import class_scores, number_scores
+from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
-from discreet.training.texts.classifier import FineTuning, TextClassifier, fine_tune
+from discreet.training.texts.classifier import TextClassifier, fine_tune
+from discreet.training.texts.settings import FineTuning
 from tiny_bert import sentences, write_bert
 
 FAST = FineTuning(epochs=2, batch=16, learning_rate=3e-3, max_tokens=16)
@@ -84,10 +86,10 @@ def test_training_all_weights_changes_the_encoder_and_frozen_does_not(bert):
 
 
 def test_a_resumed_run_equals_one_that_was_not_stopped(bert, tmp_path):
-    def run(**more):
+    def run(resume=False, **more):
         return fine_tune(
-            load_masked_model(bert), _single(), FAST,
-            state=tmp_path / "m.resume", data="d", save_every=1, **more,
+            load_masked_model(bert), _single(), FAST, output=tmp_path / "m", data="d",
+            when=Resumption(save_every=1, resume=resume), **more,
         )  # fmt: skip
 
     def stop(done, _total):

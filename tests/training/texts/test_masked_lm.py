@@ -9,8 +9,10 @@ from discreet.errors import InputError, InvalidValue, OutputError
 from discreet.mechanisms.word import SanText
 from discreet.models.bert import load_masked_model
 from discreet.spaces.space import EmbeddingSpace
+from discreet.training.settings import Resumption
 from discreet.training.texts.alignment import IGNORED, piece_table
-from discreet.training.texts.masked_lm import Pretraining, masked_rows, pretrain, windows_of
+from discreet.training.texts.masked_lm import masked_rows, pretrain, windows_of
+from discreet.training.texts.settings import Pretraining
 from tiny_bert import bert_space, sentences, write_bert
 
 FAST = Pretraining(steps=6, head_steps=2, batch=8, window=8, seed=3)
@@ -138,7 +140,7 @@ def test_alignment_is_refused_where_there_is_none(model, tmp_path):
         )  # fmt: skip
 
 
-def _run(directory, output, **changes):
+def _run(directory, output, resume=False, **changes):
     space = bert_space(directory)
     texts, _ = sentences(40)
     mechanism = SanText(space, epsilon=20.0, calibration="published")
@@ -150,7 +152,8 @@ def _run(directory, output, **changes):
         FAST,
         source=SOURCE,
         output=output,
-        **{"save_every": 1, **changes},
+        when=Resumption(save_every=1, resume=resume),
+        **changes,
     )
 
 
@@ -192,7 +195,7 @@ def test_a_state_of_another_run_or_model_is_refused(directory, tmp_path):
         _run(directory, tmp_path / "out", progress=stop)
     space = bert_space(directory)
     changed = Pretraining(steps=7, head_steps=2, batch=8, window=8, seed=3)
-    common = {"source": SOURCE, "output": tmp_path / "out", "resume": True}
+    common = {"source": SOURCE, "output": tmp_path / "out", "when": Resumption(resume=True)}
     with pytest.raises(InvalidValue, match="other settings"):
         pretrain(load_masked_model(directory), sentences(40)[0], space, None, changed, **common)
     larger = write_bert(tmp_path / "larger", pieces=[*space.words, "more"])
@@ -234,9 +237,9 @@ def test_a_tiny_model_learns_and_says_what_it_was_trained_on(directory, tmp_path
     [
         ({"steps": -1}, "steps"),
         ({"share": 1.0}, "share"),
-        ({"learning_rate": 0.0}, "learning rate"),
+        ({"learning_rate": 0.0}, "learning_rate"),
         ({"batch": 0}, "batch"),
-        ({"warmup": 0.0}, "warm-up"),
+        ({"warmup": 0.0}, "warmup"),
     ],
 )
 def test_bad_settings(change, message):

@@ -11,6 +11,7 @@ from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.text import Sanitizer
 from discreet.text.tokens import tokenizer_for
 from discreet.training.texts.rewriting import RewritingSanitizer, measure_rewriter, train_rewriter
+from discreet.training.texts.settings import RewriterTraining
 from small_spaces import random_space
 
 SPACE = random_space(30, 5)
@@ -25,7 +26,9 @@ def sentences(count, seed=0):
 
 @pytest.fixture(scope="module")
 def trained():
-    return train_rewriter(MECHANISM, sentences(1500), hidden=24, epochs=10, learning_rate=0.01)
+    return train_rewriter(
+        MECHANISM, sentences(1500), RewriterTraining(hidden=24, epochs=10, learning_rate=0.01)
+    )
 
 
 def test_it_restores_more_than_the_mechanism_keeps_and_more_than_words_alone_allow(trained):
@@ -41,7 +44,7 @@ def test_it_restores_more_than_the_mechanism_keeps_and_more_than_words_alone_all
 
 def test_the_same_seed_trains_the_same_rewriter():
     first, second, other = (
-        train_rewriter(MECHANISM, sentences(60), hidden=4, epochs=1, seed=seed)
+        train_rewriter(MECHANISM, sentences(60), RewriterTraining(hidden=4, epochs=1, seed=seed))
         for seed in (1, 1, 2)
     )
     same = [
@@ -98,7 +101,7 @@ def test_two_inputs_with_one_release_are_rewritten_alike(trained):
 
 def test_a_mechanism_without_a_law_works_too():
     mechanism = Gaussian(SPACE, 5.0, delta=1e-3, clip=3.0)
-    rewriter = train_rewriter(mechanism, sentences(100), hidden=4, epochs=1)
+    rewriter = train_rewriter(mechanism, sentences(100), RewriterTraining(hidden=4, epochs=1))
     assert RewritingSanitizer(mechanism, rewriter).statement.delta == 1e-3
 
 
@@ -124,14 +127,14 @@ def test_a_rewriter_of_another_mechanism_is_refused(trained):
 )
 def test_bad_input(texts, options, message):
     with pytest.raises(InvalidValue, match=message):
-        train_rewriter(MECHANISM, texts, **options)
+        train_rewriter(MECHANISM, texts, RewriterTraining(**options))
 
 
 @pytest.mark.encoder
 def test_the_layers_of_the_packaged_encoder(tmp_path):
     """Words that the encoder writes as several pieces are read as one position."""
     mechanism = SanText(SPACE, epsilon=1.0, calibration="published")
-    rewriter = train_rewriter(mechanism, sentences(40), body="masked", epochs=1)
+    rewriter = train_rewriter(mechanism, sentences(40), RewriterTraining(body="masked", epochs=1))
     rewriter.save(tmp_path / "r")
     assert (tmp_path / "r").stat().st_size < 60e6  # without the encoder's own token matrix
     again = RewritingSanitizer(mechanism, Rewriter.load(tmp_path / "r"))

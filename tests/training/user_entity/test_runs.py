@@ -18,8 +18,9 @@ from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.statement import Notion, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity._users import Sentence, gather
-from discreet.training.user_entity.rules import ALGORITHMS, Plan, Rules
-from discreet.training.user_entity.trainer import UserEntityTrainer, calibrated, quality
+from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.settings import ALGORITHMS
+from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from given_gradients import GivenGradients
 
 SHAPE = AwdLstmShape(words=12, boundary=0, embedding=4, hidden=5, output_drop=0.2)
@@ -291,10 +292,10 @@ def test_user_level_epsilon_is_dp_accountings():
 
 
 def test_noise_is_found_for_an_epsilon():
-    chosen = calibrated(rules(algorithm="user-level", user_rate=0.05), 5, 1.0)
+    chosen = rules(algorithm="user-level", user_rate=0.05).calibrated(5, 1.0)
     assert 0.97 < chosen.loss(5).user <= 1.0
     with pytest.raises(InvalidValue, match="give the noise"):
-        calibrated(rules(algorithm="published"), 5, 1.0)
+        rules(algorithm="published").calibrated(5, 1.0)
 
 
 def test_the_published_algorithm_is_the_papers():

@@ -29,6 +29,7 @@ def everything(entities=True):
 
 def rules(**changes):
     given = {"clip": CLIP, "cell_clip": CELL_CLIP, "holders": 3, "user_rate": 1.0}
+    given["learning_rate"] = 1.0
     return Rules(**(given | changes))
 
 
@@ -311,10 +312,10 @@ def test_strict_refuses_with_numbers_only():
 # -- bad input -----------------------------------------------------------------------------------
 
 BAD = [
-    ({"user_rate": 0.0}, "user rate"),
-    ({"user_rate": 1.5}, "user rate"),
-    ({"entity_rate": -0.1}, "entity rate"),
-    ({"sentence_rate": 1.1}, "sentence rate"),
+    ({"user_rate": 0.0}, "user_rate of Rules must be a finite number above 0 and at most 1"),
+    ({"user_rate": 1.5}, "user_rate"),
+    ({"entity_rate": -0.1}, "entity_rate"),
+    ({"sentence_rate": 1.1}, "sentence_rate"),
     ({"algorithm": "sample-level", "sentence_rate": 0.0}, "sentence rate"),
     ({"noise": 0.0}, "noise"),
     ({"noise": -1.0}, "noise"),

@@ -10,9 +10,15 @@ from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 from discreet.training.vectors import _bottleneck
-from discreet.training.vectors.maps import MapSettings, train_map
+from discreet.training.vectors.maps import MapTrainer
+from discreet.training.vectors.settings import MapSettings
 
 pytest.importorskip("torch")
+
+
+def train_map(vectors, labels=None, *, settings, **more):
+    return MapTrainer(vectors, labels, **more).train(settings)
+
 
 ENCODER = "e" * 64
 
@@ -142,7 +148,7 @@ BROKEN[6, 0] = np.nan
         (VECTORS, NAMES, {"dimensions": ()}, "at least one candidate"),
         (VECTORS, NAMES, {"epsilon": -1.0}, "epsilon of Purkayastha"),
         (VECTORS, NAMES, {"mechanism": "gaussian"}, "one of purkayastha, planar-laplace"),
-        (VECTORS, NAMES, {"epochs": 0}, "epochs of a map"),
+        (VECTORS, NAMES, {"epochs": 0}, "epochs of MapSettings"),
         (VECTORS[0], NAMES, {}, "rows of numbers"),
     ],
 )
@@ -159,7 +165,7 @@ def test_bad_input(vectors, labels, options, message):
     ("labels", "more", "more_labels", "message"),
     [
         (NAMES, VECTORS[:, :5], None, "more must have 24 columns"),
-        (NAMES, VECTORS, ["other"] * 60, "that of row 1 is not"),
+        (NAMES, VECTORS, ["other"] * 60, "60 of 60 are not, the first in row 1"),
         (NAMES, VECTORS, NAMES[:3], "60 further public texts need as many labels; got 3"),
         (None, VECTORS, NAMES, "need labels of the public text"),
     ],

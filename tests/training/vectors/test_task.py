@@ -12,11 +12,11 @@ from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.vectors import VectorSet
 from discreet.statement import Notion
 from discreet.training.scores import number_scores
-from discreet.training.vectors.maps import MapSettings, train_map
+from discreet.training.vectors.maps import MapTrainer
+from discreet.training.vectors.settings import MapSettings, TaskSettings
 from discreet.training.vectors.task import (
     NOT_COVERED,
-    Target,
-    TaskSettings,
+    TaskTarget,
     train_on_release,
     train_published,
 )
@@ -46,7 +46,7 @@ def _names(codes) -> list[str]:
 
 def test_the_loss_of_randomised_labels_by_hand():
     law = np.array([[0.9, 0.1], [0.4, 0.6]])
-    target = Target.classes(["no", "yes", "yes"], ("no", "yes"), law)
+    target = TaskTarget.classes(["no", "yes", "yes"], ("no", "yes"), law)
     said = torch.tensor([[2.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     probabilities = torch.softmax(said, dim=1).numpy() @ law
     expected = -np.log(probabilities[[0, 1], [0, 1]]).mean()
@@ -61,7 +61,7 @@ def test_correction_undoes_a_lopsided_law():
     test, truth = _released(2000, 3)
 
     def accuracy(transition):
-        target = Target.classes(_names(flipped), ("no", "yes"), transition)
+        target = TaskTarget.classes(_names(flipped), ("no", "yes"), transition)
         model = train_on_release(released, target, settings=QUICK)
         return np.mean(np.array(model.predict(test)) == np.array(_names(truth)))
 
@@ -74,7 +74,7 @@ def test_randomised_response_costs_little_with_its_law():
     released, codes = _released(4000, 1)
     mechanism = RandomizedResponse(["no", "yes"], epsilon=1.0)
     noisy = mechanism.release(codes, np.random.default_rng(1))
-    target = Target.classes(_names(noisy), ("no", "yes"), mechanism.transition)
+    target = TaskTarget.classes(_names(noisy), ("no", "yes"), mechanism.transition)
     model = train_on_release(released, target, settings=QUICK)
     test, truth = _released(2000, 3)
     assert np.mean(np.array(model.predict(test)) == np.array(_names(truth))) > 0.85
@@ -95,12 +95,12 @@ def test_pairs(regression):
     settings = TaskSettings(epochs=15, hidden=16)
     if regression:
         scores = 3.0 + 2.0 * (first * second).sum(axis=1)
-        model = train_on_release(train, Target.scores(scores[:2000]), settings=settings)
+        model = train_on_release(train, TaskTarget.scores(scores[:2000]), settings=settings)
         found = number_scores(scores[2000:].tolist(), model.predict(test))
         assert found["pearson"] > 0.7
         assert found["mean_squared_error"] < 0.6 * np.var(scores)
         return
-    model = train_on_release(train, Target.classes(_names(alike[:2000])), settings=settings)
+    model = train_on_release(train, TaskTarget.classes(_names(alike[:2000])), settings=settings)
     assert np.mean(np.array(model.predict(test)) == np.array(_names(alike[2000:]))) > 0.8
 
 
@@ -109,7 +109,7 @@ def test_the_published_loop_pays_for_every_epoch_and_says_what_is_not_covered():
     settings = TaskSettings(epochs=5, hidden=16)
     found = train_published(
         VectorSet(vectors),
-        Target.classes(_names(codes)),
+        TaskTarget.classes(_names(codes)),
         epsilon=4.0,
         dimension=2,
         encoder="e" * 64,
@@ -128,7 +128,7 @@ def test_the_published_loop_pays_for_every_epoch_and_says_what_is_not_covered():
     assert right.mean() > 0.85
     seeded = train_published(
         VectorSet(vectors),
-        Target.classes(_names(codes)),
+        TaskTarget.classes(_names(codes)),
         epsilon=4.0,
         dimension=2,
         encoder="e" * 64,
@@ -140,13 +140,8 @@ def test_the_published_loop_pays_for_every_epoch_and_says_what_is_not_covered():
 
 def test_map_release_train_predict_attack():
     public, public_codes = _rows(600, 10)
-    mapped = train_map(
-        public,
-        _names(public_codes),
-        settings=MapSettings(6.0, dimensions=(2,), epochs=8),
-        encoder="e" * 64,
-        source="mine",
-    )
+    trainer = MapTrainer(public, _names(public_codes), encoder="e" * 64, source="mine")
+    mapped = trainer.train(MapSettings(6.0, dimensions=(2,), epochs=8))
     mechanism, rng = Purkayastha(2, 6.0), np.random.default_rng(0)
 
     def release(vectors, with_map: PublicMap = mapped):
@@ -154,7 +149,7 @@ def test_map_release_train_predict_attack():
 
     (members, inside), (others, outside) = _rows(1500, 11), _rows(1500, 12)
     seen, unseen = release(members), release(others)
-    model = train_on_release(seen, Target.classes(_names(inside)), settings=QUICK)
+    model = train_on_release(seen, TaskTarget.classes(_names(inside)), settings=QUICK)
     assert np.mean(np.array(model.predict(unseen)) == np.array(_names(outside))) > 0.9
     for outcome in membership_attack(
         Predictions(model.probabilities(seen), inside),
@@ -169,14 +164,17 @@ GOOD = _rows(40, 1)[0]
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Target.classes(["a"] * 40, ("a", "b")), "at least 2 classes"),
-        (lambda: Target.classes(["a", "x"] * 20, ("a", "b")), "20 of 40 are not.* row 2"),
-        (lambda: Target.classes(["a", "b"] * 20, ("a", "b"), [[1, 0]]), "2 rows of 2"),
-        (lambda: Target.classes(["a", "b"] * 20, ("a", "b"), [[1, 1], [0, 1]]), "probabilities"),
-        (lambda: Target.scores([1.0, float("nan")] * 20), "that of row 2 is not"),
-        (lambda: Target.scores([1.0] * 40), "all one number"),
-        (lambda: Target.classes(["a", "b"] * 19), "40 vectors need as many labels; got 38"),
-        (lambda: TaskSettings(epochs=0), "epochs of a task model"),
+        (lambda: TaskTarget.classes(["a"] * 40, ("a", "b")), "at least 2 classes"),
+        (lambda: TaskTarget.classes(["a", "x"] * 20, ("a", "b")), "20 of 40 are not.* row 2"),
+        (lambda: TaskTarget.classes(["a", "b"] * 20, ("a", "b"), [[1, 0]]), "2 rows of 2"),
+        (
+            lambda: TaskTarget.classes(["a", "b"] * 20, ("a", "b"), [[1, 1], [0, 1]]),
+            "probabilities",
+        ),
+        (lambda: TaskTarget.scores([1.0, float("nan")] * 20), "that of row 2 is not"),
+        (lambda: TaskTarget.scores([1.0] * 40), "all one number"),
+        (lambda: TaskTarget.classes(["a", "b"] * 19), "40 vectors need as many labels; got 38"),
+        (lambda: TaskSettings(epochs=0), "epochs of TaskSettings"),
     ],
 )
 def test_bad_input(make, message):
@@ -186,11 +184,11 @@ def test_bad_input(make, message):
 
 def test_bad_vectors():
     with pytest.raises(InvalidValue, match="at least 10 rows"):
-        train_on_release(VectorSet(GOOD[:4]), Target.classes(["a", "b"] * 2))
+        train_on_release(VectorSet(GOOD[:4]), TaskTarget.classes(["a", "b"] * 2))
     with pytest.raises(InvalidValue, match="at most that of the encoder, 12; got 13"):
         train_published(
             VectorSet(GOOD),
-            Target.classes(["a", "b"] * 20),
+            TaskTarget.classes(["a", "b"] * 20),
             epsilon=1.0,
             dimension=13,
             encoder="e" * 64,

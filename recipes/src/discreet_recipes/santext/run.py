@@ -26,8 +26,9 @@ from discreet.text.labelled import Labelled, read_labelled
 from discreet.text.tokens import TokenBatch, tokenizer_for
 from discreet.training.scores import class_scores, number_scores
 from discreet.training.texts.bag_of_words import fit_bag_of_words
-from discreet.training.texts.classifier import FineTuning, fine_tune
-from discreet.training.texts.masked_lm import Pretraining, pretrain
+from discreet.training.texts.classifier import fine_tune
+from discreet.training.texts.masked_lm import pretrain
+from discreet.training.texts.settings import FineTuning, Pretraining
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.guarantee import add_guarantee, audited
 from discreet_recipes.recipe import Options, Say

@@ -27,6 +27,7 @@ from discreet.training.documents.candidates import (
     judged_documents,
     train_candidates,
 )
+from discreet.training.documents.settings import StoreSettings
 from discreet_recipes.guarantee import add_guarantee, sentences_replaced
 from discreet_recipes.recipe import Options, Say
 from discreet_recipes.record import Record
@@ -187,8 +188,9 @@ def _store(record: Record, corpus: Corpus, size: Size, encoder: Encoder) -> Cand
         public.texts,
         encoder=encoder.fingerprint,
         about={"encoder": encoder.provenance, "public text": corpus.name},
-        candidates=min(size.candidates, enough),
-        min_sentences=MIN_SENTENCES,
+        settings=StoreSettings(
+            candidates=min(size.candidates, enough), min_sentences=MIN_SENTENCES
+        ),
     )
     store.save(path)
     return store

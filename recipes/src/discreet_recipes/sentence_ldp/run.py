@@ -23,8 +23,9 @@ from discreet.randomness import generator
 from discreet.release.vectors import VectorSet
 from discreet.spaces.encoder_space import encoder_space
 from discreet.training.linear_head import fit_head
-from discreet.training.vectors.maps import MapSettings, MapTrainer
-from discreet.training.vectors.task import Target, TaskSettings, train_on_release
+from discreet.training.vectors.maps import MapTrainer
+from discreet.training.vectors.settings import MapSettings, TaskSettings
+from discreet.training.vectors.task import TaskTarget, train_on_release
 from discreet_recipes.guarantee import add_guarantee, audited
 from discreet_recipes.recipe import Options, Say
 from discreet_recipes.record import Record
@@ -209,7 +210,7 @@ class Task:
             found.append(float((guess == np.array(self.test.labels)).mean()))
         return {"mean": float(np.mean(found)), "std": float(np.std(found, ddof=1))}
 
-    def model(self, vectors: Floats32, target: Target, seed: int) -> Any:
+    def model(self, vectors: Floats32, target: TaskTarget, seed: int) -> Any:
         """A model of vectors, released or not."""
         settings = TaskSettings(epochs=self.size.model_epochs, seed=seed)
         return train_on_release(VectorSet(vectors), target, settings=settings)
@@ -257,11 +258,11 @@ class Task:
 
 def _target(
     codes: NDArray[np.int64], label_epsilon: float | None, rng: np.random.Generator
-) -> Target:
+) -> TaskTarget:
     if label_epsilon is None:
-        return Target(("0", "1"), codes)
+        return TaskTarget(("0", "1"), codes)
     law = RandomizedResponse(("0", "1"), label_epsilon)
-    return Target(("0", "1"), law.release(codes, rng), law.transition)
+    return TaskTarget(("0", "1"), law.release(codes, rng), law.transition)
 
 
 def _lengths(texts: Sequence[str], limit: float) -> list[str]:

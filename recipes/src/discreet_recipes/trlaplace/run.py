@@ -176,12 +176,14 @@ def _utility(
     size: Size,
 ) -> dict[str, Any]:
     from discreet.training.texts.rewriting import WordRelease, measure_rewriter, train_rewriter
+    from discreet.training.texts.settings import RewriterTraining
 
     built = build(setting, space)
     words = WordRelease(built)
     measured: dict[str, list[float]] = {}
     for seed in range(size.seeds):
-        rewriter = train_rewriter(built, task.public, epochs=size.epochs, seed=seed)
+        training = RewriterTraining(epochs=size.epochs, seed=seed)
+        rewriter = train_rewriter(built, task.public, training)
         rng = np.random.default_rng([seed, 7])
         texts: dict[str, list[list[str]]] = {"released": [], "rewritten": []}
         for rows in (task.train, task.test):

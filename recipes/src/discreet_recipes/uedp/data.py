@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.models.vocabulary import UNKNOWN, Vocabulary
-from discreet.spaces.loaders import load_space
+from discreet.models.vocabulary import UNKNOWN
 from discreet.text.labelled import read_labelled
-from discreet.training.user_entity.records import RecordFields, read_sentences
+from discreet.training.user_entity.build import PublicWords
+from discreet.training.user_entity.records import read_sentences
+from discreet.training.user_entity.settings import RecordFields
 from discreet.training.user_entity.trainer import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
 from discreet_recipes.record import Record
@@ -102,19 +103,11 @@ FULL = Size(
 
 
 @dataclass(frozen=True)
-class Words:
-    """A public vocabulary and the vectors that a model begins with."""
-
-    vocabulary: Vocabulary
-    vectors: np.ndarray
-
-
-@dataclass(frozen=True)
 class Corpus:
     """One data set: how its users are read for given categories, and what is tested on."""
 
     name: str
-    words: Words
+    words: PublicWords
     categories: dict[str, tuple[str, ...]]
     users: Callable[[str, bool], Users]
     """Of a category; with entities masked or not."""
@@ -124,23 +117,19 @@ class Corpus:
     population: int
 
 
-def public_words(most: int) -> Words:
+def public_words(most: int) -> PublicWords:
     """The first so many words of the starter space, which are the most frequent ones of English."""
-    space = load_space("starter", max_words=most)
-    kept = [place for place in range(len(space)) if place != space.unknown]
-    vocabulary = Vocabulary(space.words[place] for place in kept)
-    vectors = np.asarray(space.vectors)[kept]
-    return Words(vocabulary, vectors[len(kept) - (len(vocabulary) - 2) :])
+    return PublicWords.of_space("starter", most)
 
 
 def conll(
-    data: Path, part: str, words: Words, categories: Iterable[str], *, masked: bool = False
+    data: Path, part: str, words: PublicWords, categories: Iterable[str], *, masked: bool = False
 ) -> Users:
     """Documents of CoNLL-2003 as users; with ``masked`` every entity is the unknown word."""
     return gather(
         read_sentences(
             str(data_file(data, f"conll2003-{part}")),
-            RecordFields(tags="tags"),
+            RecordFields(tokens="tokens", tags="tags"),
             words.vocabulary,
             categories=frozenset(categories),
             masked=UNKNOWN if masked else None,
@@ -148,7 +137,7 @@ def conll(
     )
 
 
-def public_conll(data: Path, words: Words) -> Users:
+def public_conll(data: Path, words: PublicWords) -> Users:
     """Three of four validation documents of CoNLL-2003, which play public text of the same kind.
 
     The others are what learning rates and bounds were chosen on.
@@ -188,7 +177,7 @@ def users_of_texts(count: int, seed: int) -> list[int]:
     return [owner[place] for place in rng.permutation(count)]
 
 
-def as_users(texts: Sequence[str], words: Words) -> Users:
+def as_users(texts: Sequence[str], words: PublicWords) -> Users:
     """Texts without entities, each a user: to test on, or public ones to train on."""
     return ag_news(texts, [[] for _ in texts], range(len(texts)), words, ())
 
@@ -197,7 +186,7 @@ def ag_news(
     texts: Sequence[str],
     entities: Sequence[Sequence[Sequence[Any]]],
     owners: Sequence[int],
-    words: Words,
+    words: PublicWords,
     categories: Iterable[str],
     *,
     masked: bool = False,

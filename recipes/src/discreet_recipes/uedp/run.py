@@ -16,7 +16,6 @@ from discreet.training.user_entity.trainer import (
     Rules,
     UserEntityTrainer,
     UserText,
-    calibrated,
     quality,
 )
 from discreet_recipes.recipe import Options, Say
@@ -235,7 +234,7 @@ class _Bench:
         """The rules with the noise that all steps need for this epsilon."""
 
         def compute() -> float:
-            return calibrated(rules, self._size.steps, epsilon).noise
+            return rules.calibrated(self._size.steps, epsilon).noise
 
         key = f"noise-{rules.algorithm}-{epsilon:g}"
         return rules.with_noise(self._record.part(key, compute))
@@ -326,7 +325,7 @@ class _Bench:
 
     @property
     def _words(self) -> int:
-        return len(self.corpus.words.vectors)
+        return len(self.corpus.words.vocabulary) - 2
 
     def _users(self, category: str, *, masked: bool) -> Users:
         if (category, masked) not in self._read:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
+from discreet.models.awd_lstm import PARTS, AwdLstm
 from discreet.tensors import load_tensors, save_tensors
+from discreet.training.user_entity.build import PublicWords
 from discreet.training.user_entity.trainer import Rules, UserEntityTrainer, UserText
-from discreet_recipes.uedp.data import Words
 
 _KIND = "public start"
 # Words that a step goes through, more or less; and the size of a step, which falls by these shares.
@@ -18,16 +18,16 @@ _LEARNING_RATE = 0.008
 _FALLING = (1.0, 1.0, 0.4, 0.15)
 
 
-def first_network(words: Words) -> AwdLstm:
+def first_network(words: PublicWords) -> AwdLstm:
     """Before any text: the space's vectors, and as bias of a word Zipf's law of its public rank."""
-    model = AwdLstm(_shape(words), vectors=words.vectors)
-    ranks = torch.arange(1, len(words.vectors) + 1)
+    model = words.network()
+    ranks = torch.arange(1, len(words.vocabulary) - 1)
     model.weights()["output.bias"][-len(ranks) :] = math.log(10) - torch.log(ranks + 2.7)
     return model
 
 
 def trained_on_public(
-    path: Path, words: Words, texts: Sequence[tuple[Sequence[UserText], int]]
+    path: Path, words: PublicWords, texts: Sequence[tuple[Sequence[UserText], int]]
 ) -> None:
     """Train the first network on public text and keep it in a file.
 
@@ -54,14 +54,6 @@ def trained_on_public(
     save_tensors(path, _KIND, arrays, {})
 
 
-def network(path: Path, words: Words, trained: Sequence[str] = PARTS) -> AwdLstm:
+def network(path: Path, words: PublicWords, trained: Sequence[str] = PARTS) -> AwdLstm:
     """The network of that file, of which some parts are to be trained."""
-    return AwdLstm(_shape(words), start=load_tensors(path, _KIND)[0], trained=trained)
-
-
-def _shape(words: Words) -> AwdLstmShape:
-    return AwdLstmShape(
-        words=len(words.vocabulary),
-        boundary=words.vocabulary.boundary,
-        embedding=words.vectors.shape[1],
-    )
+    return words.network(start=load_tensors(path, _KIND)[0], trained=trained)

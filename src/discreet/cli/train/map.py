@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet import check
 from discreet.cli import _options as options
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
-from discreet.cli._vectors import EncoderName, Pooling
+from discreet.encoders.settings import EncoderSettings
+from discreet.training.vectors.settings import MapSettings, MapText
 
 if TYPE_CHECKING:
     from discreet.encoders.maps import PublicMap
 
-_AUTO = "auto"
 
-
+@takes_settings
 def map(
     source: Annotated[
         str,
@@ -29,43 +29,9 @@ def map(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File for the map (.safetensors).")
     ],
-    epsilon: Annotated[
-        float,
-        typer.Option("--epsilon", "-e", help="Of the noise that the map is to be used with."),
-    ],
-    mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="One of: purkayastha, planar-laplace.")
-    ] = "purkayastha",
-    dim: Annotated[
-        str,
-        typer.Option(
-            "--dim", help="Dimensions to map to; auto tries several on held-out public text."
-        ),
-    ] = _AUTO,
-    label_field: Annotated[
-        str | None,
-        typer.Option(
-            "--label-field",
-            help="PUBLIC class of each text: the map learns to keep classes apart. Without it, "
-            "it learns to keep as much of the vector as it can.",
-        ),
-    ] = None,
-    text_field: options.TextField = "text",
-    more: Annotated[
-        str | None,
-        typer.Option(
-            "--more",
-            help="Further PUBLIC text with the same fields, such as whole reviews where PUBLIC has "
-            "sentences. Validation, on PUBLIC alone, says how much its labels weigh.",
-        ),
-    ] = None,
-    hidden: Annotated[
-        int, typer.Option("--hidden", help="Width of a tanh layer; 0: a linear map.", min=0)
-    ] = 32,
-    epochs: Annotated[int, typer.Option("--epochs", help="Passes over the text.", min=1)] = 15,
-    encoder: EncoderName = "all-MiniLM-L6-v2",
-    pooling: Pooling = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the training.", min=0)] = 0,
+    settings: MapSettings,
+    text: MapText,
+    encoder: EncoderSettings,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -77,59 +43,27 @@ def map(
 
     Example: discreet train map public.jsonl -o map.safetensors --epsilon 4 --label-field label
     """
-    from discreet.tensors import refuse_existing
-    from discreet.text.labelled import read_labelled
-    from discreet.training.vectors.maps import CANDIDATES, MapSettings, train_map
+    from discreet.training.vectors.files import map_from_text
 
-    refuse_existing(output, force=force)
-    sizes = CANDIDATES if dim == _AUTO else (_whole(dim),)
-    settings = MapSettings(epsilon, mechanism, sizes, hidden, epochs, seed)
-    public = read_labelled(source, text_field=text_field, label_field=label_field)
-    further = None
-    if more is not None:
-        further = read_labelled(more, text_field=text_field, label_field=label_field)
-    from discreet.encoders.encoder import load_encoder
-
-    model = load_encoder(encoder, pooling=pooling)
-    with progress_bar("encoding public text") as show:
-        vectors = model.encode(public.texts, progress=show)
-        others = None if further is None else model.encode(further.texts, progress=show)
-    with progress_bar("training through noise") as show:
-        trained = train_map(
-            vectors,
-            public.labels,
-            settings=settings,
-            encoder=model.fingerprint,
-            source=Path(source).name if more is None else f"{Path(source).name}, {Path(more).name}",
-            more=others,
-            more_labels=None if further is None else further.labels,
-            progress=show,
-        )
-    trained.save(output, force=force)
-    say(*_lines(trained, counted(len(public.texts), "public text")), f"Written: {output}")
+    trained = map_from_text(
+        source, output, settings, text, encoder, force=force, announce=progress_bar
+    )
+    say(*_lines(trained), f"Written: {output}")
     if as_json:
         typer.echo(json.dumps(trained.about, indent=2, ensure_ascii=False))
 
 
-def _whole(dim: str) -> int:
-    try:
-        number = int(dim)
-    except ValueError as error:
-        raise check.fail("--dim", "auto or a whole number of at least 2", dim) from error
-    return check.whole(number, "--dim", at_least=2)
-
-
-def _lines(trained: "PublicMap", texts: str) -> list[str]:
+def _lines(trained: "PublicMap") -> list[str]:
     about = trained.about
     settings, table = about["settings"], about["validation"]
     measure = next(key for key in table[0] if key != "dimension")
     lines = [
-        f"Trained on {texts} for {settings['mechanism']} at epsilon {settings['epsilon']:g}.",
+        f"Trained on {counted(about['rows'], 'public text')} for {settings['mechanism']} at "
+        f"epsilon {settings['epsilon']:g}.",
         f"Objective: {about['objective']}.",
         f"Validation ({about['validated on']}):",
         *(f"  {row['dimension']:>4} dimensions: {measure} {row[measure]:.3f}" for row in table),
     ]
     if "clean accuracy" in about:
         lines.append(f"  without map and noise: accuracy {about['clean accuracy']:.3f}")
-    lines.append(f"Kept: {trained.dimension} dimensions.")
-    return lines
+    return [*lines, f"Kept: {trained.dimension} dimensions."]

@@ -10,6 +10,7 @@ from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
+from discreet.training.texts.settings import RewriterTraining
 
 
 @takes_settings
@@ -24,29 +25,11 @@ def rewriter(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rewriter.")],
+    settings: RewriterTraining,
     text_field: options.TextField = "text",
-    body: Annotated[
-        str,
-        typer.Option(
-            "--body",
-            help="bilstm: a bidirectional LSTM; masked: the layers of a BERT-style model.",
-        ),
-    ] = "bilstm",
-    model: Annotated[
-        str,
-        typer.Option("--model", help="For --body masked: a directory, or a name in the cache."),
-    ] = "all-MiniLM-L6-v2",
-    epochs: Annotated[
-        int, typer.Option("--epochs", help="Passes over the text, each with fresh noise.", min=1)
-    ] = 4,
     max_documents: Annotated[
         int | None, typer.Option("--max-documents", help="Use only the first N documents.", min=1)
     ] = None,
-    write_words: Annotated[
-        int,
-        typer.Option("--write-words", help="How many different words it may write.", min=1),
-    ] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", help="Of the training.", min=0)] = 0,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -58,30 +41,16 @@ def rewriter(
     Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
     """
     from discreet.tensors import refuse_existing
-    from discreet.text.readers import open_documents
+    from discreet.training.texts.files import read_public_text
 
     refuse_existing(output, force=force)
-    texts: list[str] = []
-    with open_documents(source, text_field=text_field) as reader:
-        for batch in reader:
-            texts += batch.texts
-            if max_documents is not None and len(texts) >= max_documents:
-                break
-    texts = texts[:max_documents]
+    public = read_public_text(source, text_field=text_field, most=max_documents)
     from discreet.training.texts.rewriting import train_rewriter
 
     mechanism = choice.build(choice.vocabulary())
     with progress_bar("training") as show:
         trained = train_rewriter(
-            mechanism,
-            texts,
-            body=body,
-            model=model,
-            epochs=epochs,
-            max_words=write_words,
-            seed=seed,
-            source=Path(source).name,
-            progress=show,
+            mechanism, public.texts, settings, source=Path(source).name, progress=show
         )
     # What the command line asked for, so that a release can be made from the file alone.
     trained.about["options"] = choice.to_json()

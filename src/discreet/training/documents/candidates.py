@@ -6,15 +6,13 @@ exact law of the mechanism: what a release is expected to be worth at each epsil
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet import check
 from discreet.arrays import Progress, Rows
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
@@ -22,6 +20,8 @@ from discreet.errors import InvalidValue, MissingExtra
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes
 from discreet.text.sentences import AT_LEAST
 from discreet.training.documents.recoder import train_recoder
+from discreet.training.documents.settings import StoreSettings
+from discreet.training.progress import Announce, silently
 
 EPSILONS = (1.0, 3.0, 6.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 PROJECTIONS = (5, 10, 20, 50, 100)
@@ -33,7 +33,7 @@ _MOST_VALIDATION = 200
 _FEWEST_PER_CENTROID = 5
 _MOST_SENTENCES = 50_000
 _VOTE_STEPS = 60
-Stage = Callable[[str], AbstractContextManager[Progress]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,9 @@ class Documents:
         return Documents(self.vectors[rows], np.concatenate([[0], ends]), labels)
 
 
-def require_candidates(counts: NDArray[np.int64], candidates: int, min_sentences: int) -> None:
+def require_candidates(counts: NDArray[np.int64], settings: StoreSettings) -> None:
     """Stop, before anything is encoded, if there are too few public documents."""
+    candidates, min_sentences = settings.candidates, settings.min_sentences
     enough = int((counts >= min_sentences).sum())
     if enough < candidates:
         raise InvalidValue(
@@ -103,15 +104,9 @@ def train_candidates(
     *,
     encoder: str,
     about: Mapping[str, Any],
-    candidates: int = 5000,
-    min_sentences: int = 8,
-    clusters: int = 50,
-    projections: int = 100,
-    recoder: bool = True,
-    epochs: int = 20,
+    settings: StoreSettings,
     epsilons: Sequence[float] = EPSILONS,
-    seed: int = 0,
-    stage: Stage | None = None,
+    announce: Announce = silently,
 ) -> CandidateStore:
     """Make a store from PUBLIC documents.
 
@@ -126,59 +121,51 @@ def train_candidates(
         texts: The public documents as people read them.
         encoder: Fingerprint of the encoder.
         about: Provenance, ready for JSON.
-        candidates: How many documents may be released.
-        min_sentences: Of each candidate.
-        clusters: How many clusters the recoder keeps.
-        projections: How many are stored; the choice is among 5, 10, 20, 50 and 100 up to it.
-        recoder: False leaves vectors as the encoder gives them.
-        epochs: The most passes of the recoder over the documents.
+        settings: How; the choice of projections is among 5, 10, 20, 50 and 100 up to theirs.
         epsilons: Where choices are made.
-        seed: Of samples, clusters, projections and weights; all public.
-        stage: Called with a label for people; gives a function that takes (done, total).
+        announce: Called with the label of each part.
     """
-    candidates = check.whole(candidates, "candidates", at_least=1)
-    min_sentences = check.whole(min_sentences, "min_sentences", at_least=1)
-    projections = check.whole(projections, "projections", at_least=1)
-    clusters = check.whole(clusters, "clusters", at_least=2)
-    require_candidates(public.counts, candidates, min_sentences)
+    clusters, min_sentences, seed = settings.clusters, settings.min_sentences, settings.seed
+    require_candidates(public.counts, settings)
     if len(public) < clusters:
         raise InvalidValue(f"{clusters} clusters need as many public documents; got {len(public)}")
-    stages = stage or _silent
     rng = np.random.default_rng(seed)
     means = public.means()
     classes = public.labels
     if classes is None:
-        with stages("clustering"):
+        with announce("clustering"):
             classes = document_clusters(means, clusters, seed)[1]
-    found = None
+    recoder = None
     trained: dict[str, Any] = {}
-    if recoder:
-        with stages("training the recoder") as show:
+    if settings.recoder:
+        with announce("training the recoder") as show:
             result = train_recoder(
                 public.vectors,
                 public.offsets,
                 classes,
                 dimension=public.vectors.shape[1],
-                epochs=epochs,
+                epochs=settings.epochs,
                 seed=seed,
                 progress=show,
             )
         trained = {"recoder_accuracy": result.accuracy, "recoder_epochs": result.epochs}
-        found = PublicMap.of_layers(result.layers, encoder=encoder, about={"made": "recoder"})
-    recoded = public.means(public.vectors if found is None else found.apply(public.vectors))
+        recoder = PublicMap.of_layers(result.layers, encoder=encoder, about={"made": "recoder"})
+    recoded = public.means(public.vectors if recoder is None else recoder.apply(public.vectors))
     pool = np.flatnonzero(public.counts >= min_sentences)
-    chosen = np.sort(rng.choice(pool, candidates, replace=False))
-    directions = rng.standard_normal((projections, recoded.shape[1])).astype(np.float32)
+    chosen = np.sort(rng.choice(pool, settings.candidates, replace=False))
+    directions = rng.standard_normal((settings.projections, recoded.shape[1])).astype(np.float32)
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     judged = judged_documents(validation, min_sentences)
-    with stages("choosing the number of centroids") as show:
-        sets, best_centroids = _choose_centroids(public, judged, means, epsilons, seed, show)
-    with stages("learning how sentences vote") as show:
-        voters, best_voters = _choose_voters(public, judged, means, epsilons, seed, show)
-    with stages("choosing the number of projections") as show:
+    with announce("choosing the number of centroids") as show:
+        worth = _Worth(public, judged, means, epsilons)
+        sets, best_centroids = _chosen(worth, partial(_centroids, means, seed), show)
+    with announce("learning how sentences vote") as show:
+        worth = _Worth(public, judged, means, epsilons)
+        voters, best_voters = _chosen(worth, partial(_voters, public, seed), show)
+    with announce("choosing the number of projections") as show:
         best_projections = choose_projections(
             judged,
-            judged.vectors if found is None else found.apply(judged.vectors),
+            judged.vectors if recoder is None else recoder.apply(judged.vectors),
             recoded[chosen].astype(np.float32),
             directions,
             None if public.labels is None else public.labels[chosen],
@@ -194,7 +181,7 @@ def train_candidates(
         centroids=sets,
         voters=voters,
         box=_box(np.quantile(means, [tail, 1 - tail], axis=0).astype(np.float32)),
-        recoder=found,
+        recoder=recoder,
         encoder=encoder,
         best_projections=best_projections,
         best_centroids=best_centroids,
@@ -223,45 +210,26 @@ def judged_documents(validation: Documents, min_sentences: int) -> Documents:
     return validation.where(usable)
 
 
-def _choose_centroids(
-    public: Documents,
-    judged: Documents,
-    means: Rows,
-    epsilons: Sequence[float],
-    seed: int,
+def _chosen(
+    worth: "_Worth",
+    make: Callable[[int], tuple[T, Rows, NDArray[np.int64], Callable[[float], "_Law"]]],
     show: Progress,
-) -> tuple[dict[int, NDArray[np.float32]], dict[float, int]]:
-    """Centroids of several numbers, and which number is worth most at each epsilon."""
-    worth = _Worth(public, judged, means, epsilons)
-    sets: dict[int, NDArray[np.float32]] = {}
+) -> tuple[dict[int, T], dict[float, int]]:
+    """What is made for several numbers of choices, and which number is worth most at each epsilon.
+
+    Args:
+        worth: What a release is worth.
+        make: From a number to what is made for it, its choices, the choice of each public document
+            and the mechanism at an epsilon.
+        show: Called with (done, total).
+    """
+    made: dict[int, T] = {}
     for done, number in enumerate(worth.numbers, 1):
-        centroids, members = document_clusters(means, number, seed)
-        sets[number] = centroids.astype(np.float32)
-        worth.add(sets[number], members, partial(SentenceVotes, sets[number]))
+        made[number], choices, members, law = make(number)
+        worth.add(choices, members, law)
         show(done, len(worth.numbers))
     best = worth.best()
-    return {n: rows for n, rows in sets.items() if n in best.values()}, best
-
-
-def _choose_voters(
-    public: Documents,
-    judged: Documents,
-    means: Rows,
-    epsilons: Sequence[float],
-    seed: int,
-    show: Progress,
-) -> tuple[dict[int, Voters], dict[float, int]]:
-    """Spherical centroids of several numbers with learned votes, and which number is best."""
-    worth = _Worth(public, judged, means, epsilons)
-    found: dict[int, Voters] = {}
-    for done, number in enumerate(worth.numbers, 1):
-        some, members = learned_voters(public, number, seed)
-        found[number] = some
-        law = partial(LearnedVotes, some.choices, some.weights, some.biases)
-        worth.add(some.choices, members, law)
-        show(done, len(worth.numbers))
-    best = worth.best()
-    return {n: some for n, some in found.items() if n in best.values()}, best
+    return {number: one for number, one in made.items() if number in best.values()}, best
 
 
 def learned_voters(
@@ -300,6 +268,18 @@ def learned_voters(
     return Voters(choices.astype(np.float32), weights, biases), members
 
 
+def _centroids(means: Rows, seed: int, number: int) -> Any:
+    centroids, members = document_clusters(means, number, seed)
+    rows = centroids.astype(np.float32)
+    return rows, rows, members, partial(SentenceVotes, rows)
+
+
+def _voters(public: Documents, seed: int, number: int) -> Any:
+    voters, members = learned_voters(public, number, seed)
+    law = partial(LearnedVotes, voters.choices, voters.weights, voters.biases)
+    return voters, voters.choices, members, law
+
+
 class _Law(Protocol):
     def log_probabilities(
         self, vectors: ArrayLike, offsets: ArrayLike | None = None
@@ -319,7 +299,7 @@ class _Worth:
     ) -> None:
         self._public, self._judged, self._epsilons = public, judged, epsilons
         self._centre = means.mean(axis=0)
-        self._found: dict[float, dict[int, float]] = {epsilon: {} for epsilon in epsilons}
+        self._worth: dict[float, dict[int, float]] = {epsilon: {} for epsilon in epsilons}
         self.numbers = [n for n in CENTROIDS if n * _FEWEST_PER_CENTROID <= len(public)] or [2]
 
     def add(self, choices: Rows, members: NDArray[np.int64], law: Callable[[float], _Law]) -> None:
@@ -330,11 +310,11 @@ class _Worth:
             value = _shares(members, labels, len(choices))[:, judged.labels].T
         for epsilon in self._epsilons:
             odds = np.exp(law(epsilon).log_probabilities(judged.vectors, judged.offsets))
-            self._found[epsilon][len(choices)] = float((odds * value).sum(axis=1).mean())
+            self._worth[epsilon][len(choices)] = float((odds * value).sum(axis=1).mean())
 
     def best(self) -> dict[float, int]:
         """The number that is worth most at each epsilon."""
-        return {e: max(values, key=values.__getitem__) for e, values in self._found.items()}
+        return {e: max(values, key=values.__getitem__) for e, values in self._worth.items()}
 
 
 def choose_projections(
@@ -405,7 +385,3 @@ def _box(bounds: NDArray[np.float32]) -> NDArray[np.float32]:
     """Bounds that differ in every dimension, also where all public documents agree."""
     low, high = bounds
     return np.stack([low, np.where(high > low, high, np.nextafter(low, np.float32(np.inf)))])
-
-
-def _silent(_label: str) -> AbstractContextManager[Progress]:
-    return nullcontext(lambda _done, _total: None)

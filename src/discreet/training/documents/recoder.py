@@ -14,14 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet import check
-from discreet.arrays import Floats32, Ids, Progress
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.arrays import Floats32, Generator, Ids, Progress
+from discreet.encoders.layers import Layers, affine_network, layers_of
+from discreet.errors import InvalidValue
+from discreet.training.loop import ShuffledRows, constant, seeded_weights, train_on_rows
 
 LAYERS = 4
 _BATCHES = (8, 64)
 _HELD_OUT = 0.1
 _LEAST_SHARE = 0.1
+_LEARNING_RATE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Recoder:
         epochs: After how many epochs that was best.
     """
 
-    layers: list[tuple[Floats32, Floats32]]
+    layers: Layers
     accuracy: float
     epochs: int
 
@@ -45,9 +47,8 @@ def train_recoder(
     classes: Ids,
     *,
     dimension: int,
-    epochs: int = 20,
-    learning_rate: float = 1e-3,
-    seed: int = 0,
+    epochs: int,
+    seed: int,
     progress: Progress | None = None,
 ) -> Recoder:
     """Train H and L on PUBLIC documents.
@@ -58,16 +59,9 @@ def train_recoder(
         classes: Class of each document, counted from 0.
         dimension: Length of a recoded vector.
         epochs: The most passes over the documents.
-        learning_rate: Of Adam.
         seed: Of the weights, the order and the shares; all public.
-        progress: Called with (done, total) epochs.
+        progress: Called with (done, total) steps.
     """
-    try:
-        import torch
-        from torch import nn
-    except ImportError as error:
-        raise MissingExtra("training a recoder", "train") from error
-    epochs = check.whole(epochs, "epochs of a recoder", at_least=1)
     inputs, documents = vectors.shape[1], len(classes)
     if documents < 10:
         raise InvalidValue(f"a recoder needs at least 10 public documents; got {documents}")
@@ -77,60 +71,56 @@ def train_recoder(
     held_out, training = shuffled[:cut], shuffled[cut:]
     # Few documents go in small batches, so that an epoch is enough steps to learn something.
     batch = int(np.clip(len(training) // 24, *_BATCHES))
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        sizes = [inputs] * LAYERS + [dimension]
-        linear = [nn.Linear(sizes[i], sizes[i + 1]) for i in range(LAYERS)]
-        reader = nn.Linear(dimension, int(classes.max()) + 1)
+    with seeded_weights(seed, "training a recoder"):
+        recoder = affine_network([inputs] * LAYERS + [dimension])
+        reader = affine_network([dimension, int(classes.max()) + 1])
+    import torch
+    from torch.nn.functional import cross_entropy
+
     # Unit vectors have small entries; this gives each a variance of about 1.
     scale = float(np.sqrt(inputs / np.mean(np.einsum("ij,ij->i", vectors, vectors))))
-    rows_of, target = torch.from_numpy(vectors), torch.from_numpy(classes)
-    weights = [*reader.parameters(), *(p for layer in linear for p in layer.parameters())]
-    optimizer = torch.optim.Adam(weights, lr=learning_rate)
+    sentences, target = torch.from_numpy(vectors), torch.from_numpy(classes)
 
-    def logits(rows: Ids, owner: Ids, count: int) -> torch.Tensor:
-        hidden = rows_of[torch.from_numpy(rows)] * scale
-        for layer in linear[:-1]:
-            hidden = torch.tanh(layer(hidden))
-        recoded = linear[-1](hidden)
+    def compared(some: Ids, chance: Generator | None) -> tuple[torch.Tensor, torch.Tensor]:
+        """What L says of some documents, and its loss."""
+        rows, owner = _share(offsets, some, chance)
+        recoded = recoder(sentences[torch.from_numpy(rows)] * scale)
         owners = torch.from_numpy(owner)
-        sums = torch.zeros(count, dimension).index_add(0, owners, recoded)
-        means = sums / torch.bincount(owners, minlength=count)[:, None]
-        result: torch.Tensor = reader(means)
-        return result
+        sums = torch.zeros(len(some), dimension).index_add(0, owners, recoded)
+        said = reader(sums / torch.bincount(owners, minlength=len(some))[:, None])
+        return said, cross_entropy(said, target[torch.from_numpy(some)])
 
-    def state() -> list[tuple[Floats32, Floats32]]:
-        pairs = [(m.weight.detach().T.numpy(), m.bias.detach().numpy()) for m in linear]
-        return [
-            (np.ascontiguousarray(w * (scale if i == 0 else 1.0)), b.copy())
-            for i, (w, b) in enumerate(pairs)
-        ]
+    def layers() -> Layers:
+        (weight, bias), *others = layers_of(recoder)
+        return ((weight * scale, bias), *others)
 
-    best, kept = np.inf, Recoder(state(), 0.0, 0)
-    for epoch in range(epochs):
-        order = rng.permutation(training)
-        for start in range(0, len(order), batch):
-            some = order[start : start + batch]
-            rows, owner = _share(offsets, some, rng)
-            loss = nn.functional.cross_entropy(
-                logits(rows, owner, len(some)), target[torch.from_numpy(some)]
-            )
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
+    best, kept = np.inf, Recoder(layers(), 0.0, 0)
+    batches = ShuffledRows(training, batch, rng)
+
+    def judge(steps: int) -> None:
+        nonlocal best, kept
+        if steps % batches.length:
+            return
         with torch.no_grad():
-            rows, owner = _share(offsets, held_out, None)
-            predicted, truth = logits(rows, owner, cut), target[torch.from_numpy(held_out)]
-            loss_now = float(nn.functional.cross_entropy(predicted, truth))
-            if loss_now < best:
-                right = float((predicted.argmax(dim=1) == truth).float().mean())
-                best, kept = loss_now, Recoder(state(), right, epoch + 1)
-        if progress is not None:
-            progress(epoch + 1, epochs)
+            said, loss = compared(held_out, None)
+        if float(loss) < best:
+            right = said.argmax(dim=1) == target[torch.from_numpy(held_out)]
+            accuracy = float(right.float().mean())
+            best, kept = float(loss), Recoder(layers(), accuracy, steps // batches.length)
+
+    train_on_rows(
+        [recoder, reader],
+        lambda some: compared(some, rng)[1],
+        rows=batches,
+        epochs=epochs,
+        schedule=constant(_LEARNING_RATE),
+        after=judge,
+        progress=progress,
+    )
     return kept
 
 
-def _share(offsets: Ids, documents: Ids, rng: np.random.Generator | None) -> tuple[Ids, Ids]:
+def _share(offsets: Ids, documents: Ids, rng: Generator | None) -> tuple[Ids, Ids]:
     """Rows of a random share of each document's sentences (at least one), and whose they are."""
     starts, counts = offsets[documents], offsets[documents + 1] - offsets[documents]
     owner = np.repeat(np.arange(len(documents)), counts)

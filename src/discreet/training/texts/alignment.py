@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
-from discreet.models.bert import Marks, MaskedModel
+from discreet.models.bert import MaskedModel, SpecialPieces
 from discreet.spaces.space import EmbeddingSpace
 
 
@@ -90,7 +90,7 @@ def _replaced(pieces: Ids, counts: Ids, word: int, piece: int) -> tuple[Ids, Ids
 
 
 @dataclass(frozen=True)
-class Rows:
+class PaddedRows:
     """Padded inputs of a model: marks around every text, padding behind it."""
 
     inputs: Ids = field(repr=False)
@@ -102,7 +102,9 @@ class Rows:
 IGNORED = -100
 
 
-def padded(pieces: Ids, targets: Ids, row: Ids, rows: int, marks: Marks, longest: int) -> Rows:
+def padded(
+    pieces: Ids, targets: Ids, row: Ids, rows: int, marks: SpecialPieces, longest: int
+) -> PaddedRows:
     """Pieces end to end as rows of equal length; a row that is too long is cut.
 
     Args:
@@ -125,4 +127,4 @@ def padded(pieces: Ids, targets: Ids, row: Ids, rows: int, marks: Marks, longest
     inputs[row[kept], column[kept]] = pieces[kept]
     out[row[kept], column[kept]] = targets[kept]
     attention = (np.arange(width) < lengths[:, None] + 2).astype(np.int64)
-    return Rows(inputs, attention, out)
+    return PaddedRows(inputs, attention, out)

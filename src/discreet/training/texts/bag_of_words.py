@@ -13,7 +13,7 @@ from discreet import check
 from discreet.errors import InputError, InvalidValue, MissingExtra
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
-from discreet.training.linear_head import LinearHead, fit_head
+from discreet.training.linear_head import LinearHead, fit_head, require_pairs
 
 KIND = "bag-of-words model"
 _TOKEN = r"(?u)\w[\w'’-]*|[^\w\s]"
@@ -43,12 +43,7 @@ class BagOfWords:
         return self.head.decide(self.head.scores(self._features(texts, seconds)))
 
     def _features(self, texts: Sequence[str], seconds: Sequence[str] | None) -> Any:
-        if (seconds is not None) != self.pairs:
-            raise InvalidValue(
-                "this model was trained on pairs of texts; give both"
-                if self.pairs
-                else "this model was trained on single texts; give no second one"
-            )
+        require_pairs(seconds, self.pairs)
         first = self._weighted(texts)
         if seconds is None:
             return first

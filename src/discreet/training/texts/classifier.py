@@ -13,57 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet import check
-from discreet.arrays import Floats32, Progress
+from discreet.arrays import Floats32, Ids, Progress
 from discreet.encoders.encoder import quiet_transformers
 from discreet.errors import InputError, InvalidValue
-from discreet.models.bert import Marks, MaskedModel, marks_of_pieces
+from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
-from discreet.training.linear_head import LinearHead, classes_of, fit_head
-from discreet.training.loop import Keeping, Stage, epoch_order, forget, run
+from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
+from discreet.training.loop import (
+    Epochs,
+    RunState,
+    Stage,
+    epoch_order,
+    train_in_stages,
+    warmed_up,
+)
+from discreet.training.settings import Resumption
 from discreet.training.texts.alignment import padded
+from discreet.training.texts.settings import FineTuning, FineTuningResumption
 
 KIND = "text model"
 _ENCODED_AT_ONCE = 64
 _BATCHES_OF_POOL = 50
-
-
-@dataclass(frozen=True)
-class FineTuning:
-    """How a text model is trained.
-
-    Attributes:
-        frozen: Only the linear layer; the encoder stays as it is.
-        epochs: Passes over the examples with all weights.
-        batch: Texts, or pairs, in a step.
-        learning_rate: Of all weights.
-        warmup: Share of the steps during which the rate rises.
-        max_tokens: Texts are cut after so many pieces.
-        penalty: On the squared weights of the linear layer when it is fitted.
-        seed: Of the order and of dropout.
-    """
-
-    frozen: bool = False
-    epochs: int = 2
-    batch: int = 32
-    learning_rate: float = 5e-5
-    warmup: float = 0.06
-    max_tokens: int = 128
-    penalty: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check.whole(self.epochs, "epochs of fine-tuning", at_least=1)
-        check.whole(self.batch, "batch of fine-tuning", at_least=1)
-        check.positive(self.learning_rate, "learning rate of fine-tuning")
-        check.probability(self.warmup, "warm-up of fine-tuning")
-        check.whole(self.max_tokens, "max_tokens of fine-tuning", at_least=3)
-        check.positive(self.penalty, "penalty of fine-tuning")
-        check.whole(self.seed, "seed of fine-tuning")
 
 
 @dataclass(frozen=True)
@@ -76,7 +49,7 @@ class TextClassifier:
 
     network: Any = field(repr=False, compare=False)
     pieces: tuple[str, ...] = field(repr=False)
-    marks: Marks
+    marks: SpecialPieces
     head: LinearHead
     pairs: bool
     max_tokens: int
@@ -90,12 +63,7 @@ class TextClassifier:
         progress: Progress | None = None,
     ) -> list[str] | list[float]:
         """A class or a number for each text, or pair of texts."""
-        if (seconds is not None) != self.pairs:
-            raise InvalidValue(
-                "this model was trained on pairs of texts; give both"
-                if self.pairs
-                else "this model was trained on single texts; give no second one"
-            )
+        require_pairs(seconds, self.pairs)
         tokenizer = WordPieceTokenizer(self.pieces, self.marks.unknown)
         first = tokenizer.encode(texts)
         second = None if seconds is None else tokenizer.encode(seconds)
@@ -176,10 +144,9 @@ def fine_tune(
     *,
     regression: bool = False,
     about: dict[str, Any] | None = None,
-    state: Path | None = None,
+    output: Path | None = None,
     data: str = "",
-    save_every: int = 500,
-    resume: bool = False,
+    when: Resumption | None = None,
     tokens: tuple[TokenBatch, TokenBatch | None] | None = None,
     progress: Progress | None = None,
 ) -> TextClassifier:
@@ -194,10 +161,9 @@ def fine_tune(
         settings: How.
         regression: Labels are numbers.
         about: Where the examples come from, ready for JSON; kept in the model.
-        state: Where the state of the run is kept until it is done.
+        output: Where the model will go; the state of the run is kept beside it meanwhile.
         data: What identifies the examples, so that another run's state is refused.
-        save_every: Steps between two savings of the state.
-        resume: Go on from the state of a run that was stopped.
+        when: When the state is saved, and whether to go on from it.
         tokens: The examples as the model's pieces, if they are at hand; for text that was sanitised
             piece by piece, writing it as text and cutting it again may move the borders.
         progress: Called with (done, total).
@@ -227,26 +193,24 @@ def fine_tune(
             layer.weight.copy_(torch.tensor(head.weight.T))
             layer.bias.copy_(torch.tensor(head.bias))
         both = torch.nn.ModuleDict({"encoder": network, "head": layer})
-        target = _targets(labels, head)
-        per_epoch = math.ceil(len(examples) / settings.batch)
-        loss = _losses(reader, layer, tokens, target, settings, per_epoch)
-        parameters = [p for name, p in both.named_parameters() if ".pooler." not in name]
-        keeping = Keeping(
-            state,
-            check.whole(save_every, "steps between savings", at_least=1),
-            resume,
-            {**described, "fingerprint": model.fingerprint, "data": data, "rows": len(examples)},
+        epochs = Epochs(
+            math.ceil(len(examples) / settings.batch),
+            lambda epoch: _like_lengths(np.diff(tokens[0].offsets), settings, epoch),
         )
-        steps = settings.epochs * per_epoch
-        run(
-            both,
-            [Stage(steps, settings.learning_rate, parameters, loss)],
-            seed=settings.seed,
-            keeping=keeping,
-            warmup=settings.warmup,
-            progress=progress,
+        identity = {"fingerprint": model.fingerprint, "data": data, "rows": len(examples)}
+        state = None
+        if output is not None:
+            when = when or FineTuningResumption()
+            state = RunState(RunState.beside(output), when, {**described, **identity})
+        stage = Stage(
+            settings.epochs * epochs.length,
+            warmed_up(settings.learning_rate, settings.warmup),
+            [p for name, p in both.named_parameters() if ".pooler." not in name],
+            _losses(reader, layer, tokens, _targets(labels, head), epochs),
         )
-        forget(keeping)
+        train_in_stages(both, [stage], seed=settings.seed, state=state, progress=progress)
+        if state is not None:
+            state.forget()
         weight = layer.weight.detach().numpy().T.copy()
         head = LinearHead(weight, layer.bias.detach().numpy().copy(), head.classes)
     return TextClassifier(
@@ -263,7 +227,7 @@ def fine_tune(
 class _Reader:
     """Pieces to features through the encoder."""
 
-    def __init__(self, network: Any, marks: Marks, longest: int) -> None:
+    def __init__(self, network: Any, marks: SpecialPieces, longest: int) -> None:
         self._network = network
         self._marks = marks
         self._longest = longest
@@ -344,25 +308,17 @@ def _losses(
     layer: Any,
     tokens: tuple[TokenBatch, TokenBatch | None],
     target: Any,
-    settings: FineTuning,
-    per_epoch: int,
+    epochs: Epochs[list[Ids]],
 ) -> Callable[[int], Any]:
     import torch
     from torch.nn.functional import cross_entropy, mse_loss
 
-    lengths = np.diff(tokens[0].offsets)
-    epoch_now = -1
-    batches: list[NDArray[np.int64]] = []
     numbers = target.dtype == torch.float32
     # In units of the labels' own spread, so that one learning rate suits every scale.
     scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
 
     def loss(step: int) -> Any:
-        nonlocal epoch_now, batches
-        epoch, number = divmod(step, per_epoch)
-        if epoch != epoch_now:
-            epoch_now = epoch
-            batches = _like_lengths(lengths, settings.batch, settings.seed, epoch)
+        batches, number = epochs.at(step)
         rows = batches[number]
         out = layer(reader.vectors(*tokens, rows))
         wanted = target[torch.from_numpy(rows)]
@@ -373,8 +329,9 @@ def _losses(
     return loss
 
 
-def _like_lengths(lengths: Any, batch: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+def _like_lengths(lengths: Ids, settings: FineTuning, epoch: int) -> list[Ids]:
     """Random batches of texts of like length: sorted within pools of a random order."""
+    batch, seed = settings.batch, settings.seed
     order = epoch_order(len(lengths), seed, epoch)
     pool = batch * _BATCHES_OF_POOL
     batches = []

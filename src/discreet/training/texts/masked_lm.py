@@ -18,58 +18,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import __version__, check
+from discreet import __version__
 from discreet.arrays import Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
 from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
-from discreet.training.loop import Keeping, Stage, epoch_order, forget, run, state_beside, step_seed
-from discreet.training.texts.alignment import IGNORED, PieceTable, Rows, padded, piece_table
+from discreet.training.loop import (
+    Epochs,
+    RunState,
+    Stage,
+    epoch_order,
+    step_seed,
+    train_in_stages,
+    warmed_up,
+)
+from discreet.training.settings import Resumption
+from discreet.training.texts.alignment import IGNORED, PaddedRows, PieceTable, padded, piece_table
+from discreet.training.texts.settings import Pretraining
 
 _MASKED, _RANDOM, _SHOWN = 0.8, 0.1, 0.1
 _CLEAN, _NOISY, _DRAWN = 1, 2, 3
-
-
-@dataclass(frozen=True)
-class Pretraining:
-    """How a model is pretrained.
-
-    Attributes:
-        steps: Steps with all weights, on sanitised text.
-        head_steps: Steps before that with the head alone, on the text as it is; None stands for 300
-            if the head is new, else none.
-        batch: Windows of text in a step.
-        window: Words in a window; longer documents are cut into several.
-        learning_rate: Of all weights.
-        head_learning_rate: Of the head alone.
-        share: Share of the words that is masked.
-        warmup: Share of the steps during which the learning rate rises.
-        seed: Of the order, the masks and the noise on PUBLIC text.
-    """
-
-    steps: int = 1000
-    head_steps: int | None = None
-    batch: int = 32
-    window: int = 64
-    learning_rate: float = 1e-4
-    head_learning_rate: float = 1e-3
-    share: float = 0.15
-    warmup: float = 0.06
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check.whole(self.steps, "steps of pretraining")
-        if self.head_steps is not None:
-            check.whole(self.head_steps, "head steps of pretraining")
-        check.whole(self.batch, "batch of pretraining", at_least=1)
-        check.whole(self.window, "window of pretraining", at_least=2)
-        check.positive(self.learning_rate, "learning rate of pretraining")
-        check.positive(self.head_learning_rate, "head learning rate of pretraining")
-        check.probability(self.share, "share of masked words")
-        check.probability(self.warmup, "warm-up of pretraining")
-        check.whole(self.seed, "seed of pretraining")
 
 
 @dataclass(frozen=True)
@@ -114,7 +84,7 @@ def masked_rows(
     share: float,
     rng: np.random.Generator,
     unknown: int | None = None,
-) -> Rows:
+) -> PaddedRows:
     """What the model reads and what it is to predict.
 
     A share of the words is drawn. Of these, eight in ten are masked, one is replaced by random
@@ -182,8 +152,7 @@ def pretrain(
     *,
     source: dict[str, Any],
     output: Path | None = None,
-    save_every: int = 200,
-    resume: bool = False,
+    when: Resumption | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Pretrained:
@@ -200,8 +169,7 @@ def pretrain(
         settings: How.
         source: Where the texts come from, ready for JSON; recorded with the mechanism's statement.
         output: Directory to write the model to; its state is kept beside it meanwhile.
-        save_every: Steps between two savings of the state.
-        resume: Go on with a run that was stopped.
+        when: When the state is saved, and whether to go on from it.
         force: Replace a directory that exists.
         progress: Called with (done, total) steps.
     """
@@ -213,30 +181,32 @@ def pretrain(
     if not head_steps + settings.steps:
         raise InvalidValue("pretraining needs at least 1 step")
     about = _about(model, space, mechanism, settings, head_steps, source, len(texts), windows)
-    keeping = Keeping(
-        None if output is None else state_beside(output),
-        check.whole(save_every, "steps between savings", at_least=1),
-        resume,
-        {**about, "model": model.fingerprint},
-    )
-    keeping.refuse_leftover()
+    state = None
+    if output is not None:
+        identity = {**about, "model": model.fingerprint}
+        state = RunState(RunState.beside(output), when or Resumption(), identity)
+        state.refuse_leftover()
     clean = _losses(model, windows, table, space.unknown, None, settings)
     noisy = _losses(model, windows, table, space.unknown, mechanism, settings)
-    losses = run(
-        model.network,
+    warmup, network = settings.warmup, model.network
+    head, whole = (
+        warmed_up(r, warmup) for r in (settings.head_learning_rate, settings.learning_rate)
+    )
+    losses = train_in_stages(
+        network,
         [
-            Stage(head_steps, settings.head_learning_rate, model.head_parameters(), clean),
-            Stage(settings.steps, settings.learning_rate, list(model.network.parameters()), noisy),
+            Stage(head_steps, head, model.head_parameters(), clean),
+            Stage(settings.steps, whole, list(network.parameters()), noisy),
         ],
         seed=settings.seed,
-        keeping=keeping,
-        warmup=settings.warmup,
+        state=state,
         progress=progress,
     )
     about["final_loss"] = float(losses[-max(1, len(losses) // 20) :].mean())
     if output is not None:
         save_masked_model(model, output, about, force=force)
-        forget(keeping)
+    if state is not None:
+        state.forget()
     return Pretrained(model, losses, about)
 
 
@@ -252,22 +222,20 @@ def _losses(
     import torch
     from torch.nn.functional import cross_entropy
 
-    per_epoch = math.ceil(len(windows) / settings.batch)
     stream = _CLEAN if mechanism is None else _NOISY
-    epoch_now = -1
-    order = released = np.empty(0, dtype=np.int64)
+
+    def prepare(epoch: int) -> tuple[Ids, Ids]:
+        order = epoch_order(len(windows), settings.seed, 2 * epoch + stream)
+        if mechanism is None:
+            return order, windows.ids
+        # The whole text at once: each word's law is then computed once an epoch.
+        noise = np.random.default_rng([settings.seed, epoch, _NOISY])
+        return order, mechanism.release(windows.ids, noise)
+
+    epochs = Epochs(math.ceil(len(windows) / settings.batch), prepare)
 
     def loss(step: int) -> Any:
-        nonlocal epoch_now, order, released
-        epoch, number = divmod(step, per_epoch)
-        if epoch != epoch_now:
-            epoch_now = epoch
-            order = epoch_order(len(windows), settings.seed, 2 * epoch + stream)
-            released = windows.ids
-            if mechanism is not None:
-                # The whole text at once: each word's law is then computed once an epoch.
-                noise = np.random.default_rng([settings.seed, epoch, _NOISY])
-                released = mechanism.release(windows.ids, noise)
+        (order, released), number = epochs.at(step)
         chosen = order[number * settings.batch : (number + 1) * settings.batch]
         places, row = windows.places(chosen)
         rows = masked_rows(

@@ -1,6 +1,6 @@
 """Train a denoising rewriter on public text, and release text through it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from discreet import check
 from discreet.arrays import Ids, Progress
-from discreet.encoders.encoder import DEFAULT
 from discreet.errors import InvalidValue
 from discreet.models.rewriter import (
-    BODIES,
     BiLSTM,
     MaskedBody,
     Rewriter,
@@ -27,14 +24,14 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
 from discreet.text.tokens import TokenBatch, tokenizer_for
-from discreet.training.loop import Keeping, Stage, run
+from discreet.training.loop import Epochs, Stage, seeded_weights, train_in_stages, warmed_up
+from discreet.training.texts.settings import BODIES, RewriterTraining
 
 _IGNORED = -100
 _BATCH_TOKENS = 256
 _LEAVE_MORE = (0, 1, 2, 3, 4, 6)
 _HELD_OUT = 20  # every so many documents one is only measured on
-_RATES = {"bilstm": 2e-3, "masked": 5e-4}
-DEFAULTS = {"batch_tokens": _BATCH_TOKENS, "learning_rates": _RATES}
+DEFAULTS = {"batch_tokens": _BATCH_TOKENS, "learning_rates": BODIES}
 """What the figures of a rewriter depend on besides its arguments."""
 _CLOSENESS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _CLOSENESS_TOKENS = 2048
@@ -64,14 +61,8 @@ class _Public:
 def train_rewriter(
     mechanism: WordMechanism,
     texts: Sequence[str],
+    settings: RewriterTraining | None = None,
     *,
-    body: str = "bilstm",
-    model: str = DEFAULT,
-    epochs: int = 4,
-    max_words: int = 10_000,
-    hidden: int = 128,
-    learning_rate: float | None = None,
-    seed: int = 0,
     source: str = "given as a list",
     progress: Progress | None = None,
 ) -> Rewriter:
@@ -89,13 +80,7 @@ def train_rewriter(
     Args:
         mechanism: The word mechanism whose noise is to be undone.
         texts: PUBLIC documents, alike those that will be rewritten.
-        body: ``bilstm``, or ``masked`` for the layers of a BERT-style model.
-        model: For ``masked``: a directory, a hub name in the local cache, or the default encoder.
-        epochs: Passes over the text, each with fresh noise.
-        max_words: The most frequent so many words may be written, if they occur at least twice.
-        hidden: For ``bilstm``: its size in each direction.
-        learning_rate: The highest; by default 0.002 for ``bilstm`` and 0.0005 for ``masked``.
-        seed: Of everything random here; nothing here is a release.
+        settings: How; nothing here is a release, so all of it is seeded.
         source: What the receipt calls the public text.
         progress: Called with (done, total) steps.
 
@@ -103,33 +88,31 @@ def train_rewriter(
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["<unk>", "hot", "tea"], [[5.0], [0.0], [1.0]])
     >>> mechanism = SanText(space, epsilon=1.0)
-    >>> rewriter = train_rewriter(mechanism, ["hot tea"] * 100, hidden=8, epochs=1)
+    >>> small = RewriterTraining(hidden=8, epochs=1)
+    >>> rewriter = train_rewriter(mechanism, ["hot tea"] * 100, small)
     >>> release = RewritingSanitizer(mechanism, rewriter).sanitize(["hot tea", "tea"])
     >>> [len(text.split()) for text in release.values], release.statement.epsilon
     ([2, 1], 1.0)
     """
-    check.one_of(body, BODIES, "body of a rewriter")
-    epochs = check.whole(epochs, "epochs of a rewriter", at_least=1)
-    space = mechanism.space
+    settings = settings or RewriterTraining()
+    seed, space = settings.seed, mechanism.space
     every = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
     held = np.arange(len(every)) % _HELD_OUT == _HELD_OUT - 1
-    public = _public(_part(every, ~held), space, max_words)
-    network = _network(public, space, body, model, check.whole(hidden, "hidden", at_least=1), seed)
-    first = mechanism.release(public.batch.ids, np.random.default_rng([seed, 0]))
-    _begin(network, public, first)
-
-    learned = _learned(network, public, mechanism, epochs, seed)
-    rate = check.positive(
-        _RATES[body] if learning_rate is None else learning_rate, "learning_rate of a rewriter"
-    )
-    stage = Stage(learned.steps, rate, list(network.parameters()), learned.loss)
-    keeping = Keeping(path=None, every=1, resume=False, settings={})
-    run(network, [stage], seed=seed, keeping=keeping, weight_decay=0.0, progress=progress)
-    settings = {"body": body, "epochs": epochs, "learning_rate": rate, "seed": seed}
-    if body == "masked":
-        settings["model"] = model
+    public = _public(_part(every, ~held), space, settings.write_words)
+    network = _network(public, space, settings)
+    _begin(network, public, mechanism.release(public.batch.ids, np.random.default_rng([seed, 0])))
+    stage = _stage(network, public, mechanism, settings)
+    train_in_stages(network, [stage], seed=seed, weight_decay=0.0, progress=progress)
+    used = {
+        "body": settings.body,
+        "epochs": settings.epochs,
+        "learning_rate": settings.rate,
+        "seed": seed,
+    }
+    if settings.body == "masked":
+        used["model"] = settings.model
     counts = {"documents": len(every), "words": every.tokens, "written": len(public.candidates)}
-    about: dict[str, Any] = {"public text": source, "counts": counts, "training": settings}
+    about: dict[str, Any] = {"public text": source, "counts": counts, "training": used}
     rewriter = Rewriter(network.eval(), described(mechanism), about)
     if held.sum() > 1:
         other = held & (np.cumsum(held) % 2 == 0)
@@ -252,7 +235,6 @@ def _part(batch: TokenBatch, chosen: NDArray[np.bool_]) -> TokenBatch:
 
 
 def _public(batch: TokenBatch, space: EmbeddingSpace, max_words: int) -> _Public:
-    max_words = check.whole(max_words, "max_words of a rewriter", at_least=1)
     counts = np.bincount(batch.ids, minlength=len(space)).astype(np.float64)
     if space.unknown is not None:
         counts[space.unknown] = 0.0
@@ -272,32 +254,31 @@ def _public(batch: TokenBatch, space: EmbeddingSpace, max_words: int) -> _Public
     return _Public(batch, candidates, frequencies, rare, place, space.unknown)
 
 
-def _network(
-    public: _Public, space: EmbeddingSpace, body: str, model: str, hidden: int, seed: int
-) -> RewriterNetwork:
+def _network(public: _Public, space: EmbeddingSpace, settings: RewriterTraining) -> RewriterNetwork:
     vectors = torch.from_numpy(space.vectors.astype(np.float32))
     vectors = vectors / vectors.norm(dim=1).mean().clamp_min(1e-12)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        built = (
-            _masked(space, model) if body == "masked" else BiLSTM(space.dimension, hidden=hidden)
+    with seeded_weights(settings.seed, "a rewriter"):
+        body = (
+            _masked(space, settings.model)
+            if settings.body == "masked"
+            else BiLSTM(space.dimension, hidden=settings.hidden)
         )
-        return RewriterNetwork(vectors, torch.from_numpy(public.candidates), built, space.unknown)
+        return RewriterNetwork(vectors, torch.from_numpy(public.candidates), body, space.unknown)
 
 
 def _masked(space: EmbeddingSpace, model: str) -> MaskedBody:
     from discreet.models.bert import load_masked_model
     from discreet.training.texts.alignment import piece_table
 
-    found = load_masked_model(model)
-    pieces = piece_table(space, found)
-    matrix = found.network.get_input_embeddings().weight.detach()
+    loaded = load_masked_model(model)
+    pieces = piece_table(space, loaded)
+    matrix = loaded.network.get_input_embeddings().weight.detach()
     ids, owner = pieces.spread(np.arange(len(space)))
     table = torch.zeros(len(space), matrix.shape[1])
     table.index_add_(0, torch.from_numpy(owner), matrix[torch.from_numpy(ids)])
     table /= torch.from_numpy(pieces.counts)[:, None]
-    ends = matrix[[found.marks.start, found.marks.end]].clone()
-    base = found.network.base_model
+    ends = matrix[[loaded.marks.start, loaded.marks.end]].clone()
+    base = loaded.network.base_model
     config = {**base.config.to_dict(), "vocab_size": 1, "pad_token_id": 0}
     return MaskedBody(config, table, ends, base)
 
@@ -319,41 +300,34 @@ def _begin(network: RewriterNetwork, public: _Public, released: Ids) -> None:
     network.start(frequencies, public.rare, min(_CLOSENESS, key=surprise))
 
 
-@dataclass
-class _Learned:
+def _stage(
+    network: RewriterNetwork,
+    public: _Public,
+    mechanism: WordMechanism,
+    settings: RewriterTraining,
+) -> Stage:
     """The steps of all epochs; the noise of an epoch is drawn when it begins."""
 
-    steps: int
-    loss: Callable[[int], Any]
-
-
-def _learned(
-    network: RewriterNetwork, public: _Public, mechanism: WordMechanism, epochs: int, seed: int
-) -> _Learned:
     def places_of(epoch: int) -> list[Ids]:
-        rng = np.random.default_rng([seed, epoch, 1])
+        rng = np.random.default_rng([settings.seed, epoch, 1])
         return list(windows(public.batch.offsets, _BATCH_TOKENS, rng))
 
-    each = len(places_of(0))
-    now: dict[str, Any] = {"epoch": -1}
+    def prepare(epoch: int) -> tuple[list[Ids], Ids]:
+        rng = np.random.default_rng([settings.seed, epoch])
+        return places_of(epoch), mechanism.release(public.batch.ids, rng)
+
+    epochs = Epochs(len(places_of(0)), prepare)
 
     def loss(step: int) -> Any:
-        epoch, number = divmod(step, each)
-        if now["epoch"] != epoch:
-            rng = np.random.default_rng([seed, epoch])
-            now.update(
-                epoch=epoch,
-                places=places_of(epoch),
-                released=mechanism.release(public.batch.ids, rng),
-            )
-        places = now["places"][number]
-        released = now["released"][places]
-        scores = network(torch.from_numpy(released))
-        targets = public.targets(places, released)
+        (places, released), number = epochs.at(step)
+        read = released[places[number]]
+        scores = network(torch.from_numpy(read))
+        targets = public.targets(places[number], read)
         # Divided by a fixed number: a step of few known words must not count as much as any.
         return _cross_entropy(scores, targets, "sum") / _BATCH_TOKENS
 
-    return _Learned(each * epochs, loss)
+    steps = settings.epochs * epochs.length
+    return Stage(steps, warmed_up(settings.rate), list(network.parameters()), loss)
 
 
 def _cross_entropy(scores: torch.Tensor, targets: torch.Tensor, reduction: str) -> torch.Tensor:

@@ -23,13 +23,7 @@ _WHOLE = 2**64
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """Chances to be drawn in a step.
-
-    Args:
-        users: of a user.
-        entities: of a sensitive entity, for all users at once.
-        sentences: of a sentence without one; for sample-level training, of any sentence.
-    """
+    """Chances of a user, of an entity (for all users at once) and of a sentence without one."""
 
     users: float
     entities: float = 1.0
@@ -37,9 +31,7 @@ class Rates:
 
     def __post_init__(self) -> None:
         for name in ("users", "entities", "sentences"):
-            rate = check.non_negative(getattr(self, name), f"rate of {name}")
-            if rate > 1:
-                raise check.fail(f"rate of {name}", "a number from 0 to 1", rate)
+            check.in_range(getattr(self, name), f"rate of {name}", at_least=0, at_most=1)
 
 
 @dataclass(frozen=True)

@@ -64,12 +64,12 @@ class SampleLevel:
     def _set_gradients(self, part: ActiveText | None, draws: StepDraws) -> None:
         like = self._model.trainable()
         if part is None:
-            found = {name: torch.zeros(0, *value.shape) for name, value in like.items()}
+            gradients = {name: torch.zeros(0, *value.shape) for name, value in like.items()}
         else:
             factors = self._model.factors(sentence_batch([part]), dropout_masks([part], draws))
-            found = sentence_gradients(factors, like, len(part.sentences))
+            gradients = sentence_gradients(factors, like, len(part.sentences))
         for name, parameter in self._shared.items():
-            parameter.grad_sample = found[name]  # type: ignore[attr-defined]
+            parameter.grad_sample = gradients[name]  # type: ignore[attr-defined]
 
 
 def _parts(texts: Sequence[ActiveText], most: int) -> list[ActiveText]:

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import torch
 
-from discreet.errors import InputError
 from discreet.models.factors import Parameters
+from discreet.tensors import Arrays
+from discreet.training.loop import optimizer_memory, restore_memory
 from discreet.training.user_entity.rules import Plan
 
 
@@ -67,20 +68,10 @@ class Server:
         self.optimizer.zero_grad(set_to_none=True)
         return math.sqrt(square)
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Arrays:
         """The optimiser's memory, as arrays."""
-        return {
-            f"{name}/{key}": value.numpy()
-            for name, parameter in self.shared.items()
-            for key, value in self.optimizer.state[parameter].items()
-            if isinstance(value, torch.Tensor)
-        }
+        return optimizer_memory(self.optimizer, self.shared)
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: Arrays) -> None:
         """The inverse of :meth:`state`."""
-        for place, value in state.items():
-            name, _, key = place.rpartition("/")
-            if name not in self.shared:
-                raise InputError("the checkpoint belongs to another model")
-            memory = self.optimizer.state[self.shared[name]]
-            memory[key] = torch.from_numpy(np.array(value))
+        restore_memory(self.optimizer, self.shared, state)

@@ -110,8 +110,8 @@ class RunFolder:
 
     def _read(self) -> int:
         try:
-            found = json.loads(self._ledger.read_text("utf-8"))
-            charged, settings = found["charged"], found["settings"]
+            written = json.loads(self._ledger.read_text("utf-8"))
+            charged, settings = written["charged"], written["settings"]
             if not isinstance(charged, int) or charged < 0:
                 raise TypeError
         except (ValueError, KeyError, TypeError) as error:

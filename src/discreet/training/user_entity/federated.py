@@ -38,7 +38,7 @@ from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity._gradients import norm_of, scaled
 from discreet.training.user_entity._users import UserText
 from discreet.training.user_entity.rules import Rules
-from discreet.training.user_entity.trainer import Outcome, UserEntityTrainer
+from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer
 
 FEDERATED = ("certified", "user-level")
 CLIENTS_CAVEAT = (
@@ -239,8 +239,8 @@ def server_app(
 
 
 def simulated(
-    trainer: UserEntityTrainer, clients: int, run: Callable[[FederatedTrainer], Outcome]
-) -> Outcome:
+    trainer: UserEntityTrainer, clients: int, run: Callable[[FederatedTrainer], TrainingOutcome]
+) -> TrainingOutcome:
     """The run of a trainer, on clients that Flower simulates on this machine with a block of users.
 
     All is in one place, so what holds is what the trainer says, and no bound is merely assumed.

@@ -8,24 +8,24 @@ Messages name lines and fields, never a value.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from discreet.errors import InputError
-from discreet.models.vocabulary import Vocabulary
+from discreet.models.vocabulary import UNKNOWN, Vocabulary
 from discreet.text.blocks import display_name
-from discreet.text.entities.found import Entity
-from discreet.text.entities.gazetteer import Gazetteer
+from discreet.text.entities.found import Entity, chosen_categories
+from discreet.text.entities.gazetteer import Gazetteer, load_gazetteer
 from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.entities.rows import Row
 from discreet.text.formats import STANDARD_STREAM, input_format
 from discreet.text.json_objects import read_objects, strings
-from discreet.training.user_entity._users import Sentence
+from discreet.training.user_entity._users import Sentence, UserText, gather
+from discreet.training.user_entity.settings import RecordFields, Records
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
-class Encoder(Protocol):
+class WordNumbers(Protocol):
     """Words as numbers of a public vocabulary."""
 
     def encode(self, words: Sequence[str]) -> list[int]:
@@ -33,36 +33,39 @@ class Encoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordFields:
-    """Where a line has what is needed.
+def read_users(
+    source: str, records: Records, words: WordNumbers, *, masked: bool = False
+) -> tuple[UserText, ...]:
+    """The users of a file with their sentences.
 
     Args:
-        user: whose sentence it is.
-        tokens: a list of words; or None to split ``text``.
-        text: a text, if there are no tokens.
-        tags: a BIO tag for each token, if entities are tagged.
-        entities: the list that ``discreet entities`` adds, if it is there.
-        label: the class of the sentence, if sentences are classified.
+        source: JSON lines, also ``.gz``; ``-`` is standard input.
+        records: how it is read.
+        words: words as numbers; public.
+        masked: every word of an entity becomes the unknown word (de-identification).
     """
-
-    user: str = "user"
-    tokens: str | None = "tokens"
-    text: str = "text"
-    tags: str | None = None
-    entities: str | None = None
-    label: str | None = None
-
-    @property
-    def words(self) -> str:
-        """The field with the words."""
-        return self.text if self.tokens is None else self.tokens
+    categories = records.categories
+    chosen = chosen_categories(None if categories is None else categories.split(","))
+    listed = None
+    if records.gazetteer is not None:
+        listed = load_gazetteer(records.gazetteer, chosen)[0]
+    return gather(
+        read_sentences(
+            source,
+            records,
+            words,
+            categories=chosen,
+            gazetteer=listed,
+            classes=records.classes,
+            masked=UNKNOWN if masked else None,
+        )
+    )
 
 
 def read_sentences(
     source: str,
     fields: RecordFields,
-    encoder: Encoder,
+    numbers: WordNumbers,
     *,
     categories: frozenset[str],
     gazetteer: Gazetteer | None = None,
@@ -74,7 +77,7 @@ def read_sentences(
     Args:
         source: JSON lines, also ``.gz``; ``-`` is standard input.
         fields: where what is.
-        encoder: words as numbers; public.
+        numbers: words as numbers; public.
         categories: of entities that are sensitive.
         gazetteer: a list of sensitive entities to look for.
         classes: names of the classes; public.
@@ -88,11 +91,11 @@ def read_sentences(
     for block, _, _ in read_objects(source, fields.words, compressed=compressed):
         rows = [_row(*line, fields) for line in block]
         if gazetteer is not None:
-            found = gazetteer.find([row.text for row in rows])
+            listed = gazetteer.find([row.text for row in rows])
         for place, (row, (_, _, values, at)) in enumerate(zip(rows, block, strict=True)):
             words, spans = _words(row)
             if gazetteer is not None:
-                entities = _by_words(row, spans, found[place])
+                entities = _by_words(row, spans, listed[place])
             else:
                 entities = _given(row, spans, values, fields, categories, at)
             within = {i for entity in entities for i in range(entity.start, entity.end)}
@@ -101,10 +104,10 @@ def read_sentences(
             marks = [i in within for i in range(len(words))]
             yield Sentence(
                 _user(values, fields.user, at),
-                encoder.encode(words),
+                numbers.encode(words),
                 frozenset(entity.id for entity in entities),
                 _label(values, fields.label, classes, at),
-                marks if isinstance(encoder, Vocabulary) else None,
+                marks if isinstance(numbers, Vocabulary) else None,
             )
 
 
@@ -120,10 +123,10 @@ def _row(number: int, line: str, values: dict[str, Any], at: str, fields: Record
 
 
 def _strings(values: dict[str, Any], field: str, at: str) -> tuple[str, ...]:
-    found = strings(values, field)
-    if found is None:
+    listed = strings(values, field)
+    if listed is None:
         raise InputError(f"{at} has no list of strings in its field {field}; correct it")
-    return found
+    return listed
 
 
 def _words(row: Row) -> tuple[list[str], list[tuple[int, int]]]:
@@ -140,14 +143,14 @@ def _by_words(
     """Entities by characters as entities by words."""
     if row.tokens is not None:
         return row.by_tokens(entities)
-    found = []
+    by_words = []
     for entity in entities:
         touched = [
             i for i, (start, end) in enumerate(spans) if start < entity.end and entity.start < end
         ]
         if touched:
-            found.append(entity._replace(start=touched[0], end=touched[-1] + 1))
-    return found
+            by_words.append(entity._replace(start=touched[0], end=touched[-1] + 1))
+    return by_words
 
 
 def _given(

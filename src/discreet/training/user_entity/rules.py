@@ -16,6 +16,7 @@ from discreet.accounting.user_entity import (
     PublishedFigures,
     TrainingLoss,
     UserEntityTraining,
+    noise_for,
     published_figures,
 )
 from discreet.errors import InvalidValue
@@ -23,19 +24,7 @@ from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity._gradients import ActiveText
 from discreet.training.user_entity._users import UserText, holders_of
-
-ALGORITHMS = (
-    "certified",
-    "published",
-    "published-optimized",
-    "user-level",
-    "sample-level",
-    "de-identified",
-    "noiseless",
-)
-PRIVATE = ("certified", "user-level", "sample-level")
-PUBLISHED = ("published", "published-optimized")
-OPTIMIZERS = ("sgd", "adam")
+from discreet.training.user_entity.settings import CELL_RATIO, PRIVATE, PUBLISHED, SharedRules
 
 _PUBLIC = (
     "the rules of the run (rates, noise, norms, bounds, steps, learning rate, denominator)",
@@ -51,60 +40,29 @@ _SCOPE = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(SharedRules):
     """All public numbers of a run but how many steps it has.
 
     Args:
-        algorithm: one of :data:`ALGORITHMS`.
-        user_rate: chance of a user in a step.
-        entity_rate: chance of an entity in a step.
-        sentence_rate: chance of a sentence without an entity; in sample-level, of any sentence.
         noise: standard deviation of the noise in units of ``clip``.
-        clip: norm of a user's contribution (sample-level: of a sentence's), at most.
         cell_clip: norm of a cell's contribution, at most.
-        holders: an entity occurs with at most so many users,
-        cells: and in at most so many cells of each.
-        delta: failure probability.
-        population: about how many users there are, as a public guess: it only scales the step.
-        learning_rate: of the optimiser.
-        optimizer: ``sgd`` or ``adam``.
         user_cap: published only: a user with so many sentences has weight 1.
         entity_cap: published only: so has an entity in so many sentences.
         sentence_cap: published only: so have sentences without one, if there are so many.
     """
 
-    algorithm: str = "certified"
-    user_rate: float = 0.05
-    entity_rate: float = 0.5
-    sentence_rate: float = 1.0
     noise: float = 2.5
-    clip: float = 1.0
-    cell_clip: float = 0.1
-    holders: int = 10
-    cells: int = 1
-    delta: float = 1e-5
-    population: int = 1000
-    learning_rate: float = 1.0
-    optimizer: str = "sgd"
+    cell_clip: float = CELL_RATIO
     user_cap: int = 15
     entity_cap: int = 10
     sentence_cap: int = 1000
 
     def __post_init__(self) -> None:
-        check.one_of(self.algorithm, ALGORITHMS, "algorithm")
-        check.one_of(self.optimizer, OPTIMIZERS, "optimizer")
-        check.share(self.user_rate, "user rate")
-        check.share(self.entity_rate, "entity rate")
-        if not 0 <= check.non_negative(self.sentence_rate, "sentence rate") <= 1:
-            raise check.fail("sentence rate", "a number from 0 to 1", self.sentence_rate)
-        if self.algorithm == "sample-level":
-            check.share(self.sentence_rate, "sentence rate of sample-level training")
-        for name in ("noise", "clip", "cell_clip", "learning_rate"):
+        super().__post_init__()
+        for name in ("noise", "cell_clip"):
             check.positive(getattr(self, name), name.replace("_", " "))
-        check.probability(self.delta, "delta")
-        for name in ("population", "cells", "user_cap", "entity_cap", "sentence_cap"):
+        for name in ("user_cap", "entity_cap", "sentence_cap"):
             check.whole(getattr(self, name), name.replace("_", " "), at_least=1)
-        check.whole(self.holders, "holders")
         if self.algorithm == "certified" and self.cell_clip > self.clip:
             raise InvalidValue(
                 f"cell clip must be at most clip, {self.clip:g}; got {self.cell_clip:g}"
@@ -201,6 +159,17 @@ class Rules:
     def with_noise(self, noise: float) -> "Rules":
         """The same rules with another noise."""
         return replace(self, noise=noise)
+
+    def calibrated(self, steps: int, epsilon: float) -> "Rules":
+        """The same rules with the least noise at which so many steps cost at most ``epsilon``."""
+        if not self.private:
+            raise InvalidValue(
+                f"epsilon cannot set the noise of {self.algorithm}, which has no guarantee that "
+                "holds; give the noise"
+            )
+        return self.with_noise(
+            noise_for(lambda z: self.with_noise(z).accounting(steps), epsilon, self.delta)
+        )
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,13 @@ import torch
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.accounting.user_entity import TrainingLoss, noise_for
+from discreet.accounting.user_entity import TrainingLoss
+from discreet.arrays import Progress
 from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.statement import PrivacyStatement
+from discreet.training.loop import make_steps
 from discreet.training.user_entity._bounds import Dropped, within_bounds
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity._gradients import (
@@ -50,13 +52,13 @@ from discreet.training.user_entity.checkpoints import (
     salt_of,
     settings_line,
 )
-from discreet.training.user_entity.rules import ALGORITHMS, PRIVATE, Plan, Rules
+from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.settings import ALGORITHMS, RunSettings
 
 __all__ = [
     "ALGORITHMS",
     "ActiveText",
     "Dropped",
-    "Outcome",
     "Plan",
     "Quality",
     "Rates",
@@ -64,10 +66,10 @@ __all__ = [
     "Sentence",
     "Server",
     "StepDraws",
+    "TrainingOutcome",
     "UserEntityTrainer",
     "UserText",
     "added_up",
-    "calibrated",
     "contributions",
     "gather",
     "norm_of",
@@ -98,7 +100,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainingOutcome:
     """What a run left, beside the parameters in the model."""
 
     steps: int
@@ -209,11 +211,11 @@ class UserEntityTrainer:
         budget: float | None = None,
         folder: Path | None = None,
         resume: bool = False,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = RunSettings.checkpoint_every,
         evaluate: Callable[[], dict[str, float]] | None = None,
-        evaluate_every: int = 50,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Outcome:
+        evaluate_every: int = RunSettings.evaluate_every,
+        progress: Progress | None = None,
+    ) -> TrainingOutcome:
         """Make steps until there are ``steps``, or the next would exceed the budget.
 
         Args:
@@ -244,20 +246,28 @@ class UserEntityTrainer:
             if resume and (checkpoint := kept.load()) is not None:
                 done, curve = checkpoint.step, checkpoint.curve
                 self._restore(checkpoint)
-            before = done
-            # With a seed a step that was lost is the same step again, and no new release.
-            while (count := (kept.charged if self.seed is None else done) + 1) <= limit:
-                kept.charge(count)
-                point: dict[str, Any] = {"step": done + 1, "norm": self.step(done)}
-                done += 1
-                if evaluate is not None and (done % evaluate_every == 0 or count == limit):
+            # Steps that were charged and lost count. With a seed a step that was lost is the same
+            # step again, and no new release.
+            lost = kept.charged - done if self.seed is None else 0
+            total = limit - lost
+
+            def make(number: int) -> None:
+                kept.charge(number + lost + 1)
+                point: dict[str, Any] = {"step": number + 1, "norm": self.step(number)}
+                last = number + 1 == total
+                if evaluate is not None and (last or (number + 1) % evaluate_every == 0):
                     point |= evaluate()
                 curve.append(point)
-                if done % checkpoint_every == 0 or count == limit:
-                    kept.save(self._checkpoint(done, curve))
-                if progress is not None:
-                    progress(done, limit)
-        if done == before:
+
+            make_steps(
+                make,
+                done=done,
+                total=total,
+                every=checkpoint_every,
+                save=lambda behind: kept.save(self._checkpoint(behind, curve)),
+                progress=progress,
+            )
+        if total <= done:
             why = f"{steps} were asked for in all"
             if limit < steps:
                 why = f"a budget of {budget:g} allows {limit}"
@@ -265,8 +275,8 @@ class UserEntityTrainer:
                 f"steps spent so far: {kept.charged}, and {why}; nothing more can be done, and the "
                 "model stays as it is"
             )
-        return Outcome(
-            done,
+        return TrainingOutcome(
+            total,
             kept.charged,
             limit < steps,
             self.statement(kept.charged),
@@ -286,7 +296,7 @@ class UserEntityTrainer:
     def _limit(self, steps: int, budget: float | None) -> int:
         if budget is None:
             return steps
-        if self.rules.algorithm not in PRIVATE:
+        if not self.rules.private:
             raise InvalidValue(
                 f"a budget needs an algorithm with a guarantee; {self.rules.algorithm} has none"
             )
@@ -337,18 +347,6 @@ class _Nowhere:
         pass
 
 
-def calibrated(rules: Rules, steps: int, epsilon: float) -> Rules:
-    """The rules with the least noise at which so many steps cost at most ``epsilon``."""
-    if not rules.private:
-        raise InvalidValue(
-            f"epsilon cannot set the noise of {rules.algorithm}, which has no guarantee that "
-            "holds; give the noise"
-        )
-    return rules.with_noise(
-        noise_for(lambda z: rules.with_noise(z).accounting(steps), epsilon, rules.delta)
-    )
-
-
 def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
     """How well a model predicts text that is public, or that stays with its keeper.
 
@@ -361,9 +359,9 @@ def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
     for place, user in enumerate(users):
         part.append(ActiveText(user, np.arange(len(user))))
         if sum(text.words for text in part) > _EVALUATE_WORDS or place == len(users) - 1:
-            found = model.predicted(sentence_batch(part))
-            losses = found.losses.double().numpy()
-            wrong += float(found.wrong.sum())
+            predicted = model.predicted(sentence_batch(part))
+            losses = predicted.losses.double().numpy()
+            wrong += float(predicted.wrong.sum())
             within = np.zeros(len(losses), dtype=np.bool_)
             if known and len(losses) == sum(text.words + len(text.sentences) for text in part):
                 within = np.concatenate([_marked_predictions(text.user) for text in part])

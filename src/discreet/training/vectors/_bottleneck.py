@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import Floats32, Progress
-from discreet.models.layers import Layers, layers_of, network
+from discreet.arrays import Floats32, Ids, Progress
+from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.models.sphere_noise import SphereMechanism, through_noise
 from discreet.models.sphere_points import spread
-from discreet.training.descent import descend, seeded
+from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
 
 if TYPE_CHECKING:
     import torch
@@ -61,8 +60,8 @@ class Bottleneck:
         rng = np.random.default_rng(seed)
         with torch.no_grad():
             units = self.units(torch.from_numpy(rows)).repeat(draws, 1)
-            found: Floats32 = self.decoder(through_noise(self.mechanism, units, rng)).numpy()
-        return found
+            noisy = through_noise(self.mechanism, units, rng)
+            return np.asarray(self.decoder(noisy).numpy())
 
 
 def starts(dimension: int) -> int:
@@ -92,11 +91,11 @@ def train_bottleneck(
         progress: Called with (done, total), for each start anew.
     """
     count = starts(mechanism.dimension)
-    found = (
+    trained = (
         _started(rows, goal, mechanism, hidden, epochs, count * seed + start, progress)
         for start in range(count)
     )
-    return min(found, key=lambda trained: _loss_of(trained, rows, goal, seed))
+    return min(trained, key=lambda one: _loss_of(one, rows, goal, seed))
 
 
 def _started(
@@ -108,28 +107,29 @@ def _started(
     seed: int,
     progress: Progress | None,
 ) -> Bottleneck:
-    rng = seeded(seed, "training a map")
-    import torch
-
+    rng = np.random.default_rng(seed)
     size, outputs = mechanism.dimension, goal.values.shape[1]
     inside = [hidden] if hidden > size else []
-    found = Bottleneck(
-        network([rows.shape[1], *inside, size]),
-        network([size, _DECODER if goal.classes else max(_DECODER, 4 * size), outputs]),
-        mechanism,
-    )
+    with seeded_weights(seed, "training a map"):
+        both = Bottleneck(
+            affine_network([rows.shape[1], *inside, size]),
+            affine_network([size, _DECODER if goal.classes else max(_DECODER, 4 * size), outputs]),
+            mechanism,
+        )
+    import torch
+
     x, target = torch.from_numpy(rows), torch.from_numpy(goal.values)
     places = torch.from_numpy(spread(outputs, size)) if goal.classes else None
-    in_epoch = -(-len(rows) // _BATCH)
-    epochs = max(epochs, -(-_FEWEST_STEPS // in_epoch))
-    guided = _GUIDED * epochs * in_epoch
+    batches = ShuffledRows(np.arange(len(rows)), _BATCH, rng)
+    epochs = max(epochs, -(-_FEWEST_STEPS // batches.length))
+    guided = _GUIDED * epochs * batches.length
     steps = 0
 
-    def loss(batch: NDArray[np.int64]) -> torch.Tensor:
+    def loss(batch: Ids) -> torch.Tensor:
         nonlocal steps
         picked = torch.from_numpy(batch)
-        units = found.units(x[picked])
-        said = found.decoder(through_noise(mechanism, units.repeat(_DRAWS, 1), rng))
+        units = both.units(x[picked])
+        said = both.decoder(through_noise(mechanism, units.repeat(_DRAWS, 1), rng))
         value = _compared(said, target[picked].repeat(_DRAWS, 1), goal.classes)
         if places is not None and steps < guided:
             wanted = target[picked] @ places
@@ -137,23 +137,21 @@ def _started(
         steps += 1
         return value
 
-    descend(
-        [found.mapped, found.decoder],
+    train_on_rows(
+        [both.mapped, both.decoder],
         loss,
-        rows=len(rows),
+        rows=batches,
         epochs=epochs,
-        batch=_BATCH,
-        rate=_RATE,
-        rng=rng,
+        schedule=one_cycle(_RATE),
         progress=progress,
     )
-    return found
+    return both
 
 
-def _loss_of(found: Bottleneck, rows: Floats32, goal: Goal, seed: int) -> float:
+def _loss_of(trained: Bottleneck, rows: Floats32, goal: Goal, seed: int) -> float:
     import torch
 
-    said = torch.from_numpy(found.said(rows, 1, seed))
+    said = torch.from_numpy(trained.said(rows, 1, seed))
     return float(_compared(said, torch.from_numpy(goal.values), goal.classes))
 
 

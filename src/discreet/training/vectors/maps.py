@@ -6,23 +6,19 @@ put what must not be confused.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import check
 from discreet.arrays import Floats32, Progress
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue, MissingExtra
 from discreet.models.sphere_noise import sphere_mechanism
-from discreet.training.descent import needed
-from discreet.training.linear_head import classes_of
+from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
-
-CANDIDATES = (2, 3, 4, 8, 16, 32)
-"""Dimensions that are tried if none is asked for."""
+from discreet.training.vectors.settings import MapSettings
 
 OBJECTIVES = {
     True: "cross-entropy of a decoder's classes against those of a regularised classifier of the "
@@ -41,48 +37,8 @@ _SMALLEST = 1e-12
 _SHARPNESS = 10.0
 
 
-@dataclass(frozen=True)
-class MapSettings:
-    """How to train a map.
-
-    Attributes:
-        epsilon: Of the mechanism whose noise it is trained through.
-        mechanism: ``purkayastha`` or ``planar-laplace``.
-        dimensions: Candidates for the dimension it maps to; one alone is taken as it is.
-        hidden: Width of a layer with tanh before the last; 0 trains a linear map.
-        epochs: How often the public rows are seen.
-        seed: The whole training is a function of it and of the public rows.
-    """
-
-    epsilon: float
-    mechanism: str = "purkayastha"
-    dimensions: tuple[int, ...] = CANDIDATES
-    hidden: int = 32
-    epochs: int = 15
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check.whole(self.hidden, "hidden of a map")
-        check.whole(self.epochs, "epochs of a map", at_least=1)
-        check.whole(self.seed, "seed")
-        if not self.dimensions:
-            raise InvalidValue("dimensions of a map must be at least one candidate")
-        for dimension in self.dimensions:
-            sphere_mechanism(self.mechanism, dimension, self.epsilon)
-
-
-def train_map(
-    vectors: NDArray[np.floating[Any]],
-    labels: Sequence[str] | None = None,
-    *,
-    settings: MapSettings,
-    encoder: str,
-    source: str,
-    more: NDArray[np.floating[Any]] | None = None,
-    more_labels: Sequence[str] | None = None,
-    progress: Progress | None = None,
-) -> PublicMap:
-    """Learn a map from PUBLIC vectors, through the noise of a mechanism.
+class MapTrainer:
+    """Maps learnt from PUBLIC vectors; what does not depend on the noise is done once for several.
 
     With labels, a regularised linear classifier is fitted on the clean vectors first. The map and a
     small decoder then learn to say through the noise what that classifier says, with its
@@ -98,28 +54,12 @@ def train_map(
     Args:
         vectors: The encoder's vectors of public texts.
         labels: A class for each of them; None trains for reconstruction.
-        settings: See :class:`MapSettings`.
         encoder: Fingerprint of the encoder.
         source: What to call the public text in the map's provenance.
         more: Vectors of further public texts, which need not be of the same kind (whole reviews,
             say, where the vectors are of phrases). They are never validated on.
         more_labels: Their labels, if any; how much they weigh against the others is chosen by
             validation, and may be nothing.
-        progress: Called with (done, total).
-
-    Returns:
-        The map; its ``about`` holds the validation table.
-    """
-    trainer = MapTrainer(
-        vectors, labels, encoder=encoder, source=source, more=more, more_labels=more_labels
-    )
-    return trainer.train(settings, progress)
-
-
-class MapTrainer:
-    """Several maps from the same PUBLIC vectors; what does not depend on the noise is done once.
-
-    See :func:`train_map` for the arguments.
     """
 
     def __init__(
@@ -132,7 +72,6 @@ class MapTrainer:
         more: NDArray[np.floating[Any]] | None = None,
         more_labels: Sequence[str] | None = None,
     ) -> None:
-        needed("training a map")
         rows = _checked(vectors, "vectors")
         spare = np.empty((0, rows.shape[1]), np.float32) if more is None else _checked(more, "more")
         if spare.shape[1] != rows.shape[1]:
@@ -151,7 +90,7 @@ class MapTrainer:
         self._targets = self._task.target(self._kept), self._task.target(self._everything)
 
     def train(self, settings: MapSettings, progress: Progress | None = None) -> PublicMap:
-        """A map for these settings."""
+        """A map for these settings; its ``about`` holds the validation table."""
         task, sizes = self._task, settings.dimensions
         if max(sizes) > task.rows.shape[1]:
             raise InvalidValue(
@@ -163,8 +102,8 @@ class MapTrainer:
         early, final = self._targets
         table = []
         for size in sizes:
-            found = task.train(size, settings, early, self._kept, report)
-            score = task.score(found, early, self._held_out, settings.seed)
+            tried = task.train(size, settings, early, self._kept, report)
+            score = task.score(tried, early, self._held_out, settings.seed)
             table.append({"dimension": size, task.measure: round(score, 4)})
         best = max(table, key=lambda entry: (entry[task.measure], -entry["dimension"]))
         trained = task.train(int(best["dimension"]), settings, final, self._everything, report)
@@ -207,7 +146,11 @@ class _Task:
         self.measure = "accuracy"
         self.classes, self.codes = classes_of(labels)
         if more_labels is not None:
-            self.more_codes = _codes(more_labels, self.classes, len(more))
+            if len(more_labels) != len(more):
+                raise InvalidValue(
+                    f"{len(more)} further public texts need as many labels; got {len(more_labels)}"
+                )
+            self.more_codes = codes_of(more_labels, self.classes, "labels of further public text")
 
     def choose_classifier(self, rng: np.random.Generator) -> None:
         """Its penalty, and the weight of the further rows, by cross-validation on the others.
@@ -295,10 +238,10 @@ class _Task:
         )
 
     def score(
-        self, found: Bottleneck, values: Floats32, held_out: NDArray[np.int64], seed: int
+        self, trained: Bottleneck, values: Floats32, held_out: NDArray[np.int64], seed: int
     ) -> float:
         """How right the decoder is about held-out rows under noise."""
-        said = found.said(self.rows[held_out], _VALIDATION_DRAWS, seed + 1)
+        said = trained.said(self.rows[held_out], _VALIDATION_DRAWS, seed + 1)
         if self.classes is not None:
             truth = np.tile(self.codes[held_out], _VALIDATION_DRAWS)
             return float((said.argmax(axis=1) == truth).mean())
@@ -331,19 +274,6 @@ def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats32:
 
 def _log_loss(tried: dict[str, float]) -> float:
     return tried["clean log-loss"]
-
-
-def _codes(labels: Sequence[str], classes: tuple[str, ...], rows: int) -> NDArray[np.int64]:
-    if len(labels) != rows:
-        raise InvalidValue(f"{rows} further public texts need as many labels; got {len(labels)}")
-    places = {name: code for code, name in enumerate(classes)}
-    codes = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
-    if (codes < 0).any():
-        raise InvalidValue(
-            f"labels of further public text must be among the {len(classes)} of the public text; "
-            f"that of row {int((codes < 0).argmax()) + 1} is not"
-        )
-    return codes
 
 
 def _check_rows(rows: Floats32, labels: Sequence[str] | None) -> None:

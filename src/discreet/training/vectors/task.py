@@ -4,26 +4,27 @@
 :func:`train_published` is the paper's interactive loop, which pays for every epoch.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Progress
+from discreet.arrays import Ids, Progress
+from discreet.encoders.layers import affine_network, layers_of
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
-from discreet.models.layers import layers_of, network
 from discreet.models.sphere_noise import sphere_mechanism, through_noise
 from discreet.models.task import ReleasedAs, TaskModel, features
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
-from discreet.training.descent import descend, seeded
+from discreet.training.linear_head import classes_of, codes_of
+from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
+from discreet.training.vectors.settings import EPOCHS, PUBLISHED_EPOCHS, MapSettings, TaskSettings
 
-_FEATURE = "training on vectors"
 _FEWEST = 10
 NOT_COVERED = (
     "M1 was trained together with the model: its gradient needs the raw vectors, so neither M1 nor "
@@ -36,32 +37,7 @@ MAP_NOT_PUBLIC = (
 
 
 @dataclass(frozen=True)
-class TaskSettings:
-    """How to train a task model.
-
-    Attributes:
-        hidden: What M2 restores the dimension to.
-        epochs: How often all rows are seen.
-        batch: Rows to a step.
-        rate: The highest learning rate.
-        seed: Sets the first weights and the order of rows.
-    """
-
-    hidden: int = 64
-    epochs: int = 20
-    batch: int = 256
-    rate: float = 5e-3
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "epochs", "batch"):
-            check.whole(getattr(self, name), f"{name} of a task model", at_least=1)
-        check.positive(self.rate, "rate of a task model")
-        check.whole(self.seed, "seed")
-
-
-@dataclass(frozen=True)
-class Target:
+class TaskTarget:
     """What a model learns of each row: a class, perhaps randomised, or a score.
 
     Attributes:
@@ -80,7 +56,7 @@ class Target:
         values: Sequence[str],
         labels: Sequence[str] | None = None,
         transition: ArrayLike | None = None,
-    ) -> "Target":
+    ) -> "TaskTarget":
         """Classes.
 
         Args:
@@ -89,19 +65,8 @@ class Target:
             transition: The law of the labels' release, from its receipt.
         """
         known = tuple(sorted(set(values))) if labels is None else tuple(labels)
-        places = {label: index for index, label in enumerate(known)}
-        codes = np.array([places.get(value, -1) for value in values], dtype=np.int64)
-        wrong = np.flatnonzero(codes < 0)
-        if wrong.size:
-            raise InvalidValue(
-                f"labels must be among the {len(known)} possible ones; {wrong.size} of "
-                f"{len(codes)} are not, the first in row {int(wrong[0]) + 1}"
-            )
-        if len(np.unique(codes)) < 2:
-            raise InvalidValue(
-                f"a classifier needs labels of at least 2 classes; the {len(codes)} rows have "
-                f"{len(np.unique(codes))}"
-            )
+        codes = codes_of(values, known)
+        classes_of(values)  # of which there must be two
         law = None if transition is None else np.asarray(transition, dtype=np.float64)
         if law is not None:
             square = law.shape == (len(known), len(known))
@@ -112,7 +77,7 @@ class Target:
         return cls(known, codes, law)
 
     @classmethod
-    def scores(cls, values: Sequence[float]) -> "Target":
+    def scores(cls, values: Sequence[float]) -> "TaskTarget":
         """Numbers, for regression."""
         numbers = np.asarray(values, dtype=np.float32)
         bad = ~np.isfinite(numbers)
@@ -165,7 +130,7 @@ class Target:
 
 def train_on_release(
     released: VectorSet,
-    target: Target,
+    target: TaskTarget,
     *,
     settings: TaskSettings | None = None,
     made: ReleasedAs | None = None,
@@ -177,40 +142,19 @@ def train_on_release(
 
     Args:
         released: Vectors as released, of single sentences or of pairs.
-        target: What to learn; see :class:`Target`.
+        target: What to learn; see :class:`TaskTarget`.
         settings: See :class:`TaskSettings`.
         made: How the vectors were released; the model then refuses others.
-        progress: Called with (epochs done, epochs).
+        progress: Called with (done, total) steps.
     """
-    settings = settings or TaskSettings()
-    rng = seeded(settings.seed, _FEATURE)
-    import torch
-
     _check_rows(len(released), target)
-    sides = [released.vectors] + ([] if released.second is None else [released.second])
-    tensors = [torch.from_numpy(np.ascontiguousarray(side)) for side in sides]
-    restore, head = _layers(released.dimension, len(sides), target, settings)
-
-    def loss(rows: NDArray[np.int64]) -> torch.Tensor:
-        picked = torch.from_numpy(rows)
-        seen = features([torch.tanh(restore(side[picked])) for side in tensors])
-        value: torch.Tensor = target.loss(head(seen), rows)
-        return value
-
-    _descend([restore, head], loss, len(released), settings, rng, progress)
-    about = {"trained": "on vectors released once", **_about(released, target, settings)}
-    return TaskModel(
-        layers_of(restore),
-        target.unscaled(layers_of(head)),
-        target.labels,
-        released.second is not None,
-        made,
-        about,
-    )
+    training = _Training(released, released.dimension, target, settings, EPOCHS)
+    training.descend([], lambda sides: sides, progress)
+    return training.model(made, {"trained": "on vectors released once"})
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTraining:
     """What the interactive loop gives.
 
     Attributes:
@@ -226,16 +170,16 @@ class Published:
 
 def train_published(
     raw: VectorSet,
-    target: Target,
+    target: TaskTarget,
     *,
     epsilon: float,
     dimension: int,
     encoder: str,
-    mechanism: str = "purkayastha",
+    mechanism: str = MapSettings.mechanism,
     settings: TaskSettings | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
-) -> Published:
+) -> PublishedTraining:
     """The paper's interactive loop: M1, M2 and the task layers, with fresh noise in every epoch.
 
     Privacy: unit sentence, metric notion. In every epoch each sentence is released anew, so k
@@ -253,14 +197,10 @@ def train_published(
         dimension: M1 maps to it.
         encoder: Fingerprint of the encoder.
         mechanism: ``purkayastha`` or ``planar-laplace``.
-        settings: The paper has 3 epochs.
+        settings: See :class:`TaskSettings`; the paper has 3 epochs.
         rng: Of the noise; leave it out unless this is an experiment.
-        progress: Called with (epochs done, epochs).
+        progress: Called with (done, total) steps.
     """
-    settings = settings or TaskSettings(epochs=3)
-    order = seeded(settings.seed, _FEATURE)
-    import torch
-
     _check_rows(len(raw), target)
     if check.whole(dimension, "dimension", at_least=2) > raw.dimension:
         raise InvalidValue(
@@ -269,85 +209,109 @@ def train_published(
     noise = sphere_mechanism(mechanism, dimension, epsilon)
     secure = rng is None
     drawn = generator(None) if rng is None else rng
-    sides = [raw.vectors] + ([] if raw.second is None else [raw.second])
-    tensors = [torch.from_numpy(np.ascontiguousarray(side)) for side in sides]
-    mapped = network([raw.dimension, dimension])
-    restore, head = _layers(dimension, len(sides), target, settings)
+    training = _Training(raw, dimension, target, settings, PUBLISHED_EPOCHS, mapped=True)
+    epochs = training.epochs
 
-    def loss(rows: NDArray[np.int64]) -> torch.Tensor:
-        picked = torch.from_numpy(rows)
-        units = [torch.nn.functional.normalize(mapped(side[picked])) for side in tensors]
-        noisy = [through_noise(noise, side, drawn) for side in units]
-        value: torch.Tensor = target.loss(
-            head(features([torch.tanh(restore(side)) for side in noisy])), rows
-        )
-        return value
+    def released(sides: list[Any]) -> list[Any]:
+        from torch.nn.functional import normalize
 
-    _descend([mapped, restore, head], loss, len(raw), settings, order, progress)
-    about = {
-        "trained": "by the published loop, on protected vectors",
-        "epsilon of an epoch": epsilon,
-        "epsilon of all epochs": epsilon * settings.epochs,
-        **_about(raw, target, settings),
-    }
+        units = [normalize(training.mapped(side)) for side in sides]
+        return [through_noise(noise, side, drawn) for side in units]
+
+    training.descend([training.mapped], released, progress)
     public_map = PublicMap.of_layers(
-        layers_of(mapped),
+        layers_of(training.mapped),
         encoder=encoder,
         about={"made": "trained on PROTECTED vectors: not public", "caveat": MAP_NOT_PUBLIC},
     )
+    about = {
+        "trained": "by the published loop, on protected vectors",
+        "epsilon of an epoch": epsilon,
+        "epsilon of all epochs": epsilon * epochs,
+    }
     made = ReleasedAs(mechanism, float(epsilon), dimension, encoder, public_map.fingerprint)
-    model = TaskModel(
-        layers_of(restore),
-        target.unscaled(layers_of(head)),
-        target.labels,
-        raw.second is not None,
-        made,
-        about,
-    )
-    statement = noise.statement.repeated(settings.epochs).with_caveats(
+    statement = noise.statement.repeated(epochs).with_caveats(
         NOT_COVERED,
-        f"released in {settings.epochs} epochs with fresh noise, at {epsilon:g} each; the angle of "
+        f"released in {epochs} epochs with fresh noise, at {epsilon:g} each; the angle of "
         "an epoch is that after the map of that epoch",
         "the noise is added inside the training, in 32-bit numbers and not on the public grid",
         *([] if secure else [SEEDED_CAVEAT]),
     )
-    return Published(model, public_map, statement)
+    return PublishedTraining(training.model(made, about), public_map, statement)
 
 
-def _layers(dimension: int, sides: int, target: Target, settings: TaskSettings) -> Any:
-    seen = settings.hidden * (1 if sides == 1 else 4)
-    return network([dimension, settings.hidden]), network([seen, settings.hidden, target.outputs])
+class _Training:
+    """M2 and the task layers while they are trained, after M1 where that is trained too."""
+
+    def __init__(
+        self,
+        data: VectorSet,
+        dimension: int,
+        target: TaskTarget,
+        settings: TaskSettings | None,
+        epochs: int,
+        *,
+        mapped: bool = False,
+    ) -> None:
+        settings = settings or TaskSettings()
+        self.epochs = settings.epochs or epochs
+        self._data, self._target = data, target
+        self._settings = replace(settings, epochs=self.epochs)
+        self._sides = [data.vectors] + ([] if data.second is None else [data.second])
+        hidden, sides = settings.hidden, len(self._sides)
+        with seeded_weights(settings.seed, "training on vectors"):
+            if mapped:
+                self.mapped = affine_network([data.dimension, dimension])
+            self._restore = affine_network([dimension, hidden])
+            self._head = affine_network(
+                [hidden if sides == 1 else 4 * hidden, hidden, target.outputs]
+            )
+
+    def descend(
+        self,
+        before: list[Any],
+        released: Callable[[list[Any]], list[Any]],
+        progress: Progress | None,
+    ) -> None:
+        """Train on what is made of the vectors of each batch, with the networks before it."""
+        import torch
+
+        tensors = [torch.from_numpy(np.ascontiguousarray(side)) for side in self._sides]
+
+        def loss(rows: Ids) -> Any:
+            picked = torch.from_numpy(rows)
+            sides = released([side[picked] for side in tensors])
+            seen = features([torch.tanh(self._restore(side)) for side in sides])
+            return self._target.loss(self._head(seen), rows)
+
+        order = np.random.default_rng(self._settings.seed)
+        train_on_rows(
+            [*before, self._restore, self._head],
+            loss,
+            rows=ShuffledRows(np.arange(len(self._data)), self._settings.batch, order),
+            epochs=self.epochs,
+            schedule=one_cycle(self._settings.rate),
+            progress=progress,
+        )
+
+    def model(self, made: ReleasedAs | None, about: dict[str, Any]) -> TaskModel:
+        """What was trained, with how it was."""
+        about |= {
+            "rows": len(self._data),
+            "corrected for randomised labels": self._target.transition is not None,
+            "settings": asdict(self._settings),
+        }
+        return TaskModel(
+            layers_of(self._restore),
+            self._target.unscaled(layers_of(self._head)),
+            self._target.labels,
+            self._data.second is not None,
+            made,
+            about,
+        )
 
 
-def _descend(
-    modules: Any,
-    loss: Any,
-    rows: int,
-    settings: TaskSettings,
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> None:
-    descend(
-        modules,
-        loss,
-        rows=rows,
-        epochs=settings.epochs,
-        batch=settings.batch,
-        rate=settings.rate,
-        rng=rng,
-        progress=progress,
-    )
-
-
-def _about(data: VectorSet, target: Target, settings: TaskSettings) -> dict[str, Any]:
-    return {
-        "rows": len(data),
-        "corrected for randomised labels": target.transition is not None,
-        "settings": asdict(settings),
-    }
-
-
-def _check_rows(rows: int, target: Target) -> None:
+def _check_rows(rows: int, target: TaskTarget) -> None:
     if rows != len(target.values):
         raise InvalidValue(f"{rows} vectors need as many labels; got {len(target.values)}")
     if rows < _FEWEST:

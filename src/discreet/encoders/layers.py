@@ -16,7 +16,7 @@ Layers = tuple[tuple[Floats32, Floats32], ...]
 """For each layer an (inputs, outputs) array and an (outputs,) array."""
 
 
-def run(layers: Layers, rows: Floats32) -> Floats32:
+def run_layers(layers: Layers, rows: Floats32) -> Floats32:
     """The output of the last layer; tanh stands between layers, not after the last."""
     out = rows
     for number, (weight, bias) in enumerate(layers):
@@ -24,7 +24,7 @@ def run(layers: Layers, rows: Floats32) -> Floats32:
     return out
 
 
-def network(sizes: Sequence[int]) -> "torch.nn.Sequential":
+def affine_network(sizes: Sequence[int]) -> "torch.nn.Sequential":
     """A network of these layer sizes to be trained; chance comes from PyTorch's own seed."""
     import torch
 
@@ -35,7 +35,7 @@ def network(sizes: Sequence[int]) -> "torch.nn.Sequential":
 
 
 def layers_of(trained: "torch.nn.Sequential") -> Layers:
-    """The arrays of a network made by :func:`network`."""
+    """The arrays of a network made by :func:`affine_network`."""
     import torch
 
     return tuple(
@@ -45,18 +45,18 @@ def layers_of(trained: "torch.nn.Sequential") -> Layers:
     )
 
 
-def named(layers: Layers, name: str) -> dict[str, NDArray[Any]]:
-    """Arrays to be saved, by names that :func:`taken` understands."""
+def layer_arrays(layers: Layers, name: str) -> dict[str, NDArray[Any]]:
+    """Arrays to be saved, by names that :func:`layers_from` understands."""
     out: dict[str, NDArray[Any]] = {}
     for number, (weight, bias) in enumerate(layers):
         out |= {f"{name}.{number}.weight": weight, f"{name}.{number}.bias": bias}
     return out
 
 
-def taken(arrays: Mapping[str, NDArray[Any]], name: str) -> Layers:
-    """The inverse of :func:`named`."""
-    found: list[tuple[Floats32, Floats32]] = []
-    while f"{name}.{len(found)}.weight" in arrays:
-        number = len(found)
-        found.append((arrays[f"{name}.{number}.weight"], arrays[f"{name}.{number}.bias"]))
-    return tuple(found)
+def layers_from(arrays: Mapping[str, NDArray[Any]], name: str) -> Layers:
+    """The inverse of :func:`layer_arrays`."""
+    layers: list[tuple[Floats32, Floats32]] = []
+    while f"{name}.{len(layers)}.weight" in arrays:
+        number = len(layers)
+        layers.append((arrays[f"{name}.{number}.weight"], arrays[f"{name}.{number}.bias"]))
+    return tuple(layers)

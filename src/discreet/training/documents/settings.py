@@ -1,0 +1,52 @@
+"""How the public side of document mechanisms is made."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from discreet import check
+from discreet.settings import Setting, Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreSettings(Settings):
+    """How a store of candidates is made from PUBLIC documents."""
+
+    candidates: Annotated[int, Setting("How many documents may be released.", at_least=1)] = 5000
+    min_sentences: Annotated[int, Setting("Sentences of a candidate, at least.", at_least=1)] = 8
+    clusters: Annotated[
+        int, Setting("Clusters of documents that the recoder keeps.", at_least=2)
+    ] = 50
+    projections: Annotated[int, Setting("Random projections to choose from.", at_least=1)] = 100
+    recoder: Annotated[bool, Setting("Whether to train a recoder.")] = True
+    seed: Annotated[int, Setting("Of samples and weights, all of them public.")] = 0
+    epochs: int = 20
+    """The most passes of the recoder over the documents."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.whole(self.epochs, "epochs of a recoder", at_least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicDocuments(Settings):
+    """How a file of public documents is read."""
+
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    label_field: Annotated[
+        str | None,
+        Setting(
+            "Column of a public label, if the task is known: the recoder then keeps labels instead "
+            "of clusters."
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        Setting(
+            "Format of the input if its name does not tell it: txt, csv, tsv, jsonl, parquet, or "
+            "with .gz."
+        ),
+    ] = None
+    language: Annotated[str, Setting("Code of the language, for cutting into sentences.")] = "en"
+    validation_share: Annotated[
+        float, Setting("Share of the documents that choices are made on.", above=0, below=1)
+    ] = 0.1

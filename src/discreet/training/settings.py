@@ -1,0 +1,18 @@
+"""Settings that several kinds of training share."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from discreet.settings import Setting, Settings
+
+WARMUP = 0.06
+"""Share of the steps during which the learning rate rises."""
+SAVE_EVERY = Setting("Steps between savings, for --resume.", at_least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumption(Settings):
+    """When the state of a run is saved, and whether to go on from it."""
+
+    save_every: Annotated[int, SAVE_EVERY] = 200
+    resume: Annotated[bool, Setting("Go on with a run of the same command that stopped.")] = False

@@ -1,0 +1,122 @@
+"""Models of texts from files to files, and the public text that others are trained on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InvalidValue
+from discreet.models.bert import load_masked_model
+from discreet.release.vectors import read_receipt
+from discreet.spaces.encoder_space import file_sha256
+from discreet.tensors import refuse_existing
+from discreet.text.labelled import Labelled, read_labelled
+from discreet.text.readers import open_documents
+from discreet.training.progress import Announce, silently
+from discreet.training.scores import class_scores, number_scores
+from discreet.training.settings import Resumption
+from discreet.training.texts.bag_of_words import fit_bag_of_words
+from discreet.training.texts.classifier import fine_tune
+from discreet.training.texts.saved_models import TextModel
+from discreet.training.texts.settings import BAG, FineTuning, LabelledText
+
+
+def train_text_model(
+    source: str,
+    output: Path,
+    model: str,
+    text: LabelledText,
+    settings: FineTuning,
+    *,
+    when: Resumption | None = None,
+    force: bool = False,
+    announce: Announce = silently,
+) -> tuple[TextModel, int]:
+    """Train a model for texts or pairs on a file and write it with the receipt of its texts.
+
+    ``model`` is ``bag-of-words``, or a BERT-style model as for ``load_masked_model``; the run of
+    the latter can be resumed. Gives the model, whose ``about`` has the receipt, the rows and the
+    figures of the test, and how many rows were tested on.
+    """
+    refuse_existing(output, force=force)
+    if model == BAG and (settings.frozen or (when is not None and when.resume)):
+        raise InvalidValue("--frozen and --resume are for BERT-style models; leave them out")
+
+    def read(path: str) -> Labelled:
+        return read_labelled(
+            path,
+            text_field=text.text_field,
+            second_field=text.pair_field,
+            label_field=text.label_field,
+        )
+
+    examples = read(source)
+    tested = None if text.test is None else read(text.test)
+    if text.rows is not None and text.rows < len(examples):
+        rng = np.random.default_rng(settings.seed)
+        examples = examples.part(rng.choice(len(examples), text.rows, replace=False))
+    about = {
+        "task": "regression" if text.regression else "classification",
+        "rows": len(examples),
+        "receipt": _receipt_of(source),
+        "test_receipt": None if text.test is None else _receipt_of(text.test),
+    }
+    trained: TextModel
+    if model == BAG:
+        trained = fit_bag_of_words(
+            examples, regression=text.regression, penalty=settings.penalty, about=about
+        )
+    else:
+        loaded = load_masked_model(model)
+        with announce("training") as show:
+            trained = fine_tune(
+                loaded,
+                examples,
+                settings,
+                regression=text.regression,
+                about={**about, "pretrained": loaded.about or None},
+                output=output,
+                # Only in the state, which is gone when the model is there.
+                data=file_sha256(Path(source)) if source != "-" else "",
+                when=when,
+                progress=show,
+            )
+    scores = None
+    if tested is not None:
+        predicted: Any = trained.predict(tested.texts, tested.seconds)
+        scores = (
+            number_scores(tested.numbers(), predicted)
+            if text.regression
+            else class_scores(tested.labels or [], predicted)
+        )
+    trained.about["test"] = scores
+    trained.save(output, force=force)
+    return trained, len(tested or ())
+
+
+def _receipt_of(source: str) -> dict[str, Any] | None:
+    """The receipt that 'discreet sanitize' left beside a file, if there is one."""
+    return None if source == "-" else read_receipt(Path(source))
+
+
+@dataclass(frozen=True)
+class PublicText:
+    """PUBLIC documents, and where they come from, ready for JSON."""
+
+    texts: list[str]
+    about: dict[str, Any]
+
+
+def read_public_text(source: str, *, text_field: str, most: int | None = None) -> PublicText:
+    """Read documents, the first so many of them, from a file or ``-``."""
+    texts: list[str] = []
+    with open_documents(source, text_field=text_field) as reader:
+        for batch in reader:
+            texts += batch.texts
+            if most is not None and len(texts) >= most:
+                break
+    about = {"name": "standard input"}
+    if source != "-":
+        about = {"name": Path(source).name, "sha256": file_sha256(Path(source))}
+    return PublicText(texts[:most], about)

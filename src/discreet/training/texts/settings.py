@@ -1,0 +1,115 @@
+"""How models of texts are trained."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from discreet import check
+from discreet.encoders.settings import DEFAULT
+from discreet.settings import Setting, Settings
+from discreet.training.settings import SAVE_EVERY, WARMUP, Resumption
+
+BAG = "bag-of-words"
+"""The model that is no network: weighted word counts and a linear layer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuning(Settings):
+    """How a model for texts or pairs is trained."""
+
+    frozen: Annotated[bool, Setting("Leave the encoder alone; fit a linear layer on top.")] = False
+    epochs: Annotated[int, Setting("Passes with all weights.", at_least=1)] = 2
+    batch: Annotated[int, Setting("Texts or pairs in a step.", at_least=1)] = 32
+    learning_rate: Annotated[float, Setting("The highest, of all weights.", above=0)] = 5e-5
+    max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
+    penalty: Annotated[float, Setting("On the squared weights of a linear layer.", above=0)] = 1.0
+    seed: Annotated[int, Setting("The same seed gives the same model.")] = 0
+    warmup: float = WARMUP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.probability(self.warmup, "warmup of FineTuning")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuningResumption(Resumption):
+    """The same as for others, saved less often: a step is short."""
+
+    save_every: Annotated[int, SAVE_EVERY] = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledText(Settings):
+    """What is learnt of a file, and what is tested on."""
+
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    pair_field: Annotated[str | None, Setting("The second text, for tasks about pairs.")] = None
+    label_field: Annotated[str, Setting("Column or field that holds the label.")] = "label"
+    regression: Annotated[bool, Setting("Labels are numbers, not classes.")] = False
+    test: Annotated[
+        str | None, Setting("Examples to test on, with the same fields; sanitise them too.")
+    ] = None
+    rows: Annotated[int | None, Setting("Train on so many random rows.", at_least=2)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pretraining(Settings):
+    """How a model is pretrained; the seed is of the order, the masks and noise on PUBLIC text."""
+
+    steps: Annotated[int, Setting("Steps with all weights.")] = 1000
+    head_steps: Annotated[
+        int | None,
+        Setting(
+            "Steps before that with the head alone, on the text as it is; by default 300 if the "
+            "model comes without a head, else 0."
+        ),
+    ] = None
+    batch: Annotated[int, Setting("Windows of text in a step.", at_least=1)] = 32
+    window: Annotated[int, Setting("Words in a window.", at_least=2)] = 64
+    learning_rate: Annotated[float, Setting("The highest, of all weights.", above=0)] = 1e-4
+    warmup: Annotated[
+        float, Setting("Share of the steps in which the rate rises.", above=0, below=1)
+    ] = WARMUP
+    share: Annotated[
+        float, Setting("Share of the words to predict.", above=0, below=1, flag="--mask-share")
+    ] = 0.15
+    seed: Annotated[int, Setting("The same seed gives the same model.")] = 0
+    head_learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.positive(self.head_learning_rate, "head_learning_rate of Pretraining")
+
+
+BODIES = {"bilstm": 2e-3, "masked": 5e-4}
+"""What a rewriter may be made of, and the learning rate of each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewriterTraining(Settings):
+    """How a rewriter is trained."""
+
+    body: Annotated[
+        str,
+        Setting(
+            "bilstm: a bidirectional LSTM; masked: the layers of a BERT-style model.",
+            choices=tuple(BODIES),
+        ),
+    ] = "bilstm"
+    model: Annotated[str, Setting("--body masked: a directory, or a cached name.")] = DEFAULT
+    epochs: Annotated[int, Setting("Passes over the text, each with fresh noise.", at_least=1)] = 4
+    write_words: Annotated[int, Setting("Different words it may write.", at_least=1)] = 10_000
+    seed: Annotated[int, Setting("Of the training.")] = 0
+    hidden: int = 128
+    """Of a bilstm: its size in each direction."""
+    learning_rate: float | None = None
+    """The highest; by default 0.002 for a bilstm and 0.0005 for a masked body."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.whole(self.hidden, "hidden of RewriterTraining", at_least=1)
+        check.positive(self.rate, "learning_rate of RewriterTraining")
+
+    @property
+    def rate(self) -> float:
+        """The learning rate that is used."""
+        return BODIES[self.body] if self.learning_rate is None else self.learning_rate

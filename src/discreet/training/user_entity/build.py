@@ -1,0 +1,115 @@
+"""The network that is trained for users and entities, and the public words it knows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidValue
+from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
+from discreet.models.awd_lstm_shape import AwdLstmSizes
+from discreet.models.factors import FactorModel
+from discreet.models.language import AdaptedLanguageModel
+from discreet.models.vocabulary import Vocabulary, read_vocabulary
+from discreet.spaces.loaders import load_space
+from discreet.tensors import Arrays, load_tensors
+from discreet.training.user_entity.records import WordNumbers
+from discreet.training.user_entity.settings import NetworkSettings
+
+MODEL, VOCABULARY, KIND = "model.safetensors", "vocabulary.txt", "language model"
+"""What a run leaves in its folder, and another may begin with."""
+
+
+@dataclass(frozen=True)
+class PublicWords:
+    """A public vocabulary, and the vectors that a network begins with for its last words."""
+
+    vocabulary: Vocabulary
+    vectors: NDArray[Any] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_space(cls, space: str, max_words: int | None = None) -> "PublicWords":
+        """The first so many words of a space, which are the most frequent ones."""
+        public = load_space(space, max_words=max_words)
+        kept = [place for place in range(len(public)) if place != public.unknown]
+        vocabulary = Vocabulary(public.words[place] for place in kept)
+        vectors = np.asarray(public.vectors)[kept]
+        return cls(vocabulary, vectors[len(kept) - (len(vocabulary) - 2) :])
+
+    def network(
+        self,
+        sizes: AwdLstmSizes | None = None,
+        *,
+        embedding: int | None = None,
+        classes: int | None = None,
+        trained: Sequence[str] = PARTS,
+        start: Mapping[str, NDArray[Any]] | None = None,
+    ) -> AwdLstm:
+        """An AWD-LSTM that reads these words; ``embedding`` counts where there are no vectors."""
+        chosen = sizes or AwdLstmSizes()
+        if self.vectors is not None:
+            embedding = self.vectors.shape[1]
+        shape = AwdLstmShape(
+            words=len(self.vocabulary),
+            boundary=self.vocabulary.boundary,
+            embedding=embedding or AwdLstmShape.embedding,
+            classes=classes,
+            **{size.name: getattr(chosen, size.name) for size in fields(AwdLstmSizes)},
+        )
+        return AwdLstm(shape, vectors=self.vectors, trained=trained, start=start)
+
+
+@dataclass(frozen=True)
+class BuiltNetwork:
+    """What is trained.
+
+    Attributes:
+        network: The model.
+        words: Words as its numbers.
+        vocabulary: What a receipt says of them.
+    """
+
+    network: FactorModel
+    words: WordNumbers
+    vocabulary: Any
+
+
+def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> BuiltNetwork:
+    """The network of some settings, and its public words."""
+    number = len(classes) or None
+    if settings.model is not None:
+        if settings.start is not None or settings.trained is not None:
+            raise InvalidValue(
+                "--start and --trained are for the AWD-LSTM; leave them out with --model"
+            )
+        adapted = AdaptedLanguageModel.load(settings.model, rank=settings.rank, classes=number)
+        return BuiltNetwork(adapted, adapted, adapted.description)
+    if settings.vocabulary is not None:
+        words = PublicWords(read_vocabulary(settings.vocabulary))
+    elif settings.embedding is not None:
+        raise InvalidValue("--embedding goes with --vocabulary; a space has its own vectors")
+    else:
+        words = PublicWords.of_space(settings.space, settings.max_words)
+    start = None if settings.start is None else _start_weights(settings.start, words.vocabulary)
+    network = words.network(
+        settings,
+        embedding=settings.embedding,
+        classes=number,
+        trained=PARTS if settings.trained is None else settings.trained.split(","),
+        start=start,
+    )
+    known = {"words": len(words.vocabulary), "fingerprint": words.vocabulary.fingerprint}
+    return BuiltNetwork(network, words.vocabulary, known)
+
+
+def _start_weights(folder: Path, words: Vocabulary) -> Arrays:
+    """The weights in the folder of an earlier run, to begin another one of the same words with."""
+    weights, _ = load_tensors(folder / MODEL, KIND)
+    if read_vocabulary(folder / VOCABULARY).fingerprint != words.fingerprint:
+        raise InvalidValue(
+            "the model of --start knows other words; give it and this run the same vocabulary"
+        )
+    return weights

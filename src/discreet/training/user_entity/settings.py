@@ -1,0 +1,209 @@
+"""What may be set in training for users and entities: rules, records, the network, the run."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from discreet import check
+from discreet.errors import InvalidValue
+from discreet.models.awd_lstm_shape import AwdLstmSizes
+from discreet.settings import Setting, Settings
+
+if TYPE_CHECKING:
+    from discreet.training.user_entity.rules import Rules
+
+ALGORITHMS = (
+    "certified",
+    "published",
+    "published-optimized",
+    "user-level",
+    "sample-level",
+    "de-identified",
+    "noiseless",
+)
+PRIVATE = ("certified", "user-level", "sample-level")
+PUBLISHED = ("published", "published-optimized")
+CELL_RATIO = 0.1
+_WITHOUT_NOISE = ("de-identified", "noiseless")
+_WITHOUT_ENTITIES = ("noiseless", "user-level", "sample-level")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedRules(Settings):
+    """The public numbers of a run that are given as they are used."""
+
+    algorithm: Annotated[
+        str,
+        Setting(
+            "certified: users and entities, with figures that hold; user-level: DP-FedAvg; "
+            "sample-level: DP-SGD, one sentence. No guarantee: published and published-optimized "
+            "(the paper's), de-identified, noiseless.",
+            choices=ALGORITHMS,
+        ),
+    ] = "certified"
+    user_rate: Annotated[float, Setting("Chance of a user a step.", above=0, at_most=1)] = 0.05
+    entity_rate: Annotated[float, Setting("Chance of an entity a step.", above=0, at_most=1)] = 0.5
+    sentence_rate: Annotated[
+        float,
+        Setting(
+            "Chance of a sentence without an entity; in sample-level of any sentence.",
+            at_least=0,
+            at_most=1,
+        ),
+    ] = 1.0
+    delta: Annotated[float, Setting("Failure probability.", above=0, below=1)] = 1e-5
+    clip: Annotated[float, Setting("Norm of a user's contribution, at most.", above=0)] = 1.0
+    holders: Annotated[int, Setting("An entity is used with at most so many users,")] = 10
+    cells: Annotated[
+        int, Setting("and in at most so many cells (see --cell-ratio) of each.", at_least=1)
+    ] = 1
+    population: Annotated[
+        int,
+        Setting(
+            "About how many users there are (sample-level: sentences), as a public guess; only "
+            "scales the steps.",
+            at_least=1,
+        ),
+    ] = 1000
+    learning_rate: Annotated[float, Setting("Of the optimiser.", above=0)] = 0.1
+    optimizer: Annotated[str, Setting("sgd or adam.", choices=("sgd", "adam"))] = "sgd"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.algorithm == "sample-level":
+            check.share(self.sentence_rate, "sentence rate of sample-level training")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleOptions(SharedRules):
+    """Rules as people give them: noise or epsilon, and a cell's norm as a share of a user's."""
+
+    noise: Annotated[float | None, Setting("In units of --clip; or --epsilon.", above=0)] = None
+    epsilon: Annotated[
+        float | None,
+        Setting("Find the least noise for this after all steps.", above=0, short="-e"),
+    ] = None
+    cell_ratio: Annotated[
+        float,
+        Setting(
+            "Norm of a cell's contribution, at most, as a share of --clip. A cell: the sentences "
+            "of one user that name the same entities.",
+            above=0,
+        ),
+    ] = CELL_RATIO
+
+    def rules(self) -> "Rules":
+        """The rules; if epsilon was given, before the noise for it is found."""
+        from discreet.training.user_entity.rules import Rules
+
+        if (self.noise is None) == (self.epsilon is None) and self.algorithm not in _WITHOUT_NOISE:
+            raise InvalidValue("give --noise or --epsilon, one of the two")
+        shared = {field.name: getattr(self, field.name) for field in fields(SharedRules)}
+        return Rules(
+            **shared,
+            noise=1.0 if self.noise is None else self.noise,  # found later, or used nowhere
+            cell_clip=self.cell_ratio * self.clip,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFields(Settings):
+    """Where a line of the input has what is needed."""
+
+    user: Annotated[str, Setting("Whose sentence.", flag="--user-field")] = "user"
+    tokens: Annotated[
+        str | None, Setting("A list of words (instead of a text).", flag="--tokens-field")
+    ] = None
+    text: Annotated[str, Setting("A text.", flag="--text-field")] = "text"
+    tags: Annotated[
+        str | None, Setting("BIO tags that mark entities, one a token.", flag="--tags-field")
+    ] = None
+    entities: Annotated[
+        str | None, Setting("The list that 'discreet entities' adds.", flag="--entities-field")
+    ] = None
+    label: Annotated[
+        str | None, Setting("Classify sentences by this field.", flag="--label-field")
+    ] = None
+
+    @property
+    def words(self) -> str:
+        """The field with the words."""
+        return self.text if self.tokens is None else self.tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(RecordFields):
+    """How the input is read, and what in it is a sensitive entity or a class."""
+
+    gazetteer: Annotated[Path | None, Setting("A file of sensitive entities, one a line.")] = None
+    categories: Annotated[
+        str | None, Setting("Kinds of entities, with commas: person,org,... or all.")
+    ] = None
+    labels: Annotated[
+        str | None, Setting("The possible labels, with commas. Public, not read off.")
+    ] = None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes, if sentences are classified."""
+        if (self.label is None) != (self.labels is None):
+            raise InvalidValue("--label-field and --labels go together; the labels must be public")
+        return () if self.labels is None else tuple(self.labels.split(","))
+
+    def require_entities(self, algorithm: str) -> None:
+        """Stop if an algorithm needs entities and nobody said, in one way, what they are."""
+        ways = [self.tags is not None, self.entities is not None, self.gazetteer is not None]
+        if algorithm not in _WITHOUT_ENTITIES and sum(ways) != 1:
+            raise InvalidValue(
+                "say what is a sensitive entity, in one way: --tags-field, --entities-field or "
+                "--gazetteer"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings(AwdLstmSizes):
+    """What is trained, and the public words it knows."""
+
+    space: Annotated[
+        str,
+        Setting("Public vocabulary and first vectors: starter or a vector file.", short="-s"),
+    ] = "starter"
+    max_words: Annotated[int | None, Setting("Only the first N words of the space.")] = None
+    vocabulary: Annotated[Path | None, Setting("A PUBLIC list of words instead of a space.")] = None
+    embedding: Annotated[int | None, Setting("Length of word vectors, with --vocabulary.")] = None
+    start: Annotated[
+        Path | None,
+        Setting("Begin with the model in this folder, which this command trained on PUBLIC text."),
+    ] = None
+    trained: Annotated[
+        str | None,
+        Setting(
+            "Train only these parts of the AWD-LSTM, with commas: embedding, lstm, output. Fewer "
+            "parameters, less noise."
+        ),
+    ] = None
+    model: Annotated[
+        Path | None, Setting("A local transformers causal model, trained by adapters.")
+    ] = None
+    rank: Annotated[int, Setting("Rank of the adapters of --model.", at_least=1)] = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Settings):
+    """How long a run is, what it keeps and what it is measured on."""
+
+    steps: Annotated[int, Setting("Number of steps.", at_least=1)] = 100
+    strict: Annotated[bool, Setting("Refuse data beyond --holders, --cells; else drop.")] = False
+    budget: Annotated[
+        float | None, Setting("Stop before a step that would take epsilon above this.")
+    ] = None
+    evaluate: Annotated[
+        str | None, Setting("A PUBLIC file like INPUT, to measure perplexity on.")
+    ] = None
+    evaluate_every: Annotated[int, Setting("Steps between measurements.", at_least=1)] = 50
+    checkpoint_every: Annotated[int, Setting("Steps between checkpoints.", at_least=1)] = 10
+    resume: Annotated[bool, Setting("Go on with the run in the output folder.")] = False
+    federated: Annotated[
+        int | None,
+        Setting("Simulate so many clients with Flower, each with a part of the users."),
+    ] = None

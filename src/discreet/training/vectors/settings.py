@@ -1,0 +1,133 @@
+"""How public maps and models of released vectors are trained."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from discreet import check
+from discreet.errors import InvalidValue
+from discreet.settings import Setting, Settings
+
+DIMENSIONS = (2, 3, 4, 8, 16, 32)
+"""Dimensions of a map that are tried if none is asked for."""
+PUBLISHED_DIMENSION = 16
+EPOCHS, PUBLISHED_EPOCHS = 20, 3
+_AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class MapSettings(Settings):
+    """How to train a map; the whole training is a function of this and of the public rows."""
+
+    epsilon: Annotated[float, Setting("Of the noise that the map is to be used with.", short="-e")]
+    mechanism: Annotated[str, Setting("purkayastha or planar-laplace.", short="-m")] = "purkayastha"
+    dimensions: tuple[int, ...] = DIMENSIONS
+    """Candidates for the dimension it maps to; one alone is taken as it is."""
+    hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.")] = 32
+    epochs: Annotated[int, Setting("Passes over the text.", at_least=1)] = 15
+    seed: Annotated[int, Setting("Of the training.")] = 0
+
+    def __post_init__(self) -> None:
+        from discreet.models.sphere_noise import sphere_mechanism
+
+        super().__post_init__()
+        if not self.dimensions:
+            raise InvalidValue("dimensions of a map must be at least one candidate")
+        for dimension in self.dimensions:
+            sphere_mechanism(self.mechanism, dimension, self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapText(Settings):
+    """The public text that a map is trained on."""
+
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    label_field: Annotated[
+        str | None,
+        Setting(
+            "PUBLIC class of each text: the map learns to keep classes apart. Without it, it "
+            "learns to keep as much of the vector as it can."
+        ),
+    ] = None
+    more: Annotated[
+        str | None,
+        Setting(
+            "Further PUBLIC text with the same fields, such as whole reviews where PUBLIC has "
+            "sentences. Validation, on PUBLIC alone, says how much its labels weigh."
+        ),
+    ] = None
+    dim: Annotated[
+        str, Setting("Dimensions to map to; auto tries several on held-out public text.")
+    ] = _AUTO
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Those to try."""
+        if self.dim == _AUTO:
+            return DIMENSIONS
+        try:
+            number = int(self.dim)
+        except ValueError as error:
+            rule = "auto or a whole number of at least 2"
+            raise check.fail("--dim", rule, self.dim) from error
+        return (check.whole(number, "--dim", at_least=2),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSettings(Settings):
+    """How to train a model of released vectors."""
+
+    hidden: Annotated[
+        int, Setting("Units of the layer that reads a released vector.", at_least=1)
+    ] = 64
+    epochs: Annotated[
+        int | None,
+        Setting(
+            f"Passes over the rows, free of charge; {EPOCHS} unless given. With --published each "
+            f"costs epsilon; {PUBLISHED_EPOCHS} unless given.",
+            at_least=1,
+        ),
+    ] = None
+    seed: Annotated[int, Setting("Of the training; the noise is not seeded.")] = 0
+    batch: int = 256
+    rate: float = 5e-3
+    """The highest learning rate."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.whole(self.batch, "batch of a task model", at_least=1)
+        check.positive(self.rate, "rate of a task model")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedTask(Settings):
+    """What the paper's interactive loop needs besides: it begins with raw text."""
+
+    epsilon: Annotated[float | None, Setting("--published: of every epoch.", short="-e")] = None
+    mechanism: Annotated[
+        str | None, Setting("--published: purkayastha or planar-laplace.", short="-m")
+    ] = None
+    dim: Annotated[
+        int | None, Setting(f"--published: dimensions; {PUBLISHED_DIMENSION} unless given.")
+    ] = None
+    labels: Annotated[str | None, Setting("--published: the possible labels, with commas.")] = None
+    label_epsilon: Annotated[
+        float | None,
+        Setting(
+            "--published: loss allowed for the label, drawn once; without it labels are public."
+        ),
+    ] = None
+    text_field: Annotated[str, Setting("--published: the text.")] = "text"
+    pair_field: Annotated[str | None, Setting("--published: second text of a pair.")] = None
+    label_field: Annotated[str, Setting("--published: the label.")] = "label"
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The possible labels, if they were given."""
+        return None if self.labels is None else tuple(s.strip() for s in self.labels.split(","))
+
+    def require_unused(self) -> None:
+        """Stop if one of these was given to training that reads it off a receipt."""
+        for name in ("epsilon", "mechanism", "dim", "labels", "label_epsilon"):
+            if getattr(self, name) is not None:
+                flag = "--" + name.replace("_", "-")
+                raise InvalidValue(f"{flag} belongs to --published; the receipt says the rest")
