@@ -57,6 +57,8 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     # The command line is read off the signature, so it gets the options written into it.
     with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+    # The tables of the pages show which values each may take.
+    with_options.declared = [each for _, some in groups.values() for each in some]  # type: ignore[attr-defined]
     del with_options.__wrapped__
     return with_options
 

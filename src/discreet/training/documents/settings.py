@@ -18,7 +18,7 @@ class StoreSettings(Settings):
     ] = 50
     projections: Annotated[int, Setting("Random projections to choose from.", at_least=1)] = 100
     recoder: Annotated[bool, Setting("Whether to train a recoder.")] = True
-    seed: Annotated[int, Setting("Of samples and weights, all of them public.")] = 0
+    seed: Annotated[int, Setting("Of samples and weights, all of them public.", at_least=0)] = 0
     epochs: int = 20
     """The most passes of the recoder over the documents."""
 

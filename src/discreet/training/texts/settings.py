@@ -22,7 +22,7 @@ class FineTuning(Settings):
     learning_rate: Annotated[float, Setting("The highest, of all weights.", above=0)] = 5e-5
     max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
     penalty: Annotated[float, Setting("On the squared weights of a linear layer.", above=0)] = 1.0
-    seed: Annotated[int, Setting("The same seed gives the same model.")] = 0
+    seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
     warmup: float = WARMUP
 
     def __post_init__(self) -> None:
@@ -55,12 +55,13 @@ class LabelledText(Settings):
 class Pretraining(Settings):
     """How a model is pretrained; the seed is of the order, the masks and noise on PUBLIC text."""
 
-    steps: Annotated[int, Setting("Steps with all weights.")] = 1000
+    steps: Annotated[int, Setting("Steps with all weights.", at_least=0)] = 1000
     head_steps: Annotated[
         int | None,
         Setting(
             "Steps before that with the head alone, on the text as it is; by default 300 if the "
-            "model comes without a head, else 0."
+            "model comes without a head, else 0.",
+            at_least=0,
         ),
     ] = None
     batch: Annotated[int, Setting("Windows of text in a step.", at_least=1)] = 32
@@ -72,7 +73,7 @@ class Pretraining(Settings):
     share: Annotated[
         float, Setting("Share of the words to predict.", above=0, below=1, flag="--mask-share")
     ] = 0.15
-    seed: Annotated[int, Setting("The same seed gives the same model.")] = 0
+    seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
     head_learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
@@ -98,7 +99,7 @@ class RewriterTraining(Settings):
     model: Annotated[str, Setting("--body masked: a directory, or a cached name.")] = DEFAULT
     epochs: Annotated[int, Setting("Passes over the text, each with fresh noise.", at_least=1)] = 4
     write_words: Annotated[int, Setting("Different words it may write.", at_least=1)] = 10_000
-    seed: Annotated[int, Setting("Of the training.")] = 0
+    seed: Annotated[int, Setting("Of the training.", at_least=0)] = 0
     hidden: int = 128
     """Of a bilstm: its size in each direction."""
     learning_rate: float | None = None

@@ -31,7 +31,9 @@ class TrainingAuditSettings(Settings):
         Setting("Noise, in units of the user's clipping norm (1; published: 2).", above=0),
     ] = None
     steps: Annotated[int | None, Setting("Steps of a run (20; published: 50).", at_least=1)] = None
-    holders: Annotated[int, Setting("certified: an entity occurs with so many users.")] = 4
+    holders: Annotated[
+        int, Setting("certified: an entity occurs with so many users.", at_least=0)
+    ] = 4
     cell_ratio: Annotated[
         float, Setting("certified: norm of a cell over that of a user.", above=0)
     ] = 0.5
@@ -44,7 +46,7 @@ class TrainingAuditSettings(Settings):
         int | None, Setting("Runs, each with its own canaries (1; published: 60).", at_least=1)
     ] = None
     confidence: Annotated[float, Setting("Of each lower bound shown.", above=0, below=1)] = 0.95
-    seed: Annotated[int | None, Setting("Repeat an audit with the same draws.")] = None
+    seed: Annotated[int | None, Setting("Repeat an audit with the same draws.", at_least=0)] = None
 
     def chosen(self, name: str) -> Any:
         """A number as it was given, or the one that suits the algorithm."""

@@ -53,7 +53,9 @@ class SharedRules(Settings):
     ] = 1.0
     delta: Annotated[float, Setting("Failure probability.", above=0, below=1)] = 1e-5
     clip: Annotated[float, Setting("Norm of a user's contribution, at most.", above=0)] = 1.0
-    holders: Annotated[int, Setting("An entity is used with at most so many users,")] = 10
+    holders: Annotated[
+        int, Setting("An entity is used with at most so many users,", at_least=0)
+    ] = 10
     cells: Annotated[
         int, Setting("and in at most so many cells (see --cell-ratio) of each.", at_least=1)
     ] = 1

@@ -22,9 +22,9 @@ class MapSettings(Settings):
     mechanism: Annotated[str, Setting("purkayastha or planar-laplace.", short="-m")] = "purkayastha"
     dimensions: tuple[int, ...] = DIMENSIONS
     """Candidates for the dimension it maps to; one alone is taken as it is."""
-    hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.")] = 32
+    hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.", at_least=0)] = 32
     epochs: Annotated[int, Setting("Passes over the text.", at_least=1)] = 15
-    seed: Annotated[int, Setting("Of the training.")] = 0
+    seed: Annotated[int, Setting("Of the training.", at_least=0)] = 0
 
     def __post_init__(self) -> None:
         from discreet.models.sphere_noise import sphere_mechanism
@@ -87,7 +87,7 @@ class TaskSettings(Settings):
             at_least=1,
         ),
     ] = None
-    seed: Annotated[int, Setting("Of the training; the noise is not seeded.")] = 0
+    seed: Annotated[int, Setting("Of the training; the noise is not seeded.", at_least=0)] = 0
     batch: int = 256
     rate: float = 5e-3
     """The highest learning rate."""
