@@ -3,7 +3,7 @@
     python benchmarks/run.py                        # or make bench
     python benchmarks/run.py --text SST-2.jsonl.gz  # or make bench TEXT=SST-2.jsonl.gz
     python benchmarks/run.py --quick                # a smoke test: its figures mean nothing
-    python benchmarks/run.py --page docs/background/speed.md   # the last run's table; nothing is run
+    python benchmarks/run.py --page docs/background/speed.md  # the last run's table; nothing is run
 
 Each row compares with a named baseline measured in the same run; the files bench_*.py say what that
 is. They are pytest's, and pytest-benchmark keeps the time; what it measured is beside the table, in

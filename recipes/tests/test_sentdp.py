@@ -108,6 +108,7 @@ def encoder(tmp_path_factory):
     return load_encoder(str(write_bert(folder, head=False, pieces=[*MARKS, *WORDS, "."])))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     monkeypatch.setattr(sentdp, "load_encoder", lambda: encoder)
     monkeypatch.setattr(sentdp, "QUICK", SIZE)

@@ -26,12 +26,15 @@ def place(tmp_path_factory):
     return folder
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_whole_recipe(place, tmp_path, monkeypatch):
     encoder = load_encoder(str(place / "model"))
     monkeypatch.setattr(sentence_ldp, "load_encoder", lambda: encoder)
     monkeypatch.setattr(sentence_ldp, "QUICK", SIZE)
     monkeypatch.setattr(sentence_ldp, "encoder_space", lambda: bert_space(place / "model"))
     monkeypatch.setattr(sentence_ldp, "EPSILONS", (2.0, 4.0, 8.0, 10.0))
+    monkeypatch.setattr(sentence_ldp, "LABEL_EPSILONS", (0.5, 3.0))
+    monkeypatch.setattr(sentence_ldp, "ATTACKED", (8.0,))
     monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)  # figures do not matter here
     said = []
     quick = Options(quick=True)

@@ -34,6 +34,7 @@ def space(tmp_path):
     return str(path)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path, monkeypatch):
     monkeypatch.setattr(trlaplace, "QUICK", SMALL)
     chosen = (Setting("truncated-laplace", 1.0, "published"), Setting("santext", 14.0))

@@ -66,12 +66,14 @@ def in_bonn(texts):
     return [[[at, at + 4, "gpe", "bonn"]] if at >= 0 else [] for at in spots]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_whole_recipe(data, tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "found_entities", in_bonn)
     # The figures that need the mixture over many holders are slow; one holder is enough here.
     monkeypatch.setattr(uedp, "PAPER", PAPER[2:3])
     monkeypatch.setattr(uedp, "_PRIVATE", replace(uedp._PRIVATE, holders=1))
     monkeypatch.setattr(corpora, "_PUBLIC_TEXTS", 10)
+    monkeypatch.setattr(uedp, "_ATTACKED_STEPS", 5)
     monkeypatch.setattr(uedp, "QUICK", SIZE)
     quick = Options(quick=True)
     record = uedp.run(data, tmp_path / "out", quick, silent)

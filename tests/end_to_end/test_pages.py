@@ -50,7 +50,9 @@ for command_path, command_options in COMMANDS.items():
 
 def test_the_examples_about_statements_run():
     found = doctest.testfile(
-        str(DOCS / "background" / "statements.md"), module_relative=False, optionflags=doctest.REPORT_NDIFF
+        str(DOCS / "background" / "statements.md"),
+        module_relative=False,
+        optionflags=doctest.REPORT_NDIFF,
     )
     assert found.attempted > 20
     assert found.failed == 0

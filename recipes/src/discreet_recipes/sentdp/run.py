@@ -28,6 +28,7 @@ from discreet.training.documents.candidates import (
     train_candidates,
 )
 from discreet.training.documents.settings import StoreSettings
+from discreet.training.scores import class_scores
 from discreet_recipes.guarantee import add_guarantee, sentences_replaced
 from discreet_recipes.recipe import Options, Say
 from discreet_recipes.record import Record
@@ -283,12 +284,11 @@ def classifier(vectors: Rows, labels: NDArray[np.int64]) -> Predict:
 
 def scores(part: Part, predicted: NDArray[np.int64]) -> dict[str, float | None]:
     """Macro-F1 of all documents, of those of at least 8 sentences, and by number of sentences."""
-    from sklearn.metrics import f1_score
-
+    truth, guess = part.labels.astype(str), predicted.astype(str)
     masks = {ALL: part.counts >= 2, AT_LEAST_8: part.counts >= 8}
     masks |= {f"{a} to {b}": (part.counts >= a) & (part.counts <= b) for a, b in RANGES}
     return {
-        name: float(f1_score(part.labels[mask], predicted[mask], average="macro"))
+        name: class_scores(truth[mask].tolist(), guess[mask].tolist())["macro_f1"]
         if mask.any()
         else None
         for name, mask in masks.items()

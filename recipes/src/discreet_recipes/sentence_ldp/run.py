@@ -138,8 +138,8 @@ def _task(name: str, data: Path, size: Size, encoder: Encoder, folder: Path) -> 
     if name == "imdb":
         private, test = part("imdb-train", size.imdb[1]), part("imdb-test", size.imdb[2])
         return Task(reviews, private, test, size, encoder.fingerprint)
-    files = zip(("sst2-dev", "sst2-train", "sst2-test"), size.sst2, strict=True)
-    return Task(*(part(*each) for each in files), size, encoder.fingerprint, more=reviews)
+    public, private, test = map(part, ("sst2-dev", "sst2-train", "sst2-test"), size.sst2)
+    return Task(public, private, test, size, encoder.fingerprint, more=reviews)
 
 
 @dataclass
