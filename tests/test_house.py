@@ -21,6 +21,7 @@ FLOORS = [
     ["settings"],
     ["randomness", "tensors"],
     ["statement"],
+    ["receipt"],
     ["text"],
     ["spaces"],
     ["encoders"],

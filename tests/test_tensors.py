@@ -7,7 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from discreet.errors import InputError, NotFound, OutputError
-from discreet.tensors import kind_of, load_tensors, refuse_existing, save_tensors
+from discreet.files import refuse_existing
+from discreet.tensors import kind_of, load_tensors, save_tensors
 
 ARRAYS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([7])}
 

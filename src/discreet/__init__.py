@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms.registry import mechanism
     from discreet.protocols import Release
     from discreet.randomness import secure_generator
+    from discreet.receipt import Receipt
+    from discreet.release.documents import DocumentEmbedder
     from discreet.release.sentences import SentenceEmbedder
     from discreet.release.text import Sanitizer
     from discreet.spaces import EmbeddingSpace, load_space
@@ -24,8 +26,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DiscreetError",
+    "DocumentEmbedder",
     "EmbeddingSpace",
     "PrivacyStatement",
+    "Receipt",
     "Release",
     "Sanitizer",
     "SentenceEmbedder",
@@ -36,8 +40,10 @@ __all__ = [
 
 _HOMES = {
     "DiscreetError": "errors",
+    "DocumentEmbedder": "release.documents",
     "EmbeddingSpace": "spaces",
     "PrivacyStatement": "statement",
+    "Receipt": "receipt",
     "Release": "protocols",
     "Sanitizer": "release.text",
     "SentenceEmbedder": "release.sentences",

@@ -1,4 +1,4 @@
-"""Where files derived from public data are kept between runs, and how they are written.
+"""Where an output may go, how it is written whole, and where public data is kept between runs.
 
 Only public data (vectors, neighbour indices, certificates) is ever cached; each file is named by
 the SHA-256 of what it was derived from. Nothing derived from protected text is written here.
@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from discreet.errors import OutputError
+
 
 def cache_directory() -> Path:
     """``$DISCREET_CACHE``, else ``$XDG_CACHE_HOME/discreet``, else ``~/.cache/discreet``."""
@@ -19,6 +21,42 @@ def cache_directory() -> Path:
         return Path(explicit)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "discreet"
+
+
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Stop before long work if its result would have no place to go."""
+    if path.exists() and not force:
+        raise OutputError(
+            f"{path} exists already; choose another name, or use --force to replace it"
+        )
+
+
+def check_place(path: Path, source: str | Path = "-", *, force: bool) -> None:
+    """Refuse a place that is not ours to take, before any work is done.
+
+    Args:
+        path: Where the output is to go, in a directory that is there.
+        source: The input, which is never replaced; ``-`` if it is no file.
+        force: A file that exists may be replaced.
+    """
+    try:
+        exists = path.exists()
+        if exists and str(source) != "-" and Path(source).exists() and path.samefile(source):
+            problem = "is the input itself; choose another name"
+        elif path.is_dir():
+            problem = "is a directory; name a file in it"
+        elif exists and not path.is_file():
+            problem = "is not an ordinary file; use - for standard output"
+        elif not Path(os.path.realpath(path)).parent.is_dir():
+            problem = "is in a directory that does not exist; create it first"
+        else:
+            refuse_existing(path, force=force)
+            return
+    except OutputError:
+        raise
+    except (OSError, ValueError):
+        problem = "cannot be reached; check the path and its permissions"
+    raise OutputError(f"{path} {problem}")
 
 
 @contextlib.contextmanager

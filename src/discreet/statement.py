@@ -10,9 +10,6 @@ from typing import Any
 from discreet import check
 from discreet.errors import IncompatibleStatements, InvalidValue
 
-RECEIPT_SUFFIX = ".privacy.json"
-"""A receipt lies beside the output it belongs to, under its name and this."""
-
 
 class Unit(StrEnum):
     """What one step of the neighbouring relation may change."""

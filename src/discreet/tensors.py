@@ -14,8 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from discreet import __version__
-from discreet.errors import InputError, NotFound, OutputError
-from discreet.files import written_whole
+from discreet.errors import InputError, NotFound
+from discreet.files import refuse_existing, written_whole
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -73,14 +73,6 @@ def kind_of(path: Path) -> str | None:
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError):
         return None
     return found if isinstance(found, str) else None
-
-
-def refuse_existing(path: Path, *, force: bool) -> None:
-    """Stop before long work if its result would have no place to go."""
-    if path.exists() and not force:
-        raise OutputError(
-            f"{path} exists already; choose another name, or use --force to replace it"
-        )
 
 
 def _article(kind: str | None) -> str:

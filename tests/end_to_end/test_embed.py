@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import MARKER, called, discreet
-from discreet.cli._vectors import LABEL_MECHANISMS
+from discreet.cli._choice import LabelChoice
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
 from discreet.mechanisms import label
-from discreet.release.vectors import read_receipt, read_vectors
+from discreet.receipt import Receipt
+from discreet.release.vectors import read_vectors
 from discreet.statement import PrivacyStatement
 from tiny_bert import write_bert
 
@@ -69,7 +70,7 @@ def test_a_run_of_the_installed_command(place, tmp_path):
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1.0, atol=1e-5)
     assert set(found.labels) <= {"good", "bad"}
     assert dict(found.kept) == {"id": [0, 1, 2, 3, 4]}
-    receipt = read_receipt(out)
+    receipt = Receipt.beside(out).to_dict()
     statement = PrivacyStatement.from_dict(receipt["statement"])
     assert (statement.epsilon, statement.slack) == (10.0, 2.0)
     assert "what is kept as it is: id" in statement.public
@@ -98,7 +99,7 @@ def test_every_format_gives_the_same_vectors(place, tmp_path, name):
     clean /= np.linalg.norm(clean, axis=1, keepdims=True)
     np.testing.assert_allclose(found.vectors, clean, atol=1e-3)
     if name != "in.txt":
-        public = read_receipt(tmp_path / "v.npz")["statement"]["public"]
+        public = Receipt.beside(tmp_path / "v.npz").statement.public
         assert "the labels, which are released as they are" in public
 
 
@@ -110,7 +111,7 @@ def test_pairs(place, tmp_path):
     found = read_vectors(tmp_path / "v.parquet")
     np.testing.assert_allclose(found.second, found.vectors[::-1], atol=1e-3)
     assert "changing both costs the sum" in done.err
-    assert read_receipt(tmp_path / "v.parquet")["counts"] == {"rows": 5, "sentences": 10}
+    assert Receipt.beside(tmp_path / "v.parquet").counts == {"rows": 5, "sentences": 10}
 
 
 def test_noise_is_fresh_unless_seeded(place, tmp_path):
@@ -150,7 +151,7 @@ def test_mechanisms_and_maps(place, tmp_path, options, headline):
 def test_principal_directions_of_public_words(place, tmp_path):
     done = embed(place, place / "in.txt", "-o", tmp_path / "v.npy", "-e", 7, "--map", "pca")
     assert done.code == 0, done.err
-    about = read_receipt(tmp_path / "v.npy")["map"]["about"]
+    about = Receipt.beside(tmp_path / "v.npy").map["about"]
     assert about["public text"] == "the 5,000 most frequent words of the starter space"
     (kept,) = (place / "cache" / "encoded").iterdir()
     assert np.load(kept).shape == (5000, 16)  # of public words, never of the input
@@ -163,12 +164,14 @@ def test_prior_response(place, tmp_path):
         *("--label-epsilon", 1, "--label-prior", "0.6,0.4,0"),
     )
     assert done.code == 0, done.err
-    law = read_receipt(tmp_path / "v.npz")["label"]["transition"]
+    law = Receipt.beside(tmp_path / "v.npz").labels.transition
     assert [row[2] for row in law] == [0, 0, 0]
 
 
 def test_the_names_of_the_command_line_are_those_of_the_mechanisms():
-    assert set(LABEL_MECHANISMS) - {"none"} == {getattr(label, e).name for e in label.__all__}
+    listed = next(each for each in LabelChoice.declared() if each.name == "label_mechanism")
+    for mechanism in label.__all__:
+        assert getattr(label, mechanism).name in listed.setting.help
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,9 @@ BAD = {
     "a prior in words": labelled(
         "must be numbers", *RR, "--label-mechanism", "prior-response", "--label-prior", "x,y"
     ),
-    "a prior without its mechanism": labelled("no other takes it", *RR, "--label-prior", ".5,.5"),
+    "a prior without its mechanism": labelled(
+        "--label-prior is not an option of", *RR, "--label-prior", ".5,.5"
+    ),
     "unknown label mechanism": labelled("must be one of", *RR, "--label-mechanism", "coin"),
     "keeping the text": Row("--keep text would write", ["--keep", "text"]),
     "keeping the label": labelled("--keep label would write", *RR, "--keep", "label"),
@@ -237,6 +242,12 @@ BAD = {
     "more dimensions than the encoder": Row("at most that of the encoder, 16", ["--dim", "17"]),
     "more, by pca": Row("at most that of the encoder, 16", ["--dim", "17", "--map", "pca"]),
     "unknown mechanism": Row("must be one for a sentence", ["--mechanism", "cmp"]),
+    "gaussian": Row("for a sentence it is sphere-gaussian", ["--mechanism", "gaussian"]),
+    "a rule for documents": Row("--selection is not an option", ["--selection", "exponential"]),
+    "public documents": Row("--candidates is for --unit document", ["--candidates", "PLACE"]),
+    "a map for documents": Row("--dim is for --unit", ["--unit", "document", "--dim", "4"]),
+    "pairs of documents": Row("unit sentence", ["--unit", "document", "--pair-field", "text2"]),
+    "no public documents": Row("sentence-votes needs --candidates", ["--unit", "document"]),
     "no delta": Row("gaussian needs --delta", ["--mechanism", "sphere-gaussian"]),
     "delta for purkayastha": Row("--delta is not an option", ["--delta", "0.1"]),
     "unknown map": Row("must be one of random", ["--map", "umap"]),
@@ -316,4 +327,4 @@ def test_the_packaged_encoder(tmp_path):
     tea = np.einsum("ij,ij->i", found[:, 0], found[:, 1]).mean()
     stocks = np.einsum("ij,ij->i", found[:, 0], found[:, 2]).mean()
     assert tea > stocks + 0.2
-    assert read_receipt(tmp_path / "v.npy")["encoder"]["name"] == "all-MiniLM-L6-v2"
+    assert Receipt.beside(tmp_path / "v.npy").encoder["name"] == "all-MiniLM-L6-v2"

@@ -11,11 +11,10 @@ from discreet.evaluation.explanation import (
     example_words,
     explain,
     find_epsilon,
-    mean_keep,
     sample_words,
-    spread_words,
 )
 from discreet.mechanisms.word import SanText, SanTextPlus
+from discreet.release.text import mean_keep
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
 from small_spaces import all_distances, both_spaces, clustered_space, random_space
@@ -67,7 +66,7 @@ def test_figures_are_those_of_the_law(space, epsilon):
 
 def test_a_mechanism_without_a_law_is_watched_and_the_words_say_so():
     mechanism = SanText(random_space(), 3.0)
-    ids = spread_words(mechanism.space)
+    ids = mechanism.space.spread_words()
     exact, watched = (explain(m, ids, ["word3"]) for m in (mechanism, Silent(mechanism)))
     assert not watched.exact
     assert "estimated from simulated draws" in "\n".join(watched.lines())
@@ -114,7 +113,7 @@ def test_what_it_says_fits_the_figures():
 def test_an_example_must_be_a_word_of_the_space():
     mechanism = SanText(random_space(), 1.0)
     with pytest.raises(NotFound) as caught:
-        explain(mechanism, spread_words(mechanism.space), ["zanzibar"])
+        explain(mechanism, mechanism.space.spread_words(), ["zanzibar"])
     assert "zanzibar" not in str(caught.value)
 
 
@@ -173,8 +172,8 @@ def test_wishes_that_make_no_sense(wish):
 
 def test_spread_words_reach_from_the_first_to_the_last():
     space = random_space(120)
-    assert spread_words(space, 200).tolist() == list(range(120))
-    some = spread_words(space, 7)
+    assert space.spread_words(200).tolist() == list(range(120))
+    some = space.spread_words(7)
     assert (some[0], some[-1], len(some)) == (0, 119, 7)
     assert np.diff(some).min() >= 19
 

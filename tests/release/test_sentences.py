@@ -131,7 +131,7 @@ def test_released_labels_follow_the_matrix_of_the_receipt(mechanism):
     made = embedder(labels=LABELS, label_mechanism=mechanism)
     rows = 20_000
     release = made.release(["tea"] * rows, ["bad"] * rows, np.random.default_rng(5))
-    receipt = made.receipt(release)
+    receipt = made.receipt(release).to_dict()
     drawn = np.array([LABELS.index(label) for label in release.values.labels])
     law = np.array(receipt["label"]["transition"])
     assert fits(drawn, law[1])
@@ -145,13 +145,13 @@ def test_labels_without_a_mechanism_are_public_and_said_to_be():
     release = made.release(["tea", "rain"], ["bad", "good"])
     assert release.values.labels == ["bad", "good"]
     assert "the labels, which are released as they are" in release.statement.public
-    assert made.receipt(release)["label"]["transition"] == np.eye(3).tolist()
+    assert made.receipt(release).to_dict()["label"]["transition"] == np.eye(3).tolist()
 
 
 def test_the_receipt_tells_the_setting_and_nothing_of_the_text():
     made = embedder(SphereGaussian(3, 4.0, 1e-5))
     release = made.release([MARKER, f"{MARKER} again"])
-    receipt = json.loads(json.dumps(made.receipt(release)))
+    receipt = json.loads(made.receipt(release).to_json())
     assert MARKER not in json.dumps(receipt)
     assert PrivacyStatement.from_dict(receipt["statement"]) == release.statement
     assert receipt["in_words"] == release.statement.lines()

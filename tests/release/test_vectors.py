@@ -1,6 +1,5 @@
 """Files of vectors: what is written is read, whole or not at all, and nothing is ever unpickled."""
 
-import json
 import pickle
 from pathlib import Path
 
@@ -10,14 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
-from discreet.release import vectors as module
-from discreet.release.vectors import (
-    VectorSet,
-    read_receipt,
-    read_vectors,
-    receipt_path,
-    write_vectors,
-)
+from discreet.mechanisms.label import RandomizedResponse
+from discreet.receipt import Receipt, receipt_path
+from discreet.release.vectors import VectorSet, read_vectors, write_vectors
 
 FIRST = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
 SECOND = FIRST[::-1] * 2
@@ -25,6 +19,10 @@ LABELS = ["good", "bad", "bad", "très bon", ""]
 FULL = VectorSet(
     FIRST, SECOND, LABELS, np.array([1, 1, 2, 3, 3]), {"id": [9, 8, 7, 6, 5], "who": list("abcde")}
 )
+
+
+def receipt(said: object = 1) -> Receipt:
+    return Receipt(RandomizedResponse(2, epsilon=1.0).statement, {"said": said})
 
 
 def same(found: VectorSet, expected: VectorSet) -> None:
@@ -43,9 +41,9 @@ def same(found: VectorSet, expected: VectorSet) -> None:
 @pytest.mark.parametrize("given", [FULL, VectorSet(FIRST), VectorSet(FIRST, labels=LABELS)])
 def test_everything_comes_back(tmp_path, suffix, given):
     path = tmp_path / f"v{suffix}"
-    write_vectors(path, given, {"statement": "é"})
+    write_vectors(path, given, receipt("é"))
     same(read_vectors(path), given)
-    assert read_receipt(path) == {"statement": "é"}
+    assert Receipt.beside(path) == receipt("é")
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
         [path.name, f"v{suffix}.privacy.json"]
     )
@@ -54,7 +52,7 @@ def test_everything_comes_back(tmp_path, suffix, given):
 def test_npy_holds_vectors_alone(tmp_path):
     write_vectors(tmp_path / "v.npy", VectorSet(FIRST))
     same(read_vectors(tmp_path / "v.npy"), VectorSet(FIRST))
-    assert read_receipt(tmp_path / "v.npy") is None
+    assert Receipt.beside(tmp_path / "v.npy") is None
     for more, named in (
         (VectorSet(FIRST, labels=LABELS), "labels"),
         (VectorSet(FIRST, SECOND), "second vectors"),
@@ -62,7 +60,7 @@ def test_npy_holds_vectors_alone(tmp_path):
         (VectorSet(FIRST, kept={"id": [1] * 5}), "kept columns"),
     ):
         with pytest.raises(OutputError, match=f"no place for {named}"):
-            write_vectors(tmp_path / "w.npy", more, {})
+            write_vectors(tmp_path / "w.npy", more, receipt())
     assert [p.name for p in tmp_path.iterdir()] == ["v.npy"]
 
 
@@ -200,12 +198,6 @@ def test_a_missing_file(tmp_path):
         read_vectors(tmp_path / "v.npy")
 
 
-def test_a_receipt_that_is_none(tmp_path):
-    receipt_path(tmp_path / "v.npy").write_text("[1")
-    with pytest.raises(InputError, match="not a receipt"):
-        read_receipt(tmp_path / "v.npy")
-
-
 @pytest.mark.parametrize(
     ("name", "before", "message"),
     [
@@ -221,21 +213,21 @@ def test_places_that_are_refused(tmp_path, name, before, message):
     before(tmp_path / name)
     there = sorted(tmp_path.rglob("*"))
     with pytest.raises(OutputError, match=message):
-        write_vectors(tmp_path / name, VectorSet(FIRST), {})
+        write_vectors(tmp_path / name, VectorSet(FIRST), receipt())
     assert sorted(tmp_path.rglob("*")) == there
 
 
 def test_force_replaces_both(tmp_path):
     for epsilon in (1, 2):
-        write_vectors(tmp_path / "v.npz", VectorSet(FIRST), {"epsilon": epsilon}, force=True)
-    assert read_receipt(tmp_path / "v.npz") == {"epsilon": 2}
+        write_vectors(tmp_path / "v.npz", VectorSet(FIRST), receipt(epsilon), force=True)
+    assert Receipt.beside(tmp_path / "v.npz") == receipt(2)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npz"])
 def test_columns_of_mixed_types_are_refused_without_a_word_of_them(tmp_path, suffix):
     mixed = VectorSet(FIRST, kept={"who": ["zanzibar", 1, 2.5, None, [1]]})
     with pytest.raises(OutputError, match="kept column who") as caught:
-        write_vectors(tmp_path / f"v{suffix}", mixed, {})
+        write_vectors(tmp_path / f"v{suffix}", mixed, receipt())
     assert "zanzibar" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -245,8 +237,7 @@ def test_a_failure_on_the_way_leaves_neither_file(tmp_path, monkeypatch, suffix)
     def fail(*_: object, **__: object) -> str:
         raise OSError("no room")
 
-    monkeypatch.setattr(module.json, "dumps", fail)
+    monkeypatch.setattr(Receipt, "to_json", fail)
     with pytest.raises(OSError, match="no room"):
-        write_vectors(tmp_path / f"v{suffix}", VectorSet(FIRST), {"a": 1})
+        write_vectors(tmp_path / f"v{suffix}", VectorSet(FIRST), receipt())
     assert list(tmp_path.iterdir()) == []
-    assert json.dumps is fail  # the module's own json was the one that failed

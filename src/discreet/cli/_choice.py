@@ -1,81 +1,118 @@
-"""The options that choose a word mechanism, the same for every command that takes them."""
+"""The options that choose a mechanism by name, the same for every command that takes them."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Self
 
+from discreet import check
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
+from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import DEFAULTS, family_settings, find, names
-from discreet.protocols import WordMechanism
-from discreet.settings import Declared, Setting, plain_type
+from discreet.protocols import LabelMechanism, WordMechanism
+from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
 
-_WHERE = (
-    Declared(
-        "mechanism",
-        str | None,
-        None,
-        Setting(
-            f"One of: {', '.join(names('word'))}; {DEFAULTS['word']} unless given.", short="-m"
-        ),
-    ),
-    Declared(
-        "space",
-        str,
-        "starter",
-        Setting(
-            "Public vocabulary with a vector for each word: starter, encoder, or a file of "
-            "word2vec, GloVe or fastText.",
-            short="-s",
-        ),
-    ),
-    Declared(
-        "max_words",
-        int | None,
-        None,
-        Setting("Use only the first N words of a vector file.", at_least=0),
-    ),
-)
+NO_MECHANISM = "none"
 
 
 @dataclass(frozen=True)
-class WordChoice(Choice):
-    """The mechanism and the space that a command line asks for; None means not given."""
+class MechanismChoice(Choice):
+    """A mechanism and its settings; None means not given."""
+
+    families: ClassVar[tuple[str, ...]]
+    prefix: ClassVar[str] = ""
+    """What the names of its options begin with."""
 
     mechanism: str | None = None
-    space: str = "starter"
-    max_words: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the mechanism, by the names of its parameters."""
 
     @classmethod
     def declared(cls) -> Iterable[Declared]:
-        """Where the mechanism and the words come from, and the settings of all mechanisms."""
-        return [*_WHERE, *family_settings("word")]
+        """The mechanism, what the class itself declares, and the settings of all mechanisms."""
+        short = "-m" if not cls.prefix else None
+        options = [
+            Declared("mechanism", str | None, None, Setting(cls._listed(), short=short)),
+            *settings_of(cls),
+        ]
+        together: dict[str, Declared] = {}
+        for family in cls.families:
+            for each in family_settings(family):
+                if each.name in together:
+                    said = f"{together[each.name].setting.help[:-1]}; {each.setting.help}"
+                    each = replace(each, setting=replace(each.setting, help=said))
+                together[each.name] = each
+        return [cls._as_option(each) for each in (*options, *together.values())]
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "WordChoice":
+    def of(cls, given: Mapping[str, Any]) -> Self:
         """What was chosen, by the name of the option."""
-        where = {each.name: given[each.name] for each in _WHERE}
-        rest = {name: value for name, value in given.items() if name not in where}
-        return cls(**where, settings={k: v for k, v in rest.items() if v is not None})
+        chosen = {name.removeprefix(cls.prefix): value for name, value in given.items()}
+        own = {each.name: chosen.pop(each.name) for each in fields(cls) if each.name in chosen}
+        return cls(**own, settings={k: v for k, v in chosen.items() if v is not None})
+
+    @classmethod
+    def flag(cls, parameter: str) -> str:
+        """What the command line calls a parameter of the mechanism."""
+        flags = {each.name: each.flag for each in cls.declared()}
+        return flags.get(cls.prefix + parameter, parameter)
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing was chosen at all."""
+        return self == type(self)()
+
+    def name_in(self, family: str) -> str:
+        """The mechanism; the family's default unless another was named."""
+        return self.mechanism or DEFAULTS[family]
+
+    @classmethod
+    def _listed(cls) -> str:
+        return " ".join(
+            (f"For a {family}: " if len(cls.families) > 1 else "One of: ")
+            + f"{', '.join(names(family))}; {DEFAULTS[family]} unless given."
+            for family in cls.families
+        )
+
+    @classmethod
+    def _as_option(cls, declared: Declared) -> Declared:
+        if not cls.prefix:
+            return declared
+        # Several numbers are one option, with commas between them.
+        kind = str | None if plain_type(declared.kind) == tuple[float, ...] else declared.kind
+        setting = replace(declared.setting, short=None)
+        return Declared(cls.prefix + declared.name, kind, declared.default, setting)
+
+
+@dataclass(frozen=True)
+class WordChoice(MechanismChoice):
+    """A word mechanism and the space it works in."""
+
+    families = ("word",)
+
+    space: Annotated[
+        str,
+        Setting(
+            "Public vocabulary with a vector for each word: starter, encoder, or a file of "
+            "word2vec, GloVe or fastText.",
+            short="-s",
+        ),
+    ] = "starter"
+    max_words: Annotated[
+        int | None, Setting("Use only the first N words of a vector file.", at_least=0)
+    ] = None
 
     @property
     def name(self) -> str:
-        """The mechanism; the family's default unless another was named."""
-        return self.mechanism or DEFAULTS["word"]
+        """The mechanism."""
+        return self.name_in("word")
 
     @property
     def epsilon(self) -> float | None:
         """The privacy loss allowed, if one was given."""
         return self.settings.get("epsilon")
-
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing was chosen at all."""
-        return self == WordChoice()
 
     def at(self, epsilon: float) -> "WordChoice":
         """The same choice at another epsilon."""
@@ -89,17 +126,14 @@ class WordChoice(Choice):
     def build(self, vocabulary: EmbeddingSpace) -> WordMechanism:
         """Make the mechanism."""
         entry = find(self.name, "word", what="--mechanism")
-        flags = {each.name: each.flag for each in self.declared()}
         given = {"space": vocabulary, **self.settings}
         with progress_bar("certifying the space, once") as show:
-            built: WordMechanism = entry.build(
-                given, progress=show, called=lambda key: flags.get(key, key)
-            )
+            built: WordMechanism = entry.build(given, progress=show, called=self.flag)
         return built
 
     def to_json(self) -> dict[str, Any]:
         """What was chosen, for a file that must say how its mechanism is made."""
-        where = {each.name: getattr(self, each.name) for each in _WHERE}
+        where = {name: getattr(self, name) for name in ("mechanism", "space", "max_words")}
         given = {name: value for name, value in where.items() if value is not None}
         plain = {k: str(v) if isinstance(v, Path) else v for k, v in self.settings.items()}
         return {**given, **plain}
@@ -108,5 +142,57 @@ class WordChoice(Choice):
     def from_json(cls, values: Mapping[str, Any]) -> "WordChoice":
         """The choice that :meth:`to_json` described."""
         kinds = {each.name: plain_type(each.kind) for each in cls.declared()}
-        given = {name: kinds[name](value) for name, value in values.items()}
-        return cls.of({each.name: given.get(each.name, each.default) for each in _WHERE} | given)
+        return cls.of({name: kinds[name](value) for name, value in values.items()})
+
+
+class SentenceChoice(MechanismChoice):
+    """A mechanism for the vectors of sentences."""
+
+    families = ("sentence",)
+
+
+class VectorChoice(MechanismChoice):
+    """A mechanism for the vectors of sentences, or of documents."""
+
+    families = ("sentence", "document")
+
+
+class LabelChoice(MechanismChoice):
+    """A mechanism for the labels that are released beside something else, or none."""
+
+    families = ("label",)
+    prefix = "label_"
+
+    @classmethod
+    def _listed(cls) -> str:
+        return f"{super()._listed()} {NO_MECHANISM} releases true labels."
+
+    def build(self, labels: Sequence[str]) -> LabelMechanism | None:
+        """Make the mechanism for these possible labels; None releases labels as they are."""
+        if self.mechanism == NO_MECHANISM:
+            for name in self.settings:
+                raise InvalidValue(
+                    f"{self.flag(name)} has no use with --label-mechanism {NO_MECHANISM}; leave it "
+                    "out"
+                )
+            return None
+        name = check.one_of(
+            self.name_in("label"), (*names("label"), NO_MECHANISM), "--label-mechanism"
+        )
+        entry = find(name, "label")
+        kinds = {each.name: plain_type(each.kind) for each in entry.settings}
+        numbers = {
+            key: _numbers(value, self.flag(key))
+            for key, value in self.settings.items()
+            if kinds.get(key) == tuple[float, ...]
+        }
+        given = {"labels": labels, **self.settings, **numbers}
+        built: LabelMechanism = entry.build(given, called=self.flag)
+        return built
+
+
+def _numbers(text: str, flag: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InvalidValue(f"{flag} must be numbers with commas between them") from error

@@ -3,6 +3,9 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.receipt import receipt_path
 
 
 def say(*lines: str) -> None:
@@ -11,6 +14,12 @@ def say(*lines: str) -> None:
         return  # closed by the caller, and print would take standard output in its place
     for line in lines:
         print(line, file=sys.stderr)
+
+
+def say_written(output: str | Path) -> None:
+    """Name an output and its receipt, unless it went to standard output."""
+    if str(output) != "-":
+        say(f"Written: {output} and its receipt {receipt_path(output)}")
 
 
 def counted(number: int, thing: str) -> str:
@@ -41,16 +50,20 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     columns = (TextColumn(label), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    # The task is added at the first call: what turns out to be instant shows no bar at all.
     # Standard output is left alone: data goes there.
     terminal = Console(stderr=True)
-    with Progress(*columns, console=terminal, transient=True, redirect_stdout=False) as bar:
-        task = None
+    bar = Progress(*columns, console=terminal, transient=True, redirect_stdout=False)
+    task = None
 
-        def update(done: int, total: int) -> None:
-            nonlocal task
-            if task is None:
-                task = bar.add_task(label, total=total or None)
-            bar.update(task, completed=done, total=total or None)
+    def update(done: int, total: int) -> None:
+        nonlocal task
+        if task is None:  # what turns out to be instant, or waits for another bar, shows none
+            bar.start()
+            task = bar.add_task(label, total=total or None)
+        bar.update(task, completed=done, total=total or None)
 
+    try:
         yield update
+    finally:
+        if task is not None:
+            bar.stop()

@@ -51,7 +51,6 @@ def explain(
         example_words,
         find_epsilon,
         sample_words,
-        spread_words,
     )
     from discreet.evaluation.explanation import explain as explain_mechanism
     from discreet.text.readers import open_documents
@@ -61,7 +60,7 @@ def explain(
     for example in examples:
         vocabulary.id_of(example)  # a word that is not there is said before the long work
     if public_sample is None:
-        ids = spread_words(vocabulary)
+        ids = vocabulary.spread_words()
     else:
         with open_documents(public_sample, text_field=text_field) as reader:
             ids = sample_words(vocabulary, [text for batch in reader for text in batch.texts])

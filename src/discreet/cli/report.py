@@ -31,9 +31,9 @@ def report(
 
     Example: discreet report out.csv audit.json attack.json -o report.html
     """
+    from discreet.files import refuse_existing
     from discreet.report.page import write_page
     from discreet.report.runs import overview, runs_in, section_of
-    from discreet.tensors import refuse_existing
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidValue(f"{output} is to hold a page of HTML; end its name in .html")

@@ -9,12 +9,14 @@ import typer
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, say
-from discreet.cli._text_release import Files, Way, release_texts
+from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.errors import InvalidValue
+from discreet.randomness import generator
+from discreet.release.text import sanitize_file
 
 if TYPE_CHECKING:
     from discreet.models.rewriter import Rewriter
+    from discreet.training.texts.rewriting import RewritingSanitizer
 
 
 @takes_settings
@@ -40,27 +42,36 @@ def rewrite(
 
     Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors
     """
-    files = Files(source, output, text_field, format, max_document_mb, force)
 
-    def made() -> Way:
+    def made() -> "RewritingSanitizer":
         from discreet.models.rewriter import Rewriter
         from discreet.training.texts.rewriting import RewritingSanitizer
 
         trained = Rewriter.load(rewriter)
         chosen = _chosen(choice, trained)
-        mechanism = chosen.build(chosen.vocabulary())
-        about = {key: value for key, value in trained.about.items() if key != "options"}
-        receipt = {"layout": "tokens", "rewriter": about}
-        return Way(mechanism, RewritingSanitizer(mechanism, trained), receipt)
+        return RewritingSanitizer(chosen.build(chosen.vocabulary()), trained)
 
-    done = release_texts(files, made, "rewriting", seed)
+    with progress_bar("rewriting") as show:
+        receipt = sanitize_file(
+            source,
+            output,
+            made,
+            text_field=text_field,
+            format=format,
+            max_document_bytes=options.document_bytes(max_document_mb),
+            force=force,
+            rng=generator(seed),
+            progress=show,
+        )
+    counts = receipt.counts
     say(
-        f"Sanitised {counted(done.words, 'word')} of {counted(done.documents, 'document')} with "
-        f"{done.mechanism} in the space {done.space}, then rewrote what was released.",
-        *done.statement.lines(),
+        f"Sanitised {counted(counts['words'], 'word')} of "
+        f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
+        f"{receipt.about['space']['name']}, then rewrote what was released.",
+        *receipt.statement.lines(),
         "The rewriting changes nothing of this: it saw the released words only.",
-        *done.written,
     )
+    say_written(output)
 
 
 def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
@@ -73,5 +84,5 @@ def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
             "this rewriter was not written by 'discreet train rewriter' and does not say how its "
             "mechanism is made; give --mechanism, --epsilon and --space"
         )
-    found = WordChoice.from_json(stored)
-    return found if choice.space == WordChoice().space else replace(found, space=choice.space)
+    told = WordChoice.from_json(stored)
+    return told if choice.space == WordChoice().space else replace(told, space=choice.space)

@@ -4,8 +4,9 @@ from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, say
-from discreet.cli._text_release import Files, Way, release_texts
+from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.randomness import generator
+from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
 
 _MOST = 0.9
 
@@ -31,23 +32,32 @@ def sanitize(
 
     Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
     """
-    files = Files(source, output, text_field, format, max_document_mb, force)
 
-    def made() -> Way:
-        from discreet.release.text import LAYOUTS, Sanitizer
-
+    def made() -> Sanitizer:
         check.one_of(layout, list(LAYOUTS), "--layout")
-        mechanism = choice.build(choice.vocabulary())
-        return Way(mechanism, Sanitizer(mechanism, layout=layout), {"layout": layout})
+        return Sanitizer(choice.build(choice.vocabulary()), layout=layout)
 
-    done = release_texts(files, made, "sanitising", seed)
+    with progress_bar("sanitising") as show:
+        receipt = sanitize_file(
+            source,
+            output,
+            made,
+            text_field=text_field,
+            format=format,
+            max_document_bytes=options.document_bytes(max_document_mb),
+            force=force,
+            rng=generator(seed),
+            progress=show,
+        )
+    counts, keep = receipt.counts, receipt.about["keep"]
     say(
-        f"Sanitised {counted(done.words, 'word')} of {counted(done.documents, 'document')} "
-        f"with {done.mechanism} in the space {done.space}.",
-        *done.statement.lines(),
+        f"Sanitised {counted(counts['words'], 'word')} of "
+        f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
+        f"{receipt.about['space']['name']}.",
+        *receipt.statement.lines(),
     )
-    if done.keep is not None:
-        how = f"{done.keep:.2g}" if done.keep < 0.99 else "over 0.99"
-        much = ": most of the text comes out as it was" if done.keep > _MOST else ""
+    if keep is not None:
+        how = f"{keep:.2g}" if keep < 0.99 else "over 0.99"
+        much = ": most of the text comes out as it was" if keep > _MOST else ""
         say(f"At this setting a word stays as it is with probability {how} on average{much}.")
-    say(*done.written)
+    say_written(output)

@@ -126,9 +126,9 @@ def build(
 
     Example: discreet spaces build vectors.txt --max-words 50000
     """
+    from discreet.files import refuse_existing
     from discreet.spaces.index import build_index, store_index
     from discreet.spaces.loaders import save_space
-    from discreet.tensors import refuse_existing
 
     if output is not None:
         refuse_existing(output, force=force)  # before anything large is read

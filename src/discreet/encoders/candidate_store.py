@@ -20,8 +20,8 @@ from discreet import check
 from discreet.arrays import Floats32
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
-from discreet.files import folder_written_whole
-from discreet.tensors import kind_of, load_tensors, refuse_existing, save_tensors
+from discreet.files import folder_written_whole, refuse_existing
+from discreet.tensors import kind_of, load_tensors, save_tensors
 
 KIND = "candidate store"
 _RECODER = "recoder."

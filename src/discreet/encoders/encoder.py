@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Progress
 from discreet.encoders.settings import DEFAULT as DEFAULT
+from discreet.encoders.settings import POOLINGS as POOLINGS
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
 from discreet.files import written_whole
 from discreet.spaces.encoder_space import MODEL, file_sha256, find_encoder, missing_encoder
-
-POOLINGS = ("mean", "cls")
 
 _CHUNK = 512
 

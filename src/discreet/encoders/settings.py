@@ -1,14 +1,28 @@
-"""Which sentence encoder reads texts."""
+"""Which sentence encoder reads texts, and which public map leads to what is released."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from discreet import check
+from discreet.arrays import Progress
+from discreet.errors import InvalidValue
+from discreet.files import cache_directory
 from discreet.settings import Setting, Settings
+from discreet.spaces import load_space
+from discreet.text.readers import open_documents
 
 if TYPE_CHECKING:
     from discreet.encoders.encoder import Encoder
+    from discreet.encoders.maps import PublicMap
 
 DEFAULT = "all-MiniLM-L6-v2"
+POOLINGS = ("mean", "cls")
+DIMENSION = 16
+
+_TRAINED = "trained:"
+_PCA_WORDS = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +37,8 @@ class EncoderSettings(Settings):
         ),
     ] = DEFAULT
     pooling: Annotated[
-        str | None, Setting("mean or cls; what the model was made with unless given.")
+        str | None,
+        Setting("mean or cls; what the model was made with unless given.", choices=POOLINGS),
     ] = None
 
     def load(self) -> "Encoder":
@@ -31,3 +46,85 @@ class EncoderSettings(Settings):
         from discreet.encoders.encoder import load_encoder
 
         return load_encoder(self.encoder, pooling=self.pooling)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapSettings(Settings):
+    """A public map by name, its dimension, and the public text that it is made from."""
+
+    dim: Annotated[
+        int | None,
+        Setting(
+            f"Dimensions to map to before noise is added; {DIMENSION} unless given. A trained map "
+            "has its own.",
+            at_least=2,
+        ),
+    ] = None
+    map: Annotated[
+        str,
+        Setting(
+            "The public map to these dimensions. random: fixed directions, the same in every run; "
+            "pca: principal directions of public text; trained:PATH: from 'discreet train map'."
+        ),
+    ] = "random"
+    public: Annotated[
+        Path | None,
+        Setting("pca: a file of PUBLIC text; without it, frequent words of the starter space."),
+    ] = None
+    public_field: Annotated[str, Setting("pca: column or field of --public with the text.")] = (
+        "text"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.public is not None and self.map != "pca":
+            raise InvalidValue("--public belongs to --map pca; leave it out")
+        if not self.map.startswith(_TRAINED):
+            check.one_of(self.map, ("random", "pca", "trained:PATH"), "--map")
+
+    @cached_property
+    def trained(self) -> "PublicMap | None":
+        """The map in the file that was named, if one was."""
+        if not self.map.startswith(_TRAINED):
+            return None
+        from discreet.encoders.maps import PublicMap
+
+        return PublicMap.load(Path(self.map.removeprefix(_TRAINED)))
+
+    @property
+    def dimension(self) -> int:
+        """Of what is released."""
+        if self.trained is None:
+            return self.dim or DIMENSION
+        if self.dim not in (None, self.trained.dimension):
+            raise InvalidValue(
+                f"--dim must be that of the trained map, {self.trained.dimension}, or left out; "
+                f"got {self.dim}"
+            )
+        return self.trained.dimension
+
+    def map_for(self, encoder: "Encoder", progress: Progress | None = None) -> "PublicMap":
+        """The map, made now unless it was trained.
+
+        Args:
+            encoder: whose vectors it takes.
+            progress: called with (done, total) while public text is encoded.
+        """
+        if self.trained is not None:
+            return self.trained
+        from discreet.encoders.encoder import encoded_once
+        from discreet.encoders.maps import PublicMap
+
+        if self.map == "random" or self.dimension > encoder.dimension:  # the latter is refused
+            return PublicMap.random(encoder.dimension, self.dimension)
+        if self.public is None:
+            words = load_space("starter").words[:_PCA_WORDS]
+            folder = cache_directory() / "encoded"
+            vectors = encoded_once(encoder, words, folder, progress=progress)
+            source = f"the {_PCA_WORDS:,} most frequent words of the starter space"
+        else:
+            with open_documents(self.public, text_field=self.public_field) as reader:
+                texts = [text for batch in reader for text in batch.texts if text.strip()]
+            vectors = encoder.encode(texts, progress=progress)
+            source = self.public.name
+        return PublicMap.pca(vectors, self.dimension, encoder=encoder.fingerprint, source=source)

@@ -128,20 +128,6 @@ def find_epsilon(
     return high
 
 
-def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:
-    """Mean probability that a word stays, over a few words; None if the law cannot be said."""
-    law = getattr(mechanism, "log_probabilities", None)
-    if law is None:
-        return None
-    ids = spread_words(mechanism.space, count)
-    return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
-
-
-def spread_words(space: EmbeddingSpace, count: int = 128) -> Ids:
-    """Evenly spaced words of the vocabulary."""
-    return np.unique(np.linspace(0, len(space) - 1, min(count, len(space))).astype(np.int64))
-
-
 def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:
     """Evenly spaced words of a public text, so that frequent words count as often as they occur."""
     ids = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts).ids

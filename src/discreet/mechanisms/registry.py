@@ -75,9 +75,11 @@ def find(name: str, family: str | None = None, *, what: str = "mechanism") -> "E
         if entry.name == name and family in (None, entry.family):
             return entry
         if entry.name == name:
+            alike = [other for other in names(family) if other.endswith(f"-{name}")]
             raise InvalidValue(
                 f"{what} must be one for a {family}, {', '.join(names(family))}; "
                 f"{name} is for a {entry.family}"
+                + "".join(f", for a {family} it is {other}" for other in alike)
             )
     raise check.fail(what, "one of " + ", ".join(names(family)), name)
 
@@ -222,6 +224,11 @@ def _joined(meanings: Mapping[str, Iterable[str]], count: int) -> str:
         for text, who in meanings.items()
     ]
     return "; ".join(parts) + "."
+
+
+def described(built: Any) -> dict[str, Any]:
+    """A mechanism's name and its parameters, ready for JSON."""
+    return {"name": built.name, **parameters_of(built)}
 
 
 def parameters_of(built: Any) -> dict[str, Any]:

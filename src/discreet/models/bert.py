@@ -16,10 +16,9 @@ from typing import Any
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
 from discreet.errors import InputError, MissingExtra, OutputError
-from discreet.files import folder_written_whole
+from discreet.files import folder_written_whole, refuse_existing
 from discreet.spaces.encoder_space import file_sha256, model_space
 from discreet.spaces.space import EmbeddingSpace
-from discreet.tensors import refuse_existing
 from discreet.text.tokens import WordPieceTokenizer
 
 ABOUT = "discreet.json"

@@ -3,7 +3,6 @@
 It is a function of releases alone, so using it costs no privacy. Prediction needs NumPy only.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats32
 from discreet.encoders.layers import Layers, layer_arrays, layers_from, run_layers
 from discreet.errors import InputError, InvalidValue
+from discreet.receipt import Receipt
 from discreet.release.vectors import VectorSet
 from discreet.tensors import load_tensors, save_tensors
 
@@ -34,16 +34,15 @@ class ReleasedAs:
     """Fingerprint."""
 
     @classmethod
-    def of(cls, receipt: Mapping[str, Any]) -> "ReleasedAs":
+    def of(cls, receipt: Receipt) -> "ReleasedAs":
         """Read off the receipt that ``discreet embed`` writes beside vectors."""
         try:
-            mechanism = receipt["mechanism"]
             return cls(
-                str(mechanism["name"]),
-                float(mechanism["epsilon"]),
-                int(mechanism["dimension"]),
-                str(receipt["encoder"]["fingerprint"]),
-                str(receipt["map"]["fingerprint"]),
+                str(receipt.mechanism["name"]),
+                float(receipt.mechanism["epsilon"]),
+                int(receipt.mechanism["dimension"]),
+                str(receipt.encoder["fingerprint"]),
+                str(receipt.map["fingerprint"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(

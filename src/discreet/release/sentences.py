@@ -1,25 +1,35 @@
-"""Text in, released vectors out: encode, map, normalise, release; the labels beside them."""
+"""Text in, released vectors out: encode, map, normalise, release; the labels beside them.
 
-from collections.abc import Sequence
+:class:`SentenceEmbedder` takes texts, :func:`embed_sentence_file` takes a file and leaves a receipt
+beside what it writes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet import __version__
 from discreet.accounting.compose import joint_statement
-from discreet.arrays import Progress
+from discreet.arrays import Floats32, Generator, Ids, Progress
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InvalidValue
+from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.errors import InputError, InvalidValue
+from discreet.mechanisms.registry import described, find
 from discreet.mechanisms.sentence import unit_rows
 from discreet.protocols import LabelMechanism, Release, SentenceMechanism
 from discreet.randomness import secure_generator
-from discreet.release.vectors import VectorSet
+from discreet.receipt import Receipt
+from discreet.release._batches import check_kept, kept_columns, released_batches
+from discreet.release.vectors import VectorSet, check_output, write_vectors
 from discreet.statement import PrivacyStatement
+from discreet.text.fields import labels_of, strings_of
+from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 
 _BLOCK = 8192
+_BATCH = 65_536
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,40 @@ class SentenceEmbedder:
                 f"{len(self.labels)} are given"
             )
 
+    @classmethod
+    def from_names(
+        cls,
+        mechanism: str,
+        settings: Mapping[str, Any],
+        map: MapSettings | None = None,
+        encoder: EncoderSettings | None = None,
+        *,
+        labels: Sequence[str] | None = None,
+        label_mechanism: LabelMechanism | None = None,
+        called: Callable[[str], str] = str,
+        progress: Progress | None = None,
+    ) -> "SentenceEmbedder":
+        """Load and make everything; what is quick to check is checked first.
+
+        Args:
+            mechanism: Its name, such as ``"purkayastha"``.
+            settings: Of the mechanism, by the names of its parameters, without the dimension.
+            map: Which map; random directions unless given.
+            encoder: Which one; the default encoder unless given.
+            labels: See the class.
+            label_mechanism: See the class.
+            called: How messages call a setting.
+            progress: Called with (done, total) while public text is encoded for a map.
+        """
+        chosen = map or MapSettings()
+        entry = find(mechanism, "sentence", what=called("mechanism"))
+        built: SentenceMechanism = entry.build(
+            {"dimension": chosen.dimension, **settings}, called=called
+        )
+        model = (encoder or EncoderSettings()).load()
+        public = chosen.map_for(model, progress)
+        return cls(model, public, built, None if labels is None else tuple(labels), label_mechanism)
+
     @property
     def statement(self) -> PrivacyStatement:
         """The guarantee for each sentence, and its label with it."""
@@ -123,7 +167,7 @@ class SentenceEmbedder:
         self,
         texts: Sequence[str],
         labels: Sequence[str] | None = None,
-        rng: np.random.Generator | None = None,
+        rng: Generator | None = None,
         *,
         second: Sequence[str] | None = None,
         first_row: int = 1,
@@ -161,47 +205,41 @@ class SentenceEmbedder:
         )
         return Release.of(found, statement, units, rng)
 
-    def receipt(self, release: Release[VectorSet]) -> dict[str, Any]:
-        """What was released and how, ready for JSON; nothing of the text."""
-        mechanism, label = self.mechanism, self.label_mechanism
-        described: dict[str, Any] | None = None
+    def receipt(self, release: Release[VectorSet]) -> Receipt:
+        """What was released and how."""
+        label = self.label_mechanism
+        labels: dict[str, Any] | None = None
         if self.labels is not None:
             transition = np.eye(len(self.labels)) if label is None else label.transition
-            described = {
+            labels = {
                 "mechanism": "none" if label is None else label.name,
                 "labels": list(self.labels),
                 "epsilon": None if label is None else label.epsilon,
                 "transition": transition.tolist(),
             }
-        delta = release.statement.delta
-        return {
-            "discreet": __version__,
-            "statement": release.statement.to_dict(),
-            "in_words": release.statement.lines(),
-            "mechanism": {
-                "name": mechanism.name,
-                "dimension": mechanism.dimension,
-                "epsilon": mechanism.epsilon,
-                **({"delta": delta} if delta else {}),
+        return Receipt(
+            release.statement,
+            {
+                "mechanism": described(self.mechanism),
+                "encoder": self.encoder.to_dict(),
+                "map": {
+                    "about": self.map.about,
+                    "fingerprint": self.map.fingerprint,
+                    "dimension": self.map.dimension,
+                },
+                "label": labels,
+                "counts": {"rows": len(release.values), "sentences": release.units},
             },
-            "encoder": self.encoder.to_dict(),
-            "map": {
-                "about": self.map.about,
-                "fingerprint": self.map.fingerprint,
-                "dimension": self.map.dimension,
-            },
-            "label": described,
-            "counts": {"rows": len(release.values), "sentences": release.units},
-        }
+        )
 
     def _released(
         self,
         texts: Sequence[str],
-        rng: np.random.Generator,
+        rng: Generator,
         before: int,
         total: int,
         progress: Progress | None,
-    ) -> NDArray[np.float32]:
+    ) -> Floats32:
         """Block after block, so that unprotected vectors are few at any time."""
         out = np.empty((len(texts), self.mechanism.dimension), dtype=np.float32)
         for start in range(0, len(texts), _BLOCK):
@@ -215,9 +253,7 @@ class SentenceEmbedder:
             out[part] = self.mechanism.release(self.units(texts[part], progress=show), rng)
         return out
 
-    def _indices(
-        self, labels: Sequence[str] | None, rows: int, first_row: int
-    ) -> NDArray[np.int64] | None:
+    def _indices(self, labels: Sequence[str] | None, rows: int, first_row: int) -> Ids | None:
         if (labels is None) != (self.labels is None):
             raise InvalidValue(
                 "labels must be given exactly if the embedder knows the possible ones"
@@ -236,14 +272,86 @@ class SentenceEmbedder:
             )
         return found
 
-    def _drawn_labels(
-        self, indices: NDArray[np.int64] | None, rng: np.random.Generator
-    ) -> list[str] | None:
+    def _drawn_labels(self, indices: Ids | None, rng: Generator) -> list[str] | None:
         if indices is None or self.labels is None:
             return None
         if self.label_mechanism is not None:
             indices = self.label_mechanism.release(indices, rng)
         return [self.labels[index] for index in indices]
+
+
+def embed_sentence_file(
+    source: str | Path,
+    output: Path,
+    embedder: SentenceEmbedder | Callable[[], SentenceEmbedder],
+    *,
+    text_field: str = "text",
+    pair_field: str | None = None,
+    label_field: str | None = None,
+    keep: Sequence[str] = (),
+    format: str | None = None,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    force: bool = False,
+    rng: Generator | None = None,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Release a vector for each text of a file, taken as one sentence; both files whole or neither.
+
+    Args:
+        source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
+        output: Ends in ``.parquet``, ``.npz`` or ``.npy``; its receipt comes beside it.
+        embedder: Or a function that makes one, called once the input was opened: a mistake in a
+            name shows before an encoder is loaded.
+        text_field: Column or field that holds the text.
+        pair_field: Of the second sentence, where rows are pairs.
+        label_field: Of the label, if the embedder releases labels.
+        keep: Columns that are written as they are beside the vectors.
+        format: Of the input, if its name does not tell it.
+        max_document_bytes: Longer texts are refused.
+        force: Replace an output that exists.
+        rng: Leave it out for a release.
+        progress: Called with the bytes read and in all (0: unknown).
+    """
+    check_kept(keep, protected=(text_field, pair_field, label_field))
+    beside = {"second vectors": pair_field, "labels": label_field, "kept columns": keep}
+    check_output(output, source, force=force, beside=[what for what, is_ in beside.items() if is_])
+    used = [name for name in (text_field, pair_field, label_field, *keep) if name is not None]
+    if len(set(used)) < len(used):
+        raise InputError("each field can be used once: text, second text, label or kept")
+    rng = secure_generator() if rng is None else rng
+    with open_documents(
+        source,
+        format=format,
+        text_field=text_field,
+        max_document_bytes=max_document_bytes,
+        batch_documents=_BATCH,
+    ) as reader:
+        kept = kept_columns(reader, keep)
+        second = None if pair_field is None else strings_of(reader, pair_field, "a second sentence")
+        labels = None if label_field is None else labels_of(reader, label_field)
+        made = embedder() if callable(embedder) else embedder
+
+        def released(batch: Batch, show: Progress) -> Release[VectorSet]:
+            return made.release(
+                batch.texts,
+                None if labels is None else labels(batch),
+                rng,
+                second=None if second is None else second(batch),
+                first_row=batch.first_row,
+                progress=show,
+            )
+
+        release = released_batches(reader, kept, released, progress)
+    fields = {
+        "format": reader.format,
+        "text_field": reader.text_field,
+        "pair_field": pair_field,
+        "label_field": label_field,
+        "kept": list(keep),
+    }
+    receipt = made.receipt(release).with_section("input", fields)
+    write_vectors(output, release.values, receipt, force=force)
+    return receipt
 
 
 _PAIRS = (

@@ -1,20 +1,44 @@
-"""Text in, text out: tokenise, release every word, write the released words back."""
+"""Text in, text out: tokenise, release every word, write the released words back.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+:class:`Sanitizer` takes texts, :func:`sanitize_file` takes a file and leaves a receipt beside it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet import check
+from discreet.arrays import Generator, Progress
+from discreet.mechanisms.registry import described
 from discreet.protocols import Release, WordMechanism
 from discreet.randomness import secure_generator
+from discreet.receipt import Receipt, receipt_path
 from discreet.statement import PrivacyStatement
+from discreet.text.formats import STANDARD_STREAM
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
+from discreet.text.readers import MAX_DOCUMENT_BYTES, DocumentReader, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
+from discreet.text.writers import open_output
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
+
+
+class TextSanitizer(Protocol):
+    """Turns texts into texts that may be released, by way of a word mechanism."""
+
+    mechanism: WordMechanism
+    about: Mapping[str, Any]
+    """What a receipt says of it beside the mechanism, ready for JSON."""
+
+    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
+        """One text for each."""
+        ...
 
 
 class Sanitizer:
@@ -40,6 +64,7 @@ class Sanitizer:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
         space = mechanism.space
         self.mechanism = mechanism
+        self.about: Mapping[str, Any] = {"layout": layout}
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
@@ -49,9 +74,7 @@ class Sanitizer:
         """The guarantee for each word of a sanitised text."""
         return self.mechanism.statement.with_public(*self._layout.public)
 
-    def sanitize(
-        self, texts: Sequence[str], rng: np.random.Generator | None = None
-    ) -> Release[list[str]]:
+    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
         """Sanitise documents.
 
         Args:
@@ -66,8 +89,95 @@ class Sanitizer:
         return Release.of(written, self.statement, batch.tokens, rng)
 
     def stream(
-        self, batches: Iterable[Sequence[str]], rng: np.random.Generator | None = None
+        self, batches: Iterable[Sequence[str]], rng: Generator | None = None
     ) -> Iterator[Release[list[str]]]:
         """Sanitise batch after batch, so that a corpus larger than memory passes through."""
         rng = secure_generator() if rng is None else rng
         return (self.sanitize(batch, rng) for batch in batches)
+
+
+def sanitize_file(
+    source: str | Path,
+    output: str | Path,
+    sanitizer: TextSanitizer | Callable[[], TextSanitizer],
+    *,
+    text_field: str = "text",
+    format: str | None = None,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    force: bool = False,
+    rng: Generator | None = None,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Sanitise the texts of a file, block by block, and write a receipt beside the output.
+
+    All other columns or fields are written as they are, and the statement says so. Output and
+    receipt appear whole or not at all.
+
+    Args:
+        source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
+        output: of the same format, or txt for the texts alone; ``-`` is standard output, which has
+            no receipt beside it.
+        sanitizer: such as :class:`Sanitizer`, or a function that makes one. It is called once the
+            files were opened: a mistake in a name shows before a space is certified.
+        text_field: column or field that holds the text.
+        format: of the input, if its name does not tell it.
+        max_document_bytes: longer documents are refused.
+        force: replace an output that exists.
+        rng: leave it out for a release.
+        progress: called with the bytes read and in all (0: unknown).
+
+    Returns:
+        the receipt, with the statement that holds for each word and the counts.
+    """
+    documents = words = 0
+    companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
+    with (
+        open_documents(
+            source, format=format, text_field=text_field, max_document_bytes=max_document_bytes
+        ) as reader,
+        open_output(output, reader, force=force, companions=companions) as writer,
+    ):
+        made = sanitizer() if callable(sanitizer) else sanitizer
+        rng = secure_generator() if rng is None else rng
+        for batch in reader:
+            release = made.sanitize(batch.texts, rng)
+            writer.write(batch.with_texts(release.values))
+            documents += len(release.values)
+            words += release.units
+            if progress is not None:
+                progress(reader.bytes_read, reader.total_bytes or 0)
+        statement = release.statement
+        if _carries_more(reader, writer.format):
+            statement = statement.with_public("every other column or field, written as it is")
+        certificate = getattr(made.mechanism, "certificate", None)
+        receipt = Receipt(
+            statement,
+            {
+                "mechanism": described(made.mechanism),
+                "certificate": None if certificate is None else asdict(certificate),
+                "space": made.mechanism.space.to_dict(),
+                "input": {"format": reader.format, "text_field": reader.text_field},
+                **made.about,
+                "keep": mean_keep(made.mechanism),
+                "counts": {"documents": documents, "words": words},
+            },
+        )
+        writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
+    return receipt
+
+
+def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:
+    """Mean probability that a word stays, over a few words; None if the law cannot be said."""
+    law = getattr(mechanism, "log_probabilities", None)
+    if law is None:
+        return None
+    ids = mechanism.space.spread_words(count)
+    return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
+
+
+def _carries_more(reader: DocumentReader, written: str) -> bool:
+    """True if anything but the text goes from the input to the output."""
+    if written == "txt":
+        return False
+    names = reader.header if reader.schema is None else reader.schema.names
+    return names is None or len(names) > 1

@@ -3,7 +3,6 @@
 Reading one never runs code: nothing is pickled.
 """
 
-import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Floats32
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
-from discreet.files import written_whole
-from discreet.statement import RECEIPT_SUFFIX
-from discreet.tensors import refuse_existing
+from discreet.files import check_place, written_whole
+from discreet.receipt import Receipt, receipt_path
 
 SUFFIXES = (".parquet", ".npz", ".npy")
 
-_RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
+RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
+"""Names that kept columns cannot have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +61,7 @@ class VectorSet:
                     f"{name} must be one for each of the {len(self)} vectors; got {len(column)}"
                 )
         for name in self.kept:
-            if name in _RESERVED:
+            if name in RESERVED:
                 raise InvalidValue(
                     f"a kept column cannot be called {name}, which is the name of another part of "
                     "a file of vectors; rename it"
@@ -93,17 +92,30 @@ class VectorSet:
         kept = {name: [x for part in parts for x in part.kept[name]] for name in first.kept}
         return cls(column("vectors"), column("second"), labels, column("rows"), kept)
 
+    def numbers(self, name: str) -> list[float]:
+        """A kept column as numbers."""
+        if name not in self.kept:
+            known = ", ".join(self.kept) or "none"
+            raise InputError(f"there is no kept column {name}; kept are: {known}")
+        out = []
+        for row, value in enumerate(self.kept[name], 1):
+            try:
+                out.append(float(value))
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"the {name} of row {row} is not a number; correct it, or name another column"
+                ) from error
+        return out
 
-def receipt_path(path: Path) -> Path:
-    """Where the receipt of a file lies."""
-    return path.with_name(path.name + RECEIPT_SUFFIX)
 
-
-def check_output(path: Path, *, force: bool = False, beside: Sequence[str] = ()) -> None:
+def check_output(
+    path: Path, source: str | Path = "-", *, force: bool = False, beside: Sequence[str] = ()
+) -> None:
     """Refuse a place that vectors cannot be written to, before any work is done.
 
     Args:
         path: Where they are to go.
+        source: The input, which is never replaced.
         force: Files that exist may be replaced.
         beside: What else there will be than vectors, in words; npy has no place for it.
     """
@@ -111,22 +123,18 @@ def check_output(path: Path, *, force: bool = False, beside: Sequence[str] = ())
         raise OutputError(
             f"{path} does not say how vectors are to be written; end it in .parquet, .npz or .npy"
         )
-    if path.is_dir():
-        raise OutputError(f"{path} is a directory; name a file in it")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path} is in a directory that does not exist; create it first")
     if beside and path.suffix.lower() == ".npy":
         raise OutputError(
             f"npy holds vectors alone and has no place for {beside[0]}; write .parquet or .npz"
         )
-    refuse_existing(path, force=force)
-    refuse_existing(receipt_path(path), force=force)
+    for place in (path, receipt_path(path)):
+        check_place(place, source, force=force)
 
 
 def write_vectors(
     path: Path,
     vectors: VectorSet,
-    receipt: Mapping[str, Any] | None = None,
+    receipt: Receipt | None = None,
     *,
     force: bool = False,
 ) -> None:
@@ -137,17 +145,15 @@ def write_vectors(
             that are kept), ``.npz`` (arrays ``vectors``, ``vectors2``, ``labels``, ``rows`` and
             those that are kept) or ``.npy`` (the vectors and nothing else).
         vectors: What to write.
-        receipt: Goes into ``PATH.privacy.json``; ready for JSON, with nothing of protected text.
+        receipt: Goes into ``PATH.privacy.json``.
         force: Replace files that exist.
     """
     check_output(path, force=force, beside=_beside(vectors))
     write = {".parquet": _write_parquet, ".npz": _write_npz, ".npy": _write_npy}
-    note = receipt_path(path)
     with written_whole(path) as temporary:
         write[path.suffix.lower()](temporary, vectors)
         if receipt is not None:
-            with written_whole(note) as aside:
-                aside.write_text(json.dumps(receipt, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            receipt.write(receipt_path(path))
 
 
 def read_vectors(path: Path) -> VectorSet:
@@ -164,22 +170,6 @@ def read_vectors(path: Path) -> VectorSet:
         raise
     except InvalidValue as error:
         raise InputError(f"{path} cannot be used: {error}") from error
-
-
-def read_receipt(path: Path) -> dict[str, Any] | None:
-    """The receipt beside a file of vectors or of text; None if there is none."""
-    beside = receipt_path(path)
-    if not beside.is_file():
-        return None
-    try:
-        found = json.loads(beside.read_text("utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(
-            f"{beside} is not a receipt that discreet wrote; release the file again, or delete it"
-        )
-    return found
 
 
 def _beside(found: VectorSet) -> list[str]:

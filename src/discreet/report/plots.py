@@ -7,8 +7,7 @@ from typing import Any
 
 from discreet import check
 from discreet.errors import MissingExtra, OutputError
-from discreet.files import written_whole
-from discreet.tensors import refuse_existing
+from discreet.files import refuse_existing, written_whole
 
 PLOT_FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 150

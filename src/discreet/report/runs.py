@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, NotFound
+from discreet.receipt import RECEIPT_SUFFIX, receipt_path
 from discreet.report.claims import Claim
 from discreet.report.page import Section
 from discreet.report.plots import Curve, Plot
 from discreet.report.tables import Cell, Table, shown
-from discreet.statement import RECEIPT_SUFFIX, Notion, PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement
 
 _RECORD = "record.json"
 _SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
@@ -118,7 +119,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
                 raise NotFound(f"{path} holds no receipt and no record; give the files themselves")
             yield from found
         elif path.is_file():
-            receipt = path.with_name(path.name + RECEIPT_SUFFIX)
+            receipt = receipt_path(path)
             yield receipt if path.suffix != ".json" and receipt.is_file() else path
         else:
             raise NotFound(f"there is no file {path}; check the path")

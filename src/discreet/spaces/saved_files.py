@@ -15,9 +15,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from discreet.errors import InputError, OutputError
-from discreet.files import written_whole
+from discreet.files import refuse_existing, written_whole
 from discreet.spaces.space import EmbeddingSpace
-from discreet.tensors import refuse_existing
 
 FORMAT = "discreet space 1"
 # One header entry only: several come in any order, and one space must always be the same file.

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -137,6 +138,20 @@ class EmbeddingSpace:
         digest.update("\0".join(self.words).encode())
         digest.update(np.ascontiguousarray(self.vectors).data)
         return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a receipt says of it, ready for JSON."""
+        return {
+            "name": self.name,
+            "words": len(self),
+            "dimension": self.dimension,
+            "fingerprint": self.fingerprint,
+            "provenance": self.provenance,
+        }
+
+    def spread_words(self, count: int = 128) -> NDArray[np.int64]:
+        """Evenly spaced words of the vocabulary, by id."""
+        return np.unique(np.linspace(0, len(self) - 1, min(count, len(self))).astype(np.int64))
 
     def with_unknown(self, token: str = "<unk>") -> "EmbeddingSpace":
         """This space with one more word that stands for unknown words (:func:`unknown_vector`)."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Rows = list[tuple[str, ...]] | pa.Table | None
 
+MAX_DOCUMENT_BYTES = 4 * 2**20
+"""Longer documents are refused unless more is allowed."""
+
 _Piece = tuple[list[str], list[Any]]
 
 
@@ -207,7 +210,7 @@ def open_documents(
     *,
     format: str | None = None,
     text_field: str = "text",
-    max_document_bytes: int = 4 * 2**20,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
     batch_bytes: int = 32 * 2**20,
     batch_documents: int = 2_000_000,
 ) -> DocumentReader:

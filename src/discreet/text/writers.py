@@ -21,6 +21,7 @@ from typing import IO, Literal, Protocol, Self, cast
 
 from discreet.check import fail
 from discreet.errors import DiscreetError, InputError, OutputError
+from discreet.files import check_place, refuse_existing
 from discreet.text.faults import UNUSABLE, first_unusable
 from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name, suffix_of
 from discreet.text.jsonl import joined
@@ -30,7 +31,6 @@ _SLICE = 65_536  # documents that are encoded at once
 _SPOOL_BYTES = 32 * 2**20
 # Written under such a name, a file would be taken for what it is not.
 _OTHER_FORMATS = ("xlsx", "xls", "ods", "docx", "doc", "odt", "rtf", "pdf", "html", "xml")
-_EXISTS = "exists already; choose another name, or use --force to replace it"
 
 
 class _Sink(Protocol):
@@ -70,7 +70,7 @@ class DocumentWriter:
         self._finished = False
         places = [] if self.path is None else [self.path, *self.companions]
         for path in places:
-            check_place(path, reader.path, force=force)
+            check_place(path, reader.path or STANDARD_STREAM, force=force)
         if len({os.path.realpath(path) for path in places}) < len(places):
             raise fail("companions", "other files than the output", list(map(str, companions)))
         self._file: IO[bytes] | None = None
@@ -161,8 +161,7 @@ class DocumentWriter:
                 os.fsync(file.fileno())
         try:
             for temporary, place in reversed(self._staged):  # the output was staged first
-                if not self._force and place.exists():
-                    raise OutputError(f"{place} {_EXISTS}")
+                refuse_existing(place, force=self._force)
                 os.replace(temporary, place)
         except BaseException:
             for temporary, place in self._staged:
@@ -223,33 +222,6 @@ def _output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
     if base == "parquet" and compressed:
         raise OutputError(f"{name} would be Parquet inside gzip; drop .gz from its name")
     return base, compressed
-
-
-def check_place(path: Path, source: Path | None, *, force: bool) -> None:
-    """Refuse a place that is not ours to take, before any work is done.
-
-    Args:
-        path: Where the output is to go.
-        source: The input, which is never replaced; None if it is no file.
-        force: A file that exists may be replaced.
-    """
-    try:
-        exists = path.exists()
-        if exists and source is not None and source.exists() and path.samefile(source):
-            problem = "is the input itself; choose another name"
-        elif path.is_dir():
-            problem = "is a directory; name a file in it"
-        elif exists and not path.is_file():
-            problem = "is not an ordinary file; use - for standard output"
-        elif exists and not force:
-            problem = _EXISTS
-        elif not Path(os.path.realpath(path)).parent.is_dir():
-            problem = "is in a directory that does not exist; create it first"
-        else:
-            return
-    except (OSError, ValueError):
-        problem = "cannot be reached; check the path and its permissions"
-    raise OutputError(f"{path} {problem}")
 
 
 def spool() -> IO[bytes]:

@@ -47,7 +47,8 @@ def test_one_call_trains_and_writes_the_receipt(folder):
         seed=1,
     )
     shown = []
-    outcome, receipt = run.train(lambda *done: shown.append(done))
+    outcome, made = run.train(lambda *done: shown.append(done))
+    receipt = made.to_dict()
     assert (outcome.steps, outcome.charged, shown[-1]) == (3, 3, (3, 3))
     assert json.loads((folder / "out" / "privacy.json").read_text()) == json.loads(
         json.dumps(receipt)

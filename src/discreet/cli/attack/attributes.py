@@ -5,15 +5,18 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as options
+from discreet.cli._choice import SentenceChoice
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
-from discreet.cli._vectors import VectorChoice
 from discreet.cli.attack import _public as public
+from discreet.encoders.settings import EncoderSettings, MapSettings
 
 
 @takes_settings
 def attributes(
-    choice: VectorChoice,
+    choice: SentenceChoice,
+    vectors: MapSettings,
+    encoding: EncoderSettings,
     source: public.Source,
     attribute_field: Annotated[
         str,
@@ -38,17 +41,17 @@ def attributes(
     from discreet.text.labelled import read_labelled
 
     read = read_labelled(source, text_field=text_field, label_field=attribute_field)
-    found = public.halves(choice, read.texts, texts, seed)
+    parts = public.halves(choice, vectors, encoding, read.texts, texts, seed)
     values = read.labels or []
-    known, hidden = ([values[row] for row in part] for part in found.rows)
+    known, hidden = ([values[row] for row in part] for part in parts.rows)
     if not as_json:
         say(f"Learning from {counted(len(known), 'sentence')}, attacking {len(hidden):,}.")
     outcome = attribute_attack(
-        found.released[0],
+        parts.released[0],
         known,
-        found.released[1],
+        parts.released[1],
         hidden,
-        unprotected=found.clean,
+        unprotected=parts.clean,
         seed=seed,
     )
-    public.show_outcomes([outcome], public.about(choice, found), as_json=as_json)
+    public.show_outcomes([outcome], parts.to_dict(), as_json=as_json)

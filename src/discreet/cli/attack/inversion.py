@@ -1,15 +1,18 @@
 """``discreet attack inversion``: which words does a released vector give away?"""
 
 from discreet.cli import _options as options
+from discreet.cli._choice import SentenceChoice
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
-from discreet.cli._vectors import VectorChoice
 from discreet.cli.attack import _public as public
+from discreet.encoders.settings import EncoderSettings, MapSettings
 
 
 @takes_settings
 def inversion(
-    choice: VectorChoice,
+    choice: SentenceChoice,
+    vectors: MapSettings,
+    encoding: EncoderSettings,
     source: public.Source,
     text_field: options.TextField = "text",
     texts: public.Texts = 4000,
@@ -31,17 +34,17 @@ def inversion(
     from discreet.text.labelled import read_labelled
 
     read = read_labelled(source, text_field=text_field, label_field=None).texts
-    space = model_space(locate_model(choice.encoder)[0])
-    found = public.halves(choice, read, texts, seed)
-    known, hidden = (Bags.of([read[row] for row in part], space) for part in found.rows)
+    space = model_space(locate_model(encoding.encoder)[0])
+    parts = public.halves(choice, vectors, encoding, read, texts, seed)
+    known, hidden = (Bags.of([read[row] for row in part], space) for part in parts.rows)
     if not as_json:
         say(f"Learning from {counted(len(known), 'sentence')}, attacking {len(hidden):,}.")
     outcomes = inversion_attack(
-        found.released[0],
+        parts.released[0],
         known,
-        found.released[1],
+        parts.released[1],
         hidden,
-        unprotected=found.clean,
+        unprotected=parts.clean,
         seed=seed,
     )
-    public.show_outcomes(outcomes, public.about(choice, found), as_json=as_json)
+    public.show_outcomes(outcomes, parts.to_dict(), as_json=as_json)

@@ -40,7 +40,7 @@ def rewriter(
 
     Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
     """
-    from discreet.tensors import refuse_existing
+    from discreet.files import refuse_existing
     from discreet.training.texts.files import read_public_text
 
     refuse_existing(output, force=force)

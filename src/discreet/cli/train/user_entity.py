@@ -1,8 +1,7 @@
 """``discreet train user-entity``: a language model on raw text, private for users and entities."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +18,7 @@ from discreet.training.user_entity.settings import (
 )
 
 if TYPE_CHECKING:
+    from discreet.receipt import Receipt
     from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer
 
 
@@ -66,14 +66,14 @@ def user_entity(
     if plot is not None:
         _draw_curve(plot, outcome, rules.algorithm)
     if as_json:
-        typer.echo(json.dumps(receipt, indent=2))
+        typer.echo(receipt.to_json(), nl=False)
     if outcome.stopped_by_budget:
         say(f"Stopped after {counted(outcome.charged, 'step')}: one more would exceed the budget.")
     say(*_in_words(receipt, outcome), f"Written: {output}")
 
 
 def _require_plot(plot: Path, run: RunSettings) -> None:
-    from discreet.tensors import refuse_existing
+    from discreet.files import refuse_existing
 
     if run.evaluate is None:
         raise InvalidValue("--plot draws perplexity over steps and needs --evaluate")
@@ -108,11 +108,11 @@ def _draw_curve(path: Path, outcome: "TrainingOutcome", algorithm: str) -> None:
     )
 
 
-def _in_words(receipt: dict[str, Any], outcome: "TrainingOutcome") -> list[str]:
+def _in_words(receipt: "Receipt", outcome: "TrainingOutcome") -> list[str]:
     """The receipt for people."""
     lines = [f"Trained {counted(outcome.steps, 'step')}, {outcome.charged:,} charged."]
-    lines += receipt["in_words"]
-    figures = receipt["figures"]
+    lines += receipt.statement.lines()
+    figures = receipt.about["figures"]
     if figures.get("joint") is not None:
         lines.append(
             f"Epsilon for one user {figures['user']:.4g}, for one entity {figures['entity']:.4g}, "
@@ -124,7 +124,7 @@ def _in_words(receipt: dict[str, Any], outcome: "TrainingOutcome") -> list[str]:
             f"The paper claims epsilon = {paper['claimed']:.4g}; its sampling alone costs at least "
             f"{paper['at_least']:.4g}."
         )
-    if measured := receipt["public_evaluation"]:
+    if measured := receipt.about["public_evaluation"]:
         parts = ""
         if "entities" in measured:
             parts = (

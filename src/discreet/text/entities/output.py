@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from discreet.errors import OutputError
-from discreet.files import written_whole
+from discreet.files import check_place, written_whole
 from discreet.text.formats import STANDARD_STREAM, format_of_name
-from discreet.text.writers import check_place, spool, to_standard_output
+from discreet.text.writers import spool, to_standard_output
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def lines_to(target: str | None, source: str, *, force: bool) -> Iterator[Callab
             to_standard_output(waiting)
         return
     path = Path(target)
-    check_place(path, None if source == STANDARD_STREAM else Path(source), force=force)
+    check_place(path, source, force=force)
     with written_whole(path) as temporary, temporary.open("xb") as file:
         if compressed:
             # Neither the time nor the name of the temporary file belongs in the output.

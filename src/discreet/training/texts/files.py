@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InvalidValue
+from discreet.files import refuse_existing
 from discreet.models.bert import load_masked_model
-from discreet.release.vectors import read_receipt
+from discreet.receipt import Receipt
 from discreet.spaces.encoder_space import file_sha256
-from discreet.tensors import refuse_existing
 from discreet.text.labelled import Labelled, read_labelled
 from discreet.text.readers import open_documents
 from discreet.training.progress import Announce, silently
@@ -97,7 +97,8 @@ def train_text_model(
 
 def _receipt_of(source: str) -> dict[str, Any] | None:
     """The receipt that 'discreet sanitize' left beside a file, if there is one."""
-    return None if source == "-" else read_receipt(Path(source))
+    receipt = None if source == "-" else Receipt.beside(source)
+    return None if receipt is None else receipt.to_dict()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Train a denoising rewriter on public text, and release text through it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,6 +203,8 @@ class RewritingSanitizer:
         rewriter.require(mechanism)
         space = mechanism.space
         self.mechanism = mechanism
+        told = {key: value for key, value in rewriter.about.items() if key != "options"}
+        self.about: Mapping[str, Any] = {"layout": "tokens", "rewriter": told}
         self._layout = TokensLayout(tokenizer_for(space.words, space.unknown, space.subwords))
         words: Mechanism[TokenBatch, TokenBatch] = WordRelease(mechanism)
         self._released = PostProcessed(words, rewriter.rewrite)

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from discreet import __version__
 from discreet.arrays import Progress
 from discreet.files import written_whole
 from discreet.models.vocabulary import Vocabulary
+from discreet.receipt import Receipt
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
 from discreet.training.user_entity.records import WordNumbers, read_users
@@ -75,7 +75,7 @@ class UserEntityRun:
             made, users, self._built.network, seed=seed, strict=self._run.strict
         )
 
-    def train(self, progress: Progress | None = None) -> tuple[TrainingOutcome, dict[str, Any]]:
+    def train(self, progress: Progress | None = None) -> tuple[TrainingOutcome, Receipt]:
         """Make the steps and write the model with its receipt, which is given back as well."""
         settings = self._run
 
@@ -108,7 +108,7 @@ class UserEntityRun:
 
 def receipt_of(
     trainer: UserEntityTrainer, outcome: TrainingOutcome, vocabulary: Any, steps: int
-) -> dict[str, Any]:
+) -> Receipt:
     """What was done and what holds; nothing that was measured on the input."""
     figures: dict[str, Any] = {}
     if outcome.loss is not None:
@@ -123,10 +123,7 @@ def receipt_of(
             "at_least": paper.at_true_rate,
             "faults": list(paper.faults),
         }
-    return {
-        "discreet": __version__,
-        "statement": outcome.statement.to_dict(),
-        "in_words": outcome.statement.lines(),
+    about = {
         "figures": figures,
         "rules": asdict(trainer.rules),
         "steps": {"planned": steps, "made": outcome.steps, "charged": outcome.charged},
@@ -136,21 +133,22 @@ def receipt_of(
             name: value for name, value in outcome.curve[-1].items() if name not in ("step", "norm")
         },
     }
+    return Receipt(outcome.statement, about)
 
 
 def write_results(
     folder: Path,
     trainer: UserEntityTrainer,
     outcome: TrainingOutcome,
-    receipt: dict[str, Any],
+    receipt: Receipt,
     words: WordNumbers,
 ) -> None:
     """Write the model and what goes with it, each file whole."""
     arrays = {n: p.detach().numpy() for n, p in trainer.model.weights().items()}
-    about = {"model": receipt["model"], "statement": receipt["statement"]}
+    about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
     save_tensors(folder / MODEL, KIND, arrays, about, force=True)
     files = {
-        "privacy.json": json.dumps(receipt, indent=2) + "\n",
+        "privacy.json": receipt.to_json(),
         "curve.json": json.dumps(outcome.curve, indent=1) + "\n",
         f"{STATE}/dropped.json": json.dumps(asdict(trainer.dropped)) + "\n",
     }

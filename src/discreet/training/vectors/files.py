@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from discreet.accounting.compose import joint_statement
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InputError, InvalidValue
+from discreet.files import refuse_existing
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.models.task import ReleasedAs, TaskModel
 from discreet.randomness import secure_generator
-from discreet.release.vectors import VectorSet, read_receipt, read_vectors, receipt_path
-from discreet.tensors import refuse_existing
+from discreet.receipt import Receipt, receipt_path
+from discreet.release.vectors import VectorSet, read_vectors
 from discreet.text.labelled import read_labelled
 from discreet.training.progress import Announce, silently
 from discreet.training.vectors.maps import MapTrainer
@@ -83,7 +83,7 @@ def task_from_release(
     With a ``score_field``, a kept column of numbers is learnt instead of the labels.
     """
     refuse_existing(output, force=force)
-    data, receipt = read_vectors(source), read_receipt(source)
+    data, receipt = read_vectors(source), Receipt.beside(source)
     if receipt is None:
         raise InputError(
             f"{source} has no receipt beside it ({receipt_path(source).name}); 'discreet embed' "
@@ -159,34 +159,17 @@ def map_beside(output: Path) -> Path:
     return output.with_name(output.name.removesuffix(".safetensors") + ".map.safetensors")
 
 
-def kept_scores(data: VectorSet, name: str) -> list[float]:
-    """A kept column as numbers."""
-    if name not in data.kept:
-        known = ", ".join(data.kept) or "none"
-        raise InputError(f"there is no kept column {name}; kept are: {known}")
-    scores = []
-    for row, value in enumerate(data.kept[name], 1):
-        try:
-            scores.append(float(value))
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"the {name} of row {row} is not a number; correct it, or name another column"
-            ) from error
-    return scores
-
-
 def _released_target(
-    data: VectorSet, receipt: dict[str, Any], score_field: str | None, source: Path
+    data: VectorSet, receipt: Receipt, score_field: str | None, source: Path
 ) -> TaskTarget:
     """What to learn from a release: its labels under the law in the receipt, or a kept score."""
     if score_field is not None:
-        return TaskTarget.scores(kept_scores(data, score_field))
-    label = receipt.get("label")
-    if data.labels is None or not isinstance(label, dict):
+        return TaskTarget.scores(data.numbers(score_field))
+    label = receipt.labels
+    if data.labels is None or label is None:
         raise InputError(
             f"{source} has no labels; release them with 'discreet embed --label-field ... "
             "--labels ...', or name a kept column of numbers with --score-field"
         )
-    public = label.get("epsilon") is None
-    law = None if public else label["transition"]
-    return TaskTarget.classes(data.labels, label["labels"], law)
+    law = None if label.epsilon is None else label.transition
+    return TaskTarget.classes(data.labels, label.labels, law)
