@@ -37,14 +37,7 @@ class MechanismChoice(Choice):
             Declared("mechanism", str | None, None, Setting(cls._listed(), short=short)),
             *settings_of(cls),
         ]
-        together: dict[str, Declared] = {}
-        for family in cls.families:
-            for each in family_settings(family):
-                if each.name in together:
-                    said = f"{together[each.name].setting.help[:-1]}; {each.setting.help}"
-                    each = replace(each, setting=replace(each.setting, help=said))
-                together[each.name] = each
-        return [cls._as_option(each) for each in (*options, *together.values())]
+        return [cls._as_option(each) for each in (*options, *family_settings(*cls.families))]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -182,7 +175,7 @@ class LabelChoice(MechanismChoice):
         entry = find(name, "label")
         kinds = {each.name: plain_type(each.kind) for each in entry.settings}
         numbers = {
-            key: _numbers(value, self.flag(key))
+            key: label_shares(value, self.flag(key))
             for key, value in self.settings.items()
             if kinds.get(key) == tuple[float, ...]
         }
@@ -191,7 +184,7 @@ class LabelChoice(MechanismChoice):
         return built
 
 
-def _numbers(text: str, flag: str) -> tuple[float, ...]:
+def label_shares(text: str, flag: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:

@@ -184,15 +184,15 @@ class Entry:
         return ""
 
 
-def family_settings(family: str) -> tuple[Declared, ...]:
-    """The settings of all mechanisms of a family, each with who has it and what it means there.
+def family_settings(*families: str) -> tuple[Declared, ...]:
+    """The settings of all mechanisms of some families, each with who has it and what it means.
 
     None of them has a default here: what is not given is left to the mechanism.
     """
     together: dict[str, dict[str, list[str]]] = {}
     first: dict[str, Declared] = {}
-    of_family = entries(family)
-    for entry in of_family:
+    of_families = [entry for family in families for entry in entries(family)]
+    for entry in of_families:
         for declared in entry.settings:
             first.setdefault(declared.name, declared)
             said = declared.setting.help + _unless_given(declared)
@@ -203,7 +203,7 @@ def family_settings(family: str) -> tuple[Declared, ...]:
             plain_type(first[name].kind) | None,
             None,
             Setting(
-                _joined(meanings, len(of_family)),
+                _joined(meanings, len(of_families)),
                 flag=first[name].setting.flag,
                 short=first[name].setting.short,
             ),

@@ -44,6 +44,11 @@ class Score:
         total = self.found + self.labelled
         return 2 * self.matched / total if total else 0.0
 
+    def to_dict(self) -> dict[str, float]:
+        """Ready for JSON."""
+        names = ("labelled", "found", "precision", "recall", "f1")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass
 class Agreement:
@@ -96,6 +101,20 @@ class Agreement:
             labelled += len(gold)
             covered += sum(tokens.issuperset(range(e.start, e.end)) for e in gold)
         return covered / labelled if labelled else 0.0
+
+    def in_words(self) -> list[str]:
+        """The scores as lines for people."""
+        return [
+            "Agreement with the tags of the data (same tokens, same category):",
+            f"  {'':<12} {'labelled':>9} {'found':>9} {'precision':>9} {'recall':>9} {'F1':>9}",
+            *(
+                f"  {name:<12} {score.labelled:>9,} {score.found:>9,} {score.precision:>9.3f} "
+                f"{score.recall:>9.3f} {score.f1:>9.3f}"
+                for name, score in self.scores().items()
+            ),
+            f"  {self.covered:.1%} of the labelled entities lie wholly inside something found; the "
+            "others would not be protected as entities.",
+        ]
 
 
 def _under(category: str, labels: set[str]) -> str | None:

@@ -1,15 +1,57 @@
 """One pass over a file: rows out with their entities, counts kept for people."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.errors import InputError
+from discreet.arrays import Progress
+from discreet.errors import InputError, InvalidValue
 from discreet.text.blocks import display_name
 from discreet.text.entities.agreement import Agreement
 from discreet.text.entities.found import Entity, Source, merged
 from discreet.text.entities.labels import BadTags, labelled
+from discreet.text.entities.output import lines_to
 from discreet.text.entities.rows import Fields, Row, read_rows
+from discreet.text.entities.settings import EntitySettings
+
+
+def find_entities(
+    source: str,
+    output: str | None,
+    settings: EntitySettings,
+    fields: Fields,
+    *,
+    format: str | None = None,
+    evaluate: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> "Survey":
+    """Write the rows of a file with their entities, whole or not at all, and count them.
+
+    The output is as sensitive as the input.
+
+    Args:
+        source: jsonl (text, or tokens with tags), or txt, csv, tsv (each also .gz) or parquet;
+            ``-`` is standard input.
+        output: where JSON lines go; ``-`` is standard output, None only counts.
+        settings: what to look for, and with which sources.
+        fields: where the text, the tokens and the tags are.
+        format: of the source, if its name does not tell.
+        evaluate: compare what is found with the tags of the data.
+        force: replace an output that exists.
+        progress: called with bytes read and bytes in all (0: unknown).
+    """
+    if evaluate and settings.labels:
+        raise InvalidValue("--evaluate compares other sources with the labels; leave out --labels")
+    # The output's place comes first: a mistake in a name must not show only after long work.
+    with lines_to(output, source, force=force) as write:
+        sources, left_out = settings.sources()
+        survey = Survey(
+            sources, settings.chosen, labels=settings.labels, evaluate=evaluate, left_out=left_out
+        )
+        for line in survey.lines(source, fields, format=format, progress=progress):
+            write(line)
+    return survey
 
 
 class Survey:
@@ -60,7 +102,7 @@ class Survey:
         fields: Fields,
         *,
         format: str | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[str]:
         """The rows of a file as JSON lines with their entities.
 
@@ -96,6 +138,18 @@ class Survey:
         self._ids.update(entity.id for entity in kept)
         return kept
 
+    def in_words(self) -> list[str]:
+        """The counts for people; nothing of the text."""
+        lines = [
+            f"{self.sensitive:,} row{'' if self.sensitive == 1 else 's'} of {self.rows:,} hold "
+            f"{self.mentions.total():,} mention{'' if self.mentions.total() == 1 else 's'} of "
+            f"{self.entities:,} different entities.",
+            *(f"  {category:<12} {count:>9,}" for category, count in sorted(self.mentions.items())),
+        ]
+        if self.left_out:
+            lines.append(f"Left out, being of other categories: {self.left_out:,}.")
+        return lines
+
     def to_dict(self) -> dict[str, Any]:
         """The counts, ready for JSON; nothing of the text."""
         values: dict[str, Any] = {
@@ -107,14 +161,7 @@ class Survey:
         }
         if self.agreement is not None:
             values["agreement"] = {
-                name: {
-                    "labelled": score.labelled,
-                    "found": score.found,
-                    "precision": score.precision,
-                    "recall": score.recall,
-                    "f1": score.f1,
-                }
-                for name, score in self.agreement.scores().items()
+                name: score.to_dict() for name, score in self.agreement.scores().items()
             }
             values["covered"] = self.agreement.covered
         return values

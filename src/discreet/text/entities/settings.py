@@ -1,0 +1,72 @@
+"""Which sources look for entities, and for which kinds of them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from discreet.errors import InvalidValue
+from discreet.settings import Setting, Settings
+from discreet.text.entities import recognisers
+from discreet.text.entities.found import Source, chosen_categories
+from discreet.text.entities.gazetteer import load_gazetteer
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntitySettings(Settings):
+    """What finds entities; several sources can be combined."""
+
+    labels: Annotated[bool, Setting("Take the BIO tags of the data (--tags-field).")] = False
+    gazetteer: Annotated[
+        Path | None, Setting("A list: one entity a line, optionally a tab and its category.")
+    ] = None
+    spacy: Annotated[str | None, Setting("An installed spaCy pipeline, by name or by path.")] = None
+    presidio: Annotated[str | None, Setting("Presidio, on top of this spaCy pipeline.")] = None
+    categories: Annotated[
+        str | None,
+        Setting(
+            "Which to look for, with commas between: person, org, loc, gpe, misc, norp, fac, pii "
+            "(these unless given), date, time, money, ...; all; or labels of your own."
+        ),
+    ] = None
+    least_score: Annotated[
+        float | None, Setting("Drop what Presidio is less sure of (0.4).", above=0, at_most=1)
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.labels or self.gazetteer or self.spacy or self.presidio):
+            raise InvalidValue("name a source: --labels, --gazetteer, --spacy or --presidio")
+        if self.least_score is not None and self.presidio is None:
+            raise InvalidValue("--least-score belongs to --presidio; leave it out")
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """The categories to look for."""
+        return chosen_categories(self._named)
+
+    @property
+    def _named(self) -> list[str] | None:
+        if self.categories is None:
+            return None
+        return [name.strip() for name in self.categories.split(",")]
+
+    def sources(self) -> tuple[list[Source], int]:
+        """What finds entities, and how many entries of the list are of other categories."""
+        chosen, sources, left_out = self.chosen, list[Source](), 0
+        if self.gazetteer is not None:
+            listed, left_out = load_gazetteer(self.gazetteer, chosen)
+            sources.append(listed)
+        if self.spacy is not None:
+            sources.append(recognisers.SpacyEntities(recognisers.load_pipeline(self.spacy), chosen))
+        if self.presidio is not None:
+            least = recognisers.LEAST_SCORE if self.least_score is None else self.least_score
+            pipeline = recognisers.load_pipeline(self.presidio)
+            sources.append(recognisers.PresidioEntities(pipeline, chosen, least_score=least))
+        # A category that nothing can find would be left unprotected in silence.
+        missing = chosen.difference(*(source.categories for source in sources))
+        if missing and self._named is not None and "all" not in self._named and not self.labels:
+            raise InvalidValue(
+                f"no source given here finds {', '.join(sorted(missing))}; add a source that does, "
+                "or leave it out of --categories"
+            )
+        return sources, left_out
