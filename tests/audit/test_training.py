@@ -176,10 +176,10 @@ def test_the_command_and_its_exit_codes(tmp_path):
     assert values["passed"] is True
     assert set(values["findings"]) == set(PROTECTED)
     for bad, message in [
-        (["--algorithm", "nothing"], "algorithm must be one of"),
+        (["--algorithm", "nothing"], "--algorithm must be one of"),
         (["--algorithm", "noiseless"], "makes no claim"),
-        (["--user-rate", 2], "user rate must be"),
-        (["--canaries", 0], "canaries must be"),
+        (["--user-rate", 2], "--user-rate must be"),
+        (["--canaries", 0], "--canaries must be"),
     ]:
         done = called("audit", "training", *QUICK, *bad, cache=tmp_path)
         assert (done.code, done.out) == (2, b"")

@@ -10,7 +10,7 @@ from discreet.training.loop import (  # noqa: E402
     Epochs,
     RunState,
     ShuffledRows,
-    Stage,
+    TrainingStage,
     constant,
     make_steps,
     one_cycle,
@@ -39,8 +39,8 @@ def stages(model, steps=(4, 9)):
 
     head, whole = list(model[2].parameters()), list(model.parameters())
     return [
-        Stage(steps[0], constant(0.05), head, loss),
-        Stage(steps[1], warmed_up(0.05, 0.3), whole, loss),
+        TrainingStage(steps[0], constant(0.05), head, loss),
+        TrainingStage(steps[1], warmed_up(0.05, 0.3), whole, loss),
     ]
 
 
@@ -151,7 +151,7 @@ def test_the_state_of_another_run_is_refused(tmp_path):
 def test_an_unstable_run_says_at_which_step():
     model = network()
     (stage,) = stages(model)[1:]
-    wild = Stage(9, constant(1e30), stage.parameters, stage.loss)
+    wild = TrainingStage(9, constant(1e30), stage.parameters, stage.loss)
     with pytest.raises(InvalidValue, match=r"unstable at step [2-9] of 9"):
         train_in_stages(model, [wild], seed=1)
 

@@ -265,7 +265,7 @@ def make_steps(
 
 
 @dataclass(frozen=True)
-class Stage:
+class TrainingStage:
     """Steps that train some of the weights.
 
     Attributes:
@@ -283,7 +283,7 @@ class Stage:
 
 def train_in_stages(
     network: Any,
-    stages: Sequence[Stage],
+    stages: Sequence[TrainingStage],
     *,
     seed: int,
     state: RunState | None = None,
@@ -375,7 +375,7 @@ def train_on_rows(
     import torch
 
     network = torch.nn.ModuleList(modules)
-    stage = Stage(
+    stage = TrainingStage(
         epochs * rows.length,
         schedule,
         list(network.parameters()),

@@ -193,8 +193,8 @@ def test_the_command_refuses_in_one_sentence_and_writes_nothing(bert, tmp_path):
         (("--model", tmp_path / "nothing"), "not a directory"),
         (("--frozen",), "--frozen and --resume"),
         (("--rows", "1"), "--rows"),
-        (("--model", bert, "--epochs", "0"), "epochs"),
-        (("--model", bert, "--learning-rate", "0"), "learning rate"),
+        (("--model", bert, "--epochs", "0"), "--epochs must be"),
+        (("--model", bert, "--learning-rate", "0"), "--learning-rate must be"),
     ]:
         done = called("train", "classify", train, "-o", out, *more, cache=tmp_path)
         assert done.code == 2, more

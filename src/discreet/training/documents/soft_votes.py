@@ -70,7 +70,7 @@ def fit_soft_votes(
         if progress is not None:
             progress(min(done, steps), steps)
 
-    found = minimize(
+    optimum = minimize(
         objective,
         first.ravel(),
         jac=True,
@@ -78,7 +78,7 @@ def fit_soft_votes(
         callback=step,
         options={"maxiter": steps},
     )
-    fitted = found.x.reshape(number, -1)
+    fitted = optimum.x.reshape(number, -1)
     return SoftVotes(choices, fitted[:, :-1], fitted[:, -1], epsilon)
 
 

@@ -25,7 +25,7 @@ from discreet.training.linear_head import LinearHead, classes_of, fit_head, requ
 from discreet.training.loop import (
     Epochs,
     RunState,
-    Stage,
+    TrainingStage,
     epoch_order,
     train_in_stages,
     warmed_up,
@@ -202,7 +202,7 @@ def fine_tune(
         if output is not None:
             when = when or FineTuningResumption()
             state = RunState(RunState.beside(output), when, {**described, **identity})
-        stage = Stage(
+        stage = TrainingStage(
             settings.epochs * epochs.length,
             warmed_up(settings.learning_rate, settings.warmup),
             [p for name, p in both.named_parameters() if ".pooler." not in name],

@@ -28,7 +28,7 @@ from discreet.text.tokens import tokenizer_for
 from discreet.training.loop import (
     Epochs,
     RunState,
-    Stage,
+    TrainingStage,
     epoch_order,
     step_seed,
     train_in_stages,
@@ -195,8 +195,8 @@ def pretrain(
     losses = train_in_stages(
         network,
         [
-            Stage(head_steps, head, model.head_parameters(), clean),
-            Stage(settings.steps, whole, list(network.parameters()), noisy),
+            TrainingStage(head_steps, head, model.head_parameters(), clean),
+            TrainingStage(settings.steps, whole, list(network.parameters()), noisy),
         ],
         seed=settings.seed,
         state=state,

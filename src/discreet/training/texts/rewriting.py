@@ -24,7 +24,7 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
 from discreet.text.tokens import TokenBatch, tokenizer_for
-from discreet.training.loop import Epochs, Stage, seeded_weights, train_in_stages, warmed_up
+from discreet.training.loop import Epochs, TrainingStage, seeded_weights, train_in_stages, warmed_up
 from discreet.training.texts.settings import BODIES, RewriterTraining
 
 _IGNORED = -100
@@ -307,7 +307,7 @@ def _stage(
     public: _Public,
     mechanism: WordMechanism,
     settings: RewriterTraining,
-) -> Stage:
+) -> TrainingStage:
     """The steps of all epochs; the noise of an epoch is drawn when it begins."""
 
     def places_of(epoch: int) -> list[Ids]:
@@ -329,7 +329,7 @@ def _stage(
         return _cross_entropy(scores, targets, "sum") / _BATCH_TOKENS
 
     steps = settings.epochs * epochs.length
-    return Stage(steps, warmed_up(settings.rate), list(network.parameters()), loss)
+    return TrainingStage(steps, warmed_up(settings.rate), list(network.parameters()), loss)
 
 
 def _cross_entropy(scores: torch.Tensor, targets: torch.Tensor, reduction: str) -> torch.Tensor:

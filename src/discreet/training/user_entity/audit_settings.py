@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from discreet.settings import Setting, Settings
+from discreet.training.user_entity.settings import ALGORITHMS
 
 if TYPE_CHECKING:
     from discreet.training.user_entity.rules import Rules
@@ -19,7 +20,8 @@ class TrainingAuditSettings(Settings):
     """What is audited; None stands for what suits the algorithm."""
 
     algorithm: Annotated[
-        str, Setting("certified, user-level, published or published-optimized.")
+        str,
+        Setting("certified, user-level, published or published-optimized.", choices=ALGORITHMS),
     ] = "certified"
     user_rate: Annotated[
         float | None,
