@@ -25,7 +25,7 @@ lint: $(VENV)/dev
 # Two workers with a thread each: libraries that take every core for themselves would fight over them.
 # What is skipped is listed with its reason.
 unit: $(VENV)/dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -rs
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
 
 # The tests under other processors' code, other numbers of threads, other seeds and in other orders;
 # each row takes as long as `make test`. ROW="no vectors" for one of them.

@@ -6,7 +6,7 @@ import math
 import dp_accounting
 import numpy as np
 import pytest
-from dp_accounting import pld
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, pld, rdp
 from typer.testing import CliRunner
 
 from discreet.accounting import UserEntityTraining, moments_epsilon, noise_for, published_figures
@@ -102,6 +102,18 @@ def test_the_rare_many_holders_are_counted_as_more_not_less():
     assert sum(law.values()) == pytest.approx(1, abs=1e-12)
     assert max(law) == 40
     assert len(law) < 20
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "steps"),
+    [(0.05, 2.0, 500), (0.5, 0.9, 10), (1e-3, 4.0, 1), (0.02, 0.8, 5000)],
+)
+def test_moments_near_the_best_order_are_those_of_all_orders(rate, noise, steps):
+    orders = [1 + x / 10 for x in range(1, 1000)] + list(range(101, 513))
+    every = rdp.RdpAccountant(orders)
+    every.compose(PoissonSampledDpEvent(rate, GaussianDpEvent(noise)), steps)
+    figures = np.array(every._rdp) + math.log(1 / DELTA) / (np.array(orders) - 1)
+    assert moments_epsilon(rate, noise, steps, DELTA) == pytest.approx(figures.min(), rel=1e-12)
 
 
 def test_published_figures():

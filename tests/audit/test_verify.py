@@ -46,6 +46,22 @@ def test_the_worst_rate_of_a_metric_law_is_the_obvious_one(space):
     assert worst_pair(metric_statement(space, 0.99 * rates.max()), logs, distances).broken
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_of_pairs_that_are_as_bad_up_to_rounding_the_first_is_named(seed):
+    """Which of them is largest in the last bit depends on the processor."""
+    rating = np.arange(5)
+    distances = np.abs(rating[:, None] - rating).astype(float)
+    fall = np.exp(-1.0)
+    law = fall**distances / (1 + fall)
+    law[:, 1:-1] *= 1 - fall  # numbers with clamped noise: every pair loses 1 for each step
+    logs = np.log(law) * (1 + np.random.default_rng(seed).uniform(-1, 1, (5, 5)) * 4e-16)
+    statement = metric_statement(random_space(5), 1.0)
+    worst = worst_pair(statement, logs, distances)
+    assert (worst.first, worst.second, worst.output) == (0, 1, 0)
+    assert worst.found == pytest.approx(1.0, rel=1e-12)
+    assert not worst.broken
+
+
 def test_words_at_one_point_must_be_released_alike():
     distances = np.zeros((2, 2))
     same = np.log([[0.5, 0.5], [0.5, 0.5]])
