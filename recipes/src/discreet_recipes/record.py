@@ -1,8 +1,8 @@
 """The record of a recipe: parts that are done stay done, tables and plots as files of their own.
 
 A folder holds ``parts/`` (one JSON file for each finished computation, so that a run that was
-stopped goes on where it was), ``tables/*.csv``, ``plots/*.png`` and ``record.json``, from which a
-report is made.
+stopped continues where it left off), ``tables/*.csv``, ``plots/*.png`` and ``record.json``, from
+which a report is made.
 """
 
 import csv

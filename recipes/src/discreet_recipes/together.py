@@ -1,7 +1,7 @@
 """All recipes in one go, and one page that shows what they found.
 
-Every finished computation of a recipe is kept in its folder, so a run that was stopped goes on
-where it was. A recipe that fails is named on the page and does not take the others with it.
+Every finished computation of a recipe is kept in its folder, so a run that was stopped continues
+where it left off. A recipe that fails is named on the page and does not take the others with it.
 """
 
 import time

@@ -1,17 +1,24 @@
 """``discreet reproduce``: the papers' experiments, from the distribution that holds them."""
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from discreet.cli._groups import command_group
+from discreet.cli._settings import takes_settings
+from discreet.cli._terminal import say
 from discreet.errors import NotFound
+
+_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")]
 
 
 def _installed() -> typer.Typer:
-    """The group of recipes that is installed, or a command that says how to install it."""
-    for point in entry_points(group="discreet.commands", name="reproduce"):
-        recipes: typer.Typer = point.load()
-        return recipes
+    """A command for each recipe that is installed, or one that says how to install them."""
+    for point in entry_points(group="discreet", name="recipes"):
+        return _commands(point.load())
     missing = typer.Typer(add_completion=False, rich_markup_mode=None)
     # Whatever is asked of the recipes, the answer is the same.
     missing.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
@@ -26,6 +33,62 @@ def _explain() -> None:
         "the recipes are not installed; install them with: pip install discreet-recipes, "
         "or in a clone of the project: pip install -e recipes"
     )
+
+
+def _commands(recipes: Any) -> typer.Typer:
+    """The commands of a module with ``RECIPES`` and ``reproduce_all``."""
+    group = command_group(
+        "Run the experiments of the papers on data in a folder, beside the published figures."
+    )
+    for recipe in recipes.RECIPES:
+        group.command(recipe.name, short_help=recipe.short_help)(_command(recipe))
+
+    @group.command("all", short_help="All recipes, and one page that shows what they found.")
+    def all_recipes(
+        data: Annotated[
+            Path,
+            typer.Option(
+                "--data",
+                help="Folder with the data sets of all recipes; the help of each names its own.",
+                exists=True,
+                file_okay=False,
+            ),
+        ],
+        output: Annotated[
+            Path, typer.Option("--output", "-o", help="Folder for page and records.")
+        ],
+        quick: Annotated[
+            bool, typer.Option("--quick/--full", help="Stated subsets, or everything (hours).")
+        ] = False,
+    ) -> None:
+        """Run the five recipes one after the other and write OUTPUT/index.html.
+
+        A run that was stopped continues where it left off: finished parts are kept. A recipe that
+        fails is named on the page and does not stop the others.
+
+        Example: discreet reproduce all --data data -o report --quick
+        """
+        page = recipes.reproduce_all(recipes.RECIPES, data, output, quick=quick, say=say)
+        say(f"Written: {page}")
+
+    return group
+
+
+def _command(recipe: Any) -> Callable[..., None]:
+    def command(data: Path, output: Path, options: Any) -> None:
+        say(f"Written: {recipe.run(data, output, options, say).page}")
+
+    command.__annotations__ = {
+        "data": Annotated[Path, typer.Option("--data", help=f"Folder with {recipe.data}.")],
+        "output": _Output,
+        "options": recipe.options,
+    }
+    command.__doc__ = (
+        f"{recipe.help}\n\n{recipe.note} A run that was stopped continues where it left off. The "
+        f"files are jsonl.gz with {recipe.fields}.\n\nPaper: {recipe.paper}\n\n"
+        f"Example: discreet reproduce {recipe.name} --data data -o {recipe.name} --quick"
+    )
+    return takes_settings(command)
 
 
 reproduce = _installed()

@@ -17,5 +17,5 @@ def tells_of_kept_run(output: Path) -> Iterator[None]:
     except BaseException:
         state = RunState.beside(output)
         if state.exists():
-            say(f"The run so far is kept in {state}: the same command with --resume goes on.")
+            say(f"The run so far is kept in {state}: the same command with --resume continues it.")
         raise
