@@ -8,11 +8,12 @@ PLACES = np.array([[-2.0, 0.3], [0.0, 0.0], [0.4, -0.2], [0.5, 1.5], [3.0, -1.0]
 """Where a sentence may lie: clustered, with outliers on both sides."""
 
 
-def all_documents(sentences):
+def all_documents(sentences, dimension=2):
     """Every document of so many sentences over the places, end to end, with offsets."""
-    chosen = np.array(list(product(range(len(PLACES)), repeat=sentences)))
+    places = np.resize(PLACES.T, (dimension, len(PLACES))).T
+    chosen = np.array(list(product(range(len(places)), repeat=sentences)))
     offsets = np.arange(len(chosen) + 1) * sentences
-    return PLACES[chosen].reshape(-1, PLACES.shape[1]), offsets, chosen
+    return places[chosen].reshape(-1, dimension), offsets, chosen
 
 
 def largest_step(values, chosen):

@@ -1,27 +1,273 @@
-"""Run the conformance suite on the examples of every mechanism's own test module."""
+"""The conformance suite, on the examples of every mechanism's own test module."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from conformance import check_finite
-from noisy_conformance import check_noisy
+import conformance as suite
+from discreet.mechanisms.document import SentenceVotes, Truncation, VoteHistogram
+from discreet.mechanisms.label import RandomizedResponse
+from discreet.mechanisms.registry import Entry, entries, find
+from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
+from discreet.mechanisms.word import CMP, Gaussian, SanText
+from discreet.statement import Unit
+from small_spaces import clustered_space, random_space
 
 HERE = Path(__file__).parent
 
 
-def _examples():
-    for path in sorted((HERE / "mechanisms").rglob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(f"examples_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for name, make in getattr(module, "EXAMPLES", {}).items():
-            yield pytest.param(make, id=f"{path.stem[5:]}-{name}")
+def _examples(entry: Entry) -> dict:
+    """The ready objects of a mechanism's own test module; it must have some."""
+    module = entry.name.replace("-", "_")
+    path = HERE / "mechanisms" / entry.family / f"test_{module}.py"
+    spec = importlib.util.spec_from_file_location(f"examples_{module}", path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return getattr(loaded, "EXAMPLES", {})
 
 
-@pytest.mark.parametrize("make", list(_examples()))
-def test_mechanism_keeps_its_promises(make):
-    mechanism = make()
-    check = check_noisy if hasattr(mechanism, "noise") else check_finite
-    check(mechanism, seed=20260101)
+CASES = [
+    pytest.param(entry, make, id=f"{entry.family}-{entry.name}-{name}")
+    for entry in entries()
+    for name, make in _examples(entry).items()
+]
+
+
+@pytest.mark.parametrize(("entry", "make"), CASES)
+def test_the_mechanism_keeps_its_promises(entry, make):
+    fed = suite.Fed(entry.family, make())
+    for check in suite.PER_MECHANISM:
+        check(fed)
+    suite.check_built_by_name(entry, fed.mechanism)
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_every_mechanism_has_examples_and_a_description(entry):
+    assert _examples(entry), f"tests/mechanisms/{entry.family} has no EXAMPLES of {entry.name}"
+    suite.check_described(entry)
+
+
+# -- mutants: each check catches at least one ------------------------------------------------------
+
+CENTROIDS = np.array([[-1.0, 0.0], [0.2, 0.0], [0.4, 0.1], [2.0, -1.0]])
+
+
+def _changed(mechanism, **attributes):
+    """The mechanism with other attributes; its statement stays what it was."""
+    for name, value in attributes.items():
+        setattr(mechanism, name, value)
+    return mechanism
+
+
+class OtherUnit(RandomizedResponse):
+    @property
+    def statement(self):
+        return replace(super().statement, unit=Unit.WORD)
+
+
+class Growing(RandomizedResponse):
+    """Its statement depends on what was released."""
+
+    def release(self, indices, rng):
+        self._statement = self._statement.repeated(2)
+        return super().release(indices, rng)
+
+
+def without_the_half():
+    mutant = SanText(clustered_space(60), epsilon=3.0, calibration="published")
+    mutant._law.kappa = 3.0
+    return mutant
+
+
+def votes_at_twice_the_rate():
+    mutant = SentenceVotes(CENTROIDS, 2.0)
+    mutant._rule = SentenceVotes(CENTROIDS, 4.0)._rule
+    return mutant
+
+
+def less_noise(mechanism, factor):
+    mechanism.noise.standard_deviation *= factor
+    return mechanism
+
+
+class OffItsLaw(RandomizedResponse):
+    def log_probabilities(self, indices):
+        return RandomizedResponse(self.classes, 1.07 * self.epsilon).log_probabilities(indices)
+
+
+class OffItsDensity(PlanarLaplace):
+    """Noise that is 7 % too small."""
+
+    def __init__(self, dimension, epsilon):
+        super().__init__(dimension, epsilon)
+        add_noise = self.noise.add_noise
+        self.noise.add_noise = lambda rows, rng: rows + 0.93 * (add_noise(rows, rng) - rows)
+
+
+class OffItsAngles(Purkayastha):
+    def _draw(self, units, rng):
+        return Purkayastha(self.dimension, 1.1 * self.epsilon)._draw(units, rng)
+
+
+class OffItsCounts(VoteHistogram):
+    def noisy(self, vectors, rng, offsets=None):
+        return VoteHistogram(self.choices, self.weights, self.biases, 1.1 * self.epsilon).noisy(
+            vectors, rng, offsets
+        )
+
+
+class PairsShare(RandomizedResponse):
+    def release(self, indices, rng):
+        drawn = super().release(indices, rng)
+        drawn[1::2] = drawn[0::2][: len(drawn[1::2])]
+        return drawn
+
+
+class OneNoise(Truncation):
+    def noisy(self, vectors, rng, offsets=None):
+        means = self.statistic(vectors, offsets)
+        return means + super().noisy(vectors[: np.diff(offsets)[0]], rng) - means[:1]
+
+
+class AlwaysOne(RandomizedResponse):
+    def release(self, indices, rng):
+        return super().release(indices if len(indices) else [0], rng)
+
+
+class OwnRandomness(RandomizedResponse):
+    def release(self, indices, rng):  # noqa: ARG002
+        return super().release(indices, np.random.default_rng())
+
+
+class SameRandomness(RandomizedResponse):
+    def release(self, indices, rng):  # noqa: ARG002
+        return super().release(indices, np.random.default_rng(1))
+
+
+class Writing(Purkayastha):
+    def release(self, vectors, rng):
+        vectors /= 1.0
+        return super().release(vectors, rng)
+
+
+class Trusting(RandomizedResponse):
+    """Looks at nothing that it is given."""
+
+    def release(self, indices, rng):
+        return rng.integers(0, self.classes, len(indices))
+
+
+class Telling(RandomizedResponse):
+    """Repeats what it was given."""
+
+    def release(self, indices, rng):
+        try:
+            return super().release(indices, rng)
+        except ValueError as error:
+            raise type(error)(f"{error}; got {np.asarray(indices).tolist()}") from None
+
+
+class Looking(CMP):
+    """A search that leaves the word itself out."""
+
+    def release(self, ids, rng):
+        out = super().release(ids, rng)
+        return np.where(out == ids, (out + 1) % len(self.space), out)
+
+
+class Averaging(SentenceVotes):
+    def release(self, vectors, rng, offsets=None):
+        return super().release(vectors, rng, offsets) / 2
+
+
+def histogram(kind=VoteHistogram, epsilon=1.5):
+    return kind(np.eye(3), [[1.0, 0.0], [-1.0, 0.5], [0.3, -1.0]], [0.0, 0.1, 0.3], epsilon)
+
+
+def box(kind=Truncation, epsilon=4.0):
+    return kind([-1.0, -0.3], [1.0, 0.3], epsilon)
+
+
+MUTANTS = {
+    "statement of another unit": ("label", lambda: OtherUnit(4, 1.0), "statement"),
+    "statement that changes": ("label", lambda: Growing(4, 1.0), "statement"),
+    "law without the half": ("word", without_the_half, "inequality"),
+    "label kept too often": (
+        "label",
+        lambda: _changed(RandomizedResponse(4, 1.0), epsilon=1.05),
+        "inequality",
+    ),
+    "choice at twice the rate": ("document", votes_at_twice_the_rate, "inequality"),
+    "noise for one count": (
+        "document",
+        lambda: _changed(histogram(), epsilon=3.0),
+        "inequality",
+    ),
+    "noise for a narrower box": ("document", lambda: _changed(box(), epsilon=5.0), "inequality"),
+    "density 5 % too steep": (
+        "sentence",
+        lambda: _changed(PlanarLaplace(4, 3.0), noise=PlanarLaplace(4, 3.15).noise),
+        "inequality",
+    ),
+    "word noise 5 % too steep": (
+        "word",
+        lambda: _changed(CMP(random_space(), 3.0), noise=CMP(random_space(), 3.15).noise),
+        "inequality",
+    ),
+    "half of the sensitivity": (
+        "sentence",
+        lambda: less_noise(SphereGaussian(4, 1.0, 1e-2), 0.5),
+        "inequality",
+    ),
+    "word noise of half the size": (
+        "word",
+        lambda: less_noise(Gaussian(random_space(60, dimension=3), 1.0, 1e-2, 1.0), 0.5),
+        "inequality",
+    ),
+    "sampler off a finite law": ("label", lambda: OffItsLaw(4, 2.0), "sampler"),
+    "sampler off a density": ("sentence", lambda: OffItsDensity(4, 3.0), "sampler"),
+    "sampler off a law of angles": ("sentence", lambda: OffItsAngles(4, 9.0), "sampler"),
+    "sampler off its counts": ("document", lambda: histogram(OffItsCounts), "sampler"),
+    "neighbours share": ("label", lambda: PairsShare(4, 1.0), "rows"),
+    "one noise for a batch": ("document", lambda: box(OneNoise), "rows"),
+    "something out of nothing": ("label", lambda: AlwaysOne(4, 1.0), "empty"),
+    "randomness of its own": ("label", lambda: OwnRandomness(4, 1.0), "seeds"),
+    "always the same": ("label", lambda: SameRandomness(4, 1.0), "seeds"),
+    "writes to its input": ("sentence", lambda: Writing(4, 3.0), "inputs_stay"),
+    "takes anything": ("label", lambda: Trusting(4, 0.0), "refusals"),
+    "repeats what it was given": ("label", lambda: Telling(4, 1.0), "refusals"),
+    "avoids the input": ("word", lambda: Looking(random_space(), 1.0), "nearest"),
+    "releases something else": ("document", lambda: Averaging(CENTROIDS, 2.0), "choice"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_mutant_is_caught(name):
+    family, make, check = MUTANTS[name]
+    with pytest.raises(AssertionError):
+        getattr(suite, f"check_{check}")(suite.Fed(family, make()))
+
+
+def test_every_check_has_a_mutant():
+    caught = {f"check_{check}" for _, _, check in MUTANTS.values()}
+    assert caught == {check.__name__ for check in suite.PER_MECHANISM}
+
+
+class Undescribed(RandomizedResponse):
+    """Says nothing of privacy."""
+
+
+def test_what_the_registry_would_make_otherwise_is_caught():
+    entry = find("randomized-response")
+    with pytest.raises(AssertionError, match="another class"):
+        suite.check_built_by_name(entry, OtherUnit(4, 1.0))
+    other = _changed(RandomizedResponse(4, 1.0), epsilon=2.0)
+    with pytest.raises(AssertionError, match="statements differ"):
+        suite.check_built_by_name(entry, other)
+    bare = Entry("randomized-response", "label")
+    bare.__dict__["kind"] = Undescribed
+    with pytest.raises(AssertionError, match="no Privacy"):
+        suite.check_described(bare)

@@ -39,6 +39,16 @@ class Notion(StrEnum):
     NONE = "none"
 
 
+class MetricKind(StrEnum):
+    """How a distance is measured, for programs."""
+
+    EUCLIDEAN = "euclidean"
+    ANGLE = "angle"
+    MAHALANOBIS = "mahalanobis"
+    OTHER = "other"
+    """Whatever its name says; also what a file says that was written before there were kinds."""
+
+
 _HAS_METRIC = (Notion.METRIC, Notion.UTILITY_OPTIMISED)
 
 
@@ -56,6 +66,10 @@ class Metric:
     """Median distance of a pair."""
     farthest: float = field(compare=False)
     """At least the distance of any pair (the diameter, or a proven bound on it)."""
+    kind: MetricKind = field(default=MetricKind.OTHER, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", MetricKind(self.kind))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,14 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Metric, Notion, PrivacyStatement, Unit
+from discreet.statement import Metric, MetricKind, Notion, PrivacyStatement, Unit
 from small_spaces import all_distances, clustered_space, random_space
 
 
 def metric_statement(space: EmbeddingSpace, epsilon: float) -> PrivacyStatement:
     distances = all_distances(space)
     metric = Metric(
-        "Euclidean distance of the gallery", 0.1, float(np.median(distances)), distances.max()
+        "distance of the gallery",
+        0.1,
+        float(np.median(distances)),
+        distances.max(),
+        MetricKind.EUCLIDEAN,
     )
     return PrivacyStatement(notion=Notion.METRIC, epsilon=epsilon, metric=metric, unit=Unit.WORD)
 
@@ -347,6 +351,105 @@ def dpnr(honest):
     return Laplace(6, 0.5, 3.0 if honest else 0.5)
 
 
+# -- sentences, documents and labels ---------------------------------------------------------------
+
+
+class UnitGaussian:
+    """Gaussian noise on unit vectors, which are up to 2 apart."""
+
+    dimension = 4
+
+    def __init__(self, apart):
+        self.statement = statement_for(Unit.SENTENCE, Notion.APPROXIMATE, 1.0, 1e-2)
+        low, high = 1e-3, 1e3
+        for _ in range(100):
+            sigma = math.sqrt(low * high)
+            low, high = (low, sigma) if gaussian_delta(sigma, apart, 1.0) <= 1e-2 else (sigma, high)
+        self.noise = Normal(high)
+
+    def release(self, vectors, rng):
+        noisy = self.noise.add_noise(vectors, rng)
+        return noisy / np.linalg.norm(noisy, axis=1, keepdims=True)
+
+
+def statement_for(unit, notion, epsilon, delta=0.0):
+    return PrivacyStatement(notion=notion, epsilon=epsilon, delta=delta, unit=unit)
+
+
+class Voting:
+    """Each sentence votes for the choice it is nearest to; one is released by its votes."""
+
+    dimension, choices = 2, np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+
+    def __init__(self, weight=1, plain=False):
+        self.statement = statement_for(Unit.SENTENCE, Notion.PURE, 2.0)
+        self._weight, self._plain = weight, plain
+
+    def statistic(self, vectors, offsets):
+        gaps = np.asarray(vectors)[:, None] - self.choices
+        votes = np.eye(3, dtype=int)[(gaps**2).sum(axis=2).argmin(axis=1)]
+        return self._weight * np.add.reduceat(votes, np.asarray(offsets)[:-1], axis=0)
+
+    def log_probabilities(self, vectors, offsets):
+        logs = self.statement.epsilon / 2 * self.statistic(vectors, offsets)
+        return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+
+    def select(self, vectors, rng, offsets):
+        law = np.exp(self.log_probabilities(vectors, offsets))
+        return (law.cumsum(axis=1) < rng.random((len(law), 1))).sum(axis=1).clip(0, 2)
+
+    def release(self, vectors, rng, offsets):
+        chosen = self.select(vectors, rng, offsets)
+        if self._plain:
+            chosen = self.statistic(vectors, offsets).argmax(axis=1)
+        return self.choices[chosen]
+
+
+class Counting:
+    """The votes with two-sided geometric noise; one sentence moves two counts."""
+
+    dimension = 2
+
+    def __init__(self, moved, leak=False):
+        self.statement = statement_for(Unit.SENTENCE, Notion.PURE, 2.0)
+        self._rate, self._leak = self.statement.epsilon / moved, leak
+        self.statistic = Voting().statistic
+
+    def noisy(self, vectors, rng, offsets):
+        votes = self.statistic(vectors, offsets)
+        a, b = (rng.geometric(-math.expm1(-self._rate), votes.shape) for _ in range(2))
+        return votes + a - b
+
+    def log_density(self, vectors, outputs, offsets):
+        away = np.abs(outputs - self.statistic(vectors, offsets)).sum(axis=1)
+        return 3 * math.log(math.tanh(self._rate / 2)) - self._rate * away
+
+    def release(self, vectors, rng, offsets):
+        noisy = self.noisy(vectors, rng, offsets)
+        # A vector made of the votes themselves, with less noise than was promised.
+        shown = self.statistic(vectors, offsets) + noisy / 50 if self._leak else noisy
+        return shown @ Voting.choices
+
+
+class Response:
+    """Keeps one of four labels, else any other."""
+
+    classes = 4
+
+    def __init__(self, others):
+        self.statement = statement_for(Unit.LABEL, Notion.PURE, 1.0)
+        self._keep = math.e / (math.e + others)
+
+    def release(self, labels, rng):
+        moved = (np.asarray(labels) + rng.integers(1, 4, len(labels))) % 4
+        return np.where(rng.random(len(labels)) < self._keep, labels, moved)
+
+    def log_probabilities(self, labels):
+        law = np.full((4, 4), (1 - self._keep) / 3)
+        np.fill_diagonal(law, self._keep)
+        return np.log(law)[labels]
+
+
 @dataclass(frozen=True)
 class Planted:
     """A fault, its sound twin and the checks that must find the fault."""
@@ -425,6 +528,24 @@ GALLERY = {
         ),
         lambda: san_text(clustered_space(60), 1.6, 0.8),
         ("sampler.law",),
+    ),
+    "unit vectors taken to be 1 apart": Planted(
+        lambda: UnitGaussian(1.0), lambda: UnitGaussian(2.0), ("law.inequality",)
+    ),
+    "one sentence moves two votes": Planted(
+        lambda: Voting(weight=2), Voting, ("law.inequality", "black-box.loss")
+    ),
+    "the winner of the votes is released": Planted(
+        lambda: Voting(plain=True), Voting, ("sampler.law", "black-box.loss")
+    ),
+    "noise for one count where two move": Planted(
+        lambda: Counting(1), lambda: Counting(2), ("law.inequality",)
+    ),
+    "a vector made of counts without noise": Planted(
+        lambda: Counting(2, leak=True), lambda: Counting(2), ("black-box.loss",)
+    ),
+    "a label kept as if there were one class less": Planted(
+        lambda: Response(2), lambda: Response(3), ("law.inequality",)
     ),
     "santext+ lets a sensitive word out": Planted(
         lambda: Plus(random_space(60), 3.0, leak=True),

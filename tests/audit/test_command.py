@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from discreet.audit.inputs import made_up_store
 from discreet.cli.audit import audit as app
 from discreet.errors import DiscreetError, VerificationFailed
+from discreet.mechanisms.registry import entries
 
 TESTS = Path(__file__).parent.parent
 
@@ -305,3 +307,75 @@ def test_exit_codes_of_the_command(tmp_path, epsilon, code, said):
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+SETTINGS = {
+    "gaussian": ("--delta", 0.1, "--clip", 1),
+    "laplace": ("--clip", 1),
+    "truncated-laplace": ("--delta", 0.1, "--clip", 1),
+    "random-projection": ("--dim", 1),
+    "sphere-gaussian": ("--delta", 0.1),
+}
+TITLES = {
+    "word": "in the space vectors (41 words)",
+    "sentence": "in 16 dimensions",
+    "document": "with a small made-up store",
+    "label": "of 4 labels",
+}
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_every_mechanism_is_audited_by_its_name(vectors, entry):
+    given = () if entry.name == "uniform" else ("--epsilon", 2)
+    if entry.family == "word":
+        given += ("--space", vectors)
+    given += SETTINGS.get(entry.name, ())
+    result = run("-m", entry.name, *given, "--samples", 300, "--seed", 1)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert result.output.startswith(f"Audit of {entry.name} {TITLES[entry.family]}")
+    assert "PASS         law.inequality" in result.output or entry.name == "truncated-laplace"
+    assert "PASS         sampler.law" in result.output
+    assert "PASS         black-box.loss" in result.output
+    # Documents and vectors are endless, so that no look at some of them is a proof.
+    finite = entry.family in ("word", "label") and hasattr(entry.kind, "log_probabilities")
+    assert ("[proof]" in result.output) == finite
+
+
+def test_an_audit_of_documents_takes_a_store(tmp_path):
+    made_up_store().save(tmp_path / "public")
+    given = ("--epsilon", 2, "--candidates", tmp_path / "public", "--samples", 300, "--seed", 1)
+    result = run("-m", "sentence-votes", *given, "--selection", "exponential")
+    assert result.output.startswith("Audit of sentence-votes with the store public\n")
+    missing = run("-m", "sentence-votes", "--epsilon", 2, "--candidates", tmp_path / "none")
+    assert "there is no candidate store" in str(missing.exception)
+
+
+def test_an_audit_of_labels_takes_their_names_and_a_prior():
+    given = ("--epsilon", 1, "--samples", 300, "--seed", 1)
+    named = run("-m", "randomized-response", *given, "--labels", "good,bad")
+    assert named.output.startswith("Audit of randomized-response of 2 labels\n")
+    assert "'good' against 'bad'" in named.output
+    prior = run("-m", "prior-response", *given, "--label-prior", "0.5,0.3,0.2")
+    assert prior.output.startswith("Audit of prior-response of 3 labels\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-m", "nothing"), "--mechanism must be one of cmp, "),
+        (
+            ("-m", "purkayastha", "--max-words", 5),
+            "--max-words is for a word; purkayastha is",
+        ),
+        (("-m", "santext", "--labels", "a,b"), "--labels is for a label"),
+        (("-m", "deep-candidate", "--dim", 3), "--dim is not an option of deep-candidate"),
+        (("-m", "randomized-response", "--label-prior", "1,0"), "--label-prior is not an option"),
+        (("-m", "prior-response", "--label-prior", "a"), "--label-prior must be numbers"),
+        (("-m", "prior-response", "--labels", 3), "prior-response needs --label-prior"),
+        (("-m", "sphere-gaussian"), "sphere-gaussian needs --delta"),
+    ],
+)
+def test_options_of_another_family_are_refused(arguments, message):
+    error = run(*arguments, "--epsilon", 1).exception
+    assert isinstance(error, DiscreetError)
+    assert message in str(error)

@@ -11,7 +11,7 @@ from discreet.audit.pairs import far_pairs, near_pairs, special_pairs
 from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText, SanTextPlus
-from discreet.statement import Metric, Notion, PrivacyStatement, Unit
+from discreet.statement import Metric, MetricKind, Notion, PrivacyStatement, Unit
 from small_spaces import all_distances, random_space
 
 
@@ -28,7 +28,7 @@ class Direction:
         self.statement = PrivacyStatement(
             notion=Notion.METRIC,
             epsilon=claimed,
-            metric=Metric("Euclidean distance of unit vectors", 0.1, 1.0, 2.0),
+            metric=Metric("distance of unit vectors", 0.1, 1.0, 2.0, MetricKind.EUCLIDEAN),
             unit=Unit.SENTENCE,
         )
 
@@ -52,7 +52,7 @@ class Angle:
     statement = PrivacyStatement(
         notion=Notion.METRIC,
         epsilon=1.0,
-        metric=Metric("angle in radians", 0.1, 1.0, math.pi),
+        metric=Metric("radians", 0.1, 1.0, math.pi, MetricKind.ANGLE),
         unit=Unit.SENTENCE,
     )
 

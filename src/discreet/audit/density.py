@@ -49,7 +49,7 @@ def worst_ratio(
         rng: for the outputs that are drawn.
     """
     losses = np.empty((len(pairs), 2))
-    width = stage.points.shape[1]
+    width = max(stage.points.shape[1], stage.centres.shape[1])
     step = max(1, _BLOCK_NUMBERS // ((2 * _DRAWN + len(_LINE)) * width))
     for start in range(0, len(pairs), step):
         part = slice(start, start + step)
@@ -75,10 +75,11 @@ def _largest_ratios(stage: VectorStage, first: Ids, second: Ids, rng: Generator)
         stage.add_noise(np.repeat(ends, _DRAWN, axis=0), rng).reshape(len(x), _DRAWN, -1)
         for ends in (x, y)
     ]
-    line = x[:, None, :] + _LINE[None, :, None] * (y - x)[:, None, :]
+    near, far = (stage.centres[ids].astype(np.float64) for ids in (first, second))
+    line = near[:, None, :] + _LINE[None, :, None] * (far - near)[:, None, :]
     if on_sphere(drawn[0].reshape(len(x) * _DRAWN, -1)):
         lengths = np.linalg.norm(line, axis=2, keepdims=True)
-        line = np.where(lengths > 1e-6, line / np.maximum(lengths, 1e-6), x[:, None, :])
+        line = np.where(lengths > 1e-6, line / np.maximum(lengths, 1e-6), near[:, None, :])
     outputs = np.concatenate([*drawn, line], axis=1)
     tried = outputs.shape[1]
     flat = outputs.reshape(len(x) * tried, -1)
@@ -135,14 +136,14 @@ def divergence(
     length = float(np.sqrt(gap @ gap))
     pilot = stage.add_noise(np.repeat(x[None], _PILOT, axis=0), rng)
     shifts: tuple[float, ...] = (0.0,)
-    if length > 0 and not on_sphere(pilot):
+    if stage.centres is stage.points and length > 0 and not on_sphere(pilot):
         shifts = _SHIFTS
         gap = gap / length * float(np.std(pilot @ (gap / length)))
     places = x + np.array(shifts)[:, None] * gap
     each = -(-draws // len(shifts))
     outputs = stage.add_noise(np.repeat(places, each, axis=0), rng)
-    logs = np.stack([_log_density(stage, place, outputs) for place in places])
-    log_x, log_y = logs[0], _log_density(stage, y, outputs)
+    logs = np.stack([stage.log_density_of(place, outputs) for place in places])
+    log_x, log_y = logs[0], stage.log_density_of(y, outputs)
     with np.errstate(invalid="ignore", over="ignore"):
         excess = -np.expm1(np.minimum(epsilon - (log_x - log_y), 0.0))
         weights = np.exp(log_x - special.logsumexp(logs, axis=0)) * len(shifts)
@@ -159,7 +160,3 @@ def divergence(
         min(1.0, mean + reach),
         conclusive=carriers >= _CARRIERS,
     )
-
-
-def _log_density(stage: VectorStage, vector: Floats, outputs: Floats) -> Floats:
-    return stage.log_density(np.broadcast_to(vector, outputs.shape), outputs)

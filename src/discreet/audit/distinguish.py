@@ -137,22 +137,25 @@ def _scores(
     if subject.discrete:
         return _counted_scores(learn, judge, subject.sensitive)
     assert subject.vectors is not None
-    way = subject.vectors[first].astype(np.float64) - subject.vectors[second]
-    everything = [*learn, *judge]
-    if subject.stage is not None:
+    everything, width = [*learn, *judge], learn[0].shape[1]
+    if width != subject.vectors.shape[1]:
+        # What goes in has no place among what comes out; where they come out on average has.
+        way = learn[0].mean(axis=0) - learn[1].mean(axis=0)
+    else:
+        way = subject.vectors[first].astype(np.float64) - subject.vectors[second]
+    along = [outputs @ way for outputs in everything]
+    if subject.stage is not None and subject.stage.centres.shape[1] == width:
+        density = subject.stage.log_density_of
         ends = subject.stage.at(np.array([first, second]))
-        density = subject.stage.log_density
-        rated = [
-            density(np.broadcast_to(ends[0], outputs.shape), outputs)
-            - density(np.broadcast_to(ends[1], outputs.shape), outputs)
-            for outputs in everything
-        ]
+        rated = [density(ends[0], outputs) - density(ends[1], outputs) for outputs in everything]
         best = [np.nan_to_num(scores, nan=0.0) for scores in rated]
+    elif width != subject.vectors.shape[1]:
+        return [along]
     else:
         middle = (subject.vectors[first].astype(np.float64) + subject.vectors[second]) / 2
         reach = np.abs(way) / 2
         best = [np.clip(outputs - middle, -reach, reach) @ np.sign(way) for outputs in everything]
-    return [best, [outputs @ way for outputs in everything]]
+    return [best, along]
 
 
 def _counted_scores(

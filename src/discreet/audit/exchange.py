@@ -23,6 +23,8 @@ _PILOT = 2000
 
 @dataclass(frozen=True)
 class _Draws:
+    values: Floats
+    """What was fed."""
     centre: Floats
     noise: Floats
     log_density: Floats
@@ -44,16 +46,15 @@ class _Change:
 
 def misfits(stage: VectorStage, inputs: NDArray[np.int64], rng: Generator) -> list[Misfit]:
     """Test the draws of some inputs (one draw each; repeat an input to draw it again)."""
-    centre = stage.at(inputs)
-    outputs = stage.add_noise(centre, rng)
-    logs = stage.log_density(centre, outputs)
+    values, centre = stage.at(inputs), stage.centres[inputs].astype(np.float64)
+    outputs = stage.add_noise(values, rng)
+    logs = stage.log_density(values, outputs)
     outside = np.flatnonzero(~(logs > -np.inf))
     if outside.size:
         return [Misfit(0.0, 1, int(inputs[outside[0]]), "where its density is 0")]
     # How far to step is learnt from other draws: the coin is then exactly fair.
-    some = centre[:_PILOT]
-    spread = (stage.add_noise(some, rng) - some).std(axis=0) + 1e-300
-    draws = _Draws(centre, outputs - centre, logs)
+    spread = (stage.add_noise(values[:_PILOT], rng) - centre[:_PILOT]).std(axis=0) + 1e-300
+    draws = _Draws(values, centre, outputs - centre, logs)
     if on_sphere(outputs):
         changes = _on_the_sphere(outputs, centre, rng)
     else:
@@ -65,7 +66,7 @@ def misfits(stage: VectorStage, inputs: NDArray[np.int64], rng: Generator) -> li
 
 
 def _judge(stage: VectorStage, draws: _Draws, change: _Change, rng: Generator) -> list[Misfit]:
-    logs = stage.log_density(draws.centre, draws.centre + change.noise)
+    logs = stage.log_density(draws.values, draws.centre + change.noise)
     with np.errstate(over="ignore", invalid="ignore"):
         ratio = np.exp(logs - draws.log_density + change.log_volume)
     accepted = rng.random(len(ratio)) < ratio

@@ -52,10 +52,12 @@ def check_finite_law(
     )
     pair = (int(ids[worst.first]), int(ids[worst.second]))
     scope = f"all pairs of {len(ids):,} inputs at all {logs.shape[1]:,} outputs"
-    if not everything:
+    if not subject.complete:
+        scope += ", out of endlessly many"
+    elif not everything:
         scope += f" (of {subject.count:,} inputs)"
-    compared = len(ids) * (len(ids) - 1) // 2
-    findings.append(_inequality(subject, worst, pair, scope, compared, proof=everything))
+    compared, proof = len(ids) * (len(ids) - 1) // 2, everything and subject.complete
+    findings.append(_inequality(subject, worst, pair, scope, compared, proof=proof))
     pairs = [pair]
     certificate = getattr(subject.mechanism, "certificate", None)
     space = getattr(subject.mechanism, "space", None)
@@ -91,7 +93,7 @@ def _normalises(subject: Subject, ids: Ids, logs: Floats) -> Finding:
         "law.normalises",
         Verdict.FAIL if bad.any() else Verdict.PASS,
         told,
-        proof=len(ids) == subject.count,
+        proof=subject.complete and len(ids) == subject.count,
         quantity=Quantity.SUM,
         claimed=1.0,
         found=float(sums[row]),

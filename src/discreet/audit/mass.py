@@ -66,7 +66,7 @@ def total_mass(stage: VectorStage, number: int, draws: int, rng: Generator) -> M
     if not (np.ptp(sample, axis=0) > 0).all():
         return Mass(math.nan, 0.0, 0.0)  # no spread at all: other checks will say why
     outputs, logs = _fitted(sample).draw(draws, rng)
-    ratio = stage.log_density(np.broadcast_to(x, outputs.shape), outputs) - logs
+    ratio = stage.log_density_of(x[0], outputs) - logs
     ratio = np.where(np.isnan(ratio), -np.inf, ratio)
     top = float(ratio.max())
     if not math.isfinite(top):

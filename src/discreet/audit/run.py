@@ -129,7 +129,7 @@ def _sampler(
         found += sampler.many_inputs(subject, many, min(_MANY_DRAWS, samples), rng)
         draws = 2 * samples * len(few) + _MANY_DRAWS * len(many)
     elif subject.stage is not None:
-        width = subject.stage.points.shape[1]
+        width = max(subject.stage.points.shape[1], subject.stage.centres.shape[1])
         draws = max(samples, min(10 * samples, _LARGE // 2 // width))
         inputs = rng.integers(0, subject.count, draws)
         found = exchange.misfits(subject.stage, inputs, rng)

@@ -7,8 +7,13 @@ Three kinds of mechanism are understood, told apart by what they offer:
 - vectors to vectors, with ``log_density(values, outputs)`` if the density is known, or with
   ``noise`` as above if a release is what post-processing makes of a noisy vector.
 
-What may go in is said by ``space`` (its words) or by ``inputs`` (a number of ids, or a matrix of
-vectors to try). A metric other than the Euclidean one is given by ``distance(first, second)``.
+A mechanism whose ``release`` takes ``offsets`` is of documents, and is looked at as one of the
+three (:mod:`discreet.audit.inputs`).
+
+What may go in is said by ``space`` (its words), by ``classes`` (the number of labels) or by
+``inputs`` (a number of ids, or a matrix of vectors to try); a sentence mechanism that says none of
+it is fed unit vectors of its ``dimension``. A metric other than Euclidean distances and angles is
+given by ``distance(first, second)``.
 """
 
 import math
@@ -21,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Generator, Ids
+from discreet.audit.inputs import numbered, unit_vectors
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.spaces.distances import Distances
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Notion, PrivacyStatement
+from discreet.statement import MetricKind, Notion, PrivacyStatement, Unit
 
 _TRIED = 3
 
@@ -36,10 +42,16 @@ class VectorStage:
     points: NDArray[np.floating[Any]]
     add_noise: Callable[[Floats, Generator], Floats]
     log_density: Callable[[Floats, Floats], Floats]
+    centres: NDArray[np.floating[Any]]
+    """What the noise goes on, for each input: its vector, unless that is first made smaller."""
 
     def at(self, ids: Ids) -> Floats:
         """The vectors of some inputs."""
         return self.points[ids].astype(np.float64)
+
+    def log_density_of(self, vector: Floats, outputs: Floats) -> Floats:
+        """The density of one vector's release at many outputs."""
+        return self.log_density(np.broadcast_to(vector, (len(outputs), len(vector))), outputs)
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,8 @@ class Subject:
     """In the metric of the statement."""
     sensitive: NDArray[np.bool_] | None
     """Which inputs the utility-optimised notion protects."""
+    complete: bool
+    """True if no other inputs exist, as with words and labels."""
 
     def release(self, ids: Ids, rng: Generator) -> NDArray[Any]:
         """One release per input number, checked for shape and kind."""
@@ -88,8 +102,13 @@ class Subject:
 
     def label(self, number: int) -> str:
         """A name for an input: the public word, if there is one."""
-        space = getattr(self.mechanism, "space", None)
-        return space.words[number] if isinstance(space, EmbeddingSpace) else f"input {number}"
+        own = getattr(self.mechanism, "label", None)
+        if callable(own):
+            return str(own(number))
+        space, labels = (getattr(self.mechanism, name, None) for name in ("space", "labels"))
+        if isinstance(space, EmbeddingSpace):
+            return space.words[number]
+        return str(labels[number]) if isinstance(labels, tuple) else f"input {number}"
 
     def allowed(self, first: Ids, second: Ids) -> Floats:
         """The loss that the statement allows for each pair."""
@@ -122,8 +141,10 @@ def subject_of(
         raise InvalidValue(f"{name} claims nothing (notion none), so there is nothing to audit")
     if not callable(getattr(mechanism, "release", None)):
         raise InvalidValue(f"{name} needs a method release(ids, rng)")
+    mechanism = numbered(mechanism, name)
     space = getattr(mechanism, "space", None)
-    inputs = getattr(mechanism, "inputs", None) if inputs is None else inputs
+    if inputs is None:
+        inputs = _own_inputs(mechanism, statement)
     stage, points = _stage_of(mechanism, name, space, inputs)
     discrete = stage is None or points is not None
     count, vectors = _inputs_of(name, space, inputs, stage)
@@ -141,6 +162,7 @@ def subject_of(
         nearest_points=points,
         distance=_distance_of(mechanism, name, statement, space, discrete, vectors),
         sensitive=_sensitive_of(mechanism, name, statement, count),
+        complete=discrete and getattr(mechanism, "replaced", None) is None,
     )
     if subject.has_law:
         width = subject.log_probabilities(np.arange(min(_TRIED, count))).shape[1]
@@ -149,6 +171,15 @@ def subject_of(
             raise InvalidValue(f"{name} protects inputs by name, so its outputs must be its inputs")
     subject.release(np.arange(min(_TRIED, count)), np.random.default_rng(0))
     return subject
+
+
+def _own_inputs(mechanism: Any, statement: PrivacyStatement) -> Any:
+    for name in ("inputs", "classes"):
+        if getattr(mechanism, name, None) is not None:
+            return getattr(mechanism, name)
+    dimension = getattr(mechanism, "dimension", None)
+    vectors = statement.unit is Unit.SENTENCE and isinstance(dimension, int)
+    return unit_vectors(dimension) if vectors and dimension is not None else None
 
 
 def _stage_of(
@@ -168,25 +199,32 @@ def _stage_of(
                 "more vectors to try (or a space)"
             )
         if noise is not None and has_noise:
-            return _stage(name, tried, noise.add_noise, noise.log_density), None
+            centres = getattr(noise, "centres", None)
+            return _stage(name, tried, noise.add_noise, noise.log_density, centres), None
         return _stage(name, tried, mechanism.release, mechanism.log_density), None
     return None, None
 
 
 def _stage(
-    name: str, points: NDArray[np.floating[Any]], add_noise: Any, log_density: Any
+    name: str,
+    points: NDArray[np.floating[Any]],
+    add_noise: Any,
+    log_density: Any,
+    centres: Any = None,
 ) -> VectorStage:
     stage = VectorStage(
         points,
         partial(_guarded, f"the noise of {name}", add_noise),
         partial(_guarded, f"log_density of {name}", log_density),
+        points if centres is None else _guarded(f"the statistic of {name}", centres, points),
     )
     vectors = stage.at(np.arange(_TRIED) % len(points))
     noisy = np.asarray(stage.add_noise(vectors, np.random.default_rng(0)))
-    if noisy.shape != vectors.shape or noisy.dtype.kind != "f":
+    shape = (len(vectors), *stage.centres.shape[1:])
+    if noisy.shape != shape or noisy.dtype.kind != "f":
         raise InvalidValue(
             f"{name} has a density, so it must return a row of floats as long as the input for "
-            f"each vector; got shape {noisy.shape} of {noisy.dtype} for {vectors.shape}"
+            f"each vector; got shape {noisy.shape} of {noisy.dtype} for {shape}"
         )
     logs = np.asarray(stage.log_density(vectors, noisy))
     if logs.shape != (len(vectors),) or logs.dtype.kind != "f":
@@ -224,7 +262,9 @@ def _distance_of(
     vectors: NDArray[np.floating[Any]] | None,
 ) -> Callable[[Ids, Ids], Floats] | None:
     if statement.metric is None:
-        return None
+        # Loss may grow with the number of units in which two inputs differ.
+        grows = statement.notion is Notion.PURE
+        return getattr(mechanism, "replaced", None) if grows else None
     own = getattr(mechanism, "distance", None)
     if callable(own):
 
@@ -240,12 +280,12 @@ def _distance_of(
             return out
 
         return measured
-    if "euclidean" in statement.metric.name.lower():
+    if statement.metric.kind is MetricKind.EUCLIDEAN:
         if discrete and isinstance(space, EmbeddingSpace):
             return Distances(space).exact
         if not discrete and vectors is not None:
             return lambda first, second: _euclidean(vectors[first], vectors[second])
-    if "angle" in statement.metric.name.lower() and not discrete and vectors is not None:
+    if statement.metric.kind is MetricKind.ANGLE and not discrete and vectors is not None:
         return lambda first, second: _angles(vectors[first], vectors[second])
     raise InvalidValue(
         f"the statement of {name} is in a metric that the audit cannot measure by itself; give "

@@ -74,6 +74,8 @@ class CandidateStore:
         best_centroids: By epsilon, the number of centroids that did best on them.
         best_voters: By epsilon, the number of voters that did best on them.
         about: Where it comes from, ready for JSON.
+        soft_voters: By epsilon, class means and the weights that lead to them; only in a store
+            made from public documents with labels.
     """
 
     candidates: Floats32 = field(repr=False)
@@ -89,6 +91,7 @@ class CandidateStore:
     best_centroids: Mapping[float, int]
     best_voters: Mapping[float, int]
     about: Mapping[str, Any]
+    soft_voters: Mapping[float, Voters] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.candidates.ndim != 2 or not len(self.candidates):
@@ -99,7 +102,10 @@ class CandidateStore:
             ("candidates", self.candidates, self.dimension),
             ("projections", self.projections, self.dimension),
             *(("centroids", rows, self.inputs) for rows in self.centroids.values()),
-            *(("choices", some.choices, self.inputs) for some in self.voters.values()),
+            *(
+                ("choices", some.choices, self.inputs)
+                for some in (*self.voters.values(), *self.soft_voters.values())
+            ),
             ("box", self.box, self.inputs),
         ]
         for name, rows, size in sized:
@@ -169,6 +175,15 @@ class CandidateStore:
         """The voters whose number did best on public documents at the nearest epsilon tried."""
         return self.voters[_nearest(self.best_voters, epsilon)]
 
+    def soft_voters_for(self, epsilon: float) -> Voters:
+        """The weights that were fitted at the nearest epsilon, if it was made with labels."""
+        if not self.soft_voters:
+            raise InvalidValue(
+                "this candidate store has no soft votes; make it again from public documents that "
+                "have labels, with: discreet train candidates --label-field"
+            )
+        return self.soft_voters[_nearest({e: e for e in self.soft_voters}, epsilon)]
+
     def require(self, encoder: str) -> None:
         """Refuse vectors of an encoder it was not made for."""
         if self.encoder != encoder:
@@ -237,6 +252,10 @@ class CandidateStore:
                 best_centroids=_choices(about["best_centroids"]),
                 best_voters=_choices(about["best_voters"]),
                 about=about["about"],
+                soft_voters={
+                    epsilon: Voters(*(arrays[f"soft.{epsilon!r}.{part}"] for part in _VOTER_PARTS))
+                    for epsilon in map(float, about.get("soft_voters", ()))
+                },
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
@@ -253,9 +272,11 @@ class CandidateStore:
             "box": self.box,
         }
         arrays |= {f"centroids.{n}": rows for n, rows in self.centroids.items()}
+        voters = {f"voters.{n}": some for n, some in self.voters.items()}
+        voters |= {f"soft.{epsilon!r}": some for epsilon, some in self.soft_voters.items()}
         return arrays | {
-            f"voters.{n}.{part}": getattr(some, part)
-            for n, some in self.voters.items()
+            f"{name}.{part}": getattr(some, part)
+            for name, some in voters.items()
             for part in _VOTER_PARTS
         }
 
@@ -267,6 +288,7 @@ class CandidateStore:
             "best_projections": {str(e): n for e, n in self.best_projections.items()},
             "best_centroids": {str(e): n for e, n in self.best_centroids.items()},
             "best_voters": {str(e): n for e, n in self.best_voters.items()},
+            "soft_voters": list(self.soft_voters),
             "texts": texts,
             "about": dict(self.about),
         }
@@ -279,7 +301,7 @@ def refuse_unusable(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder} is there and is no candidate store; choose another name")
 
 
-def _nearest(choices: Mapping[float, int], epsilon: float) -> int:
+def _nearest(choices: Mapping[float, Any], epsilon: float) -> Any:
     epsilon = check.positive(epsilon, "epsilon")
     return choices[min(choices, key=lambda tried: abs(math.log(tried / epsilon)))]
 

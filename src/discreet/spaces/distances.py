@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Ids
 from discreet.parallel import in_threads
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Metric
+from discreet.statement import Metric, MetricKind
 
 WIDTH_UNIT = 32
 _UNIT_ROUNDOFF = 2.0**-24
@@ -194,4 +194,5 @@ def euclidean_metric(space: EmbeddingSpace) -> Metric:
         nearest=float(np.median(np.concatenate(nearest))),
         median=float(np.median(np.concatenate(medians))),
         farthest=farthest,
+        kind=MetricKind.EUCLIDEAN,
     )

@@ -22,6 +22,13 @@ PROJECTIONS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
 # Some of the candidates are where sentences may be, so that ties count.
 CANDIDATES = np.concatenate([PLACES[:3], [[0.2, 0.1], [1.0, 0.4], [9.0, 9.0]]])
 
+EXAMPLES = {
+    f"{rule}-{epsilon}": (
+        lambda rule=rule, epsilon=epsilon: DeepCandidate(CANDIDATES, PROJECTIONS, epsilon, rule)
+    )
+    for rule, epsilon in zip(RULES, (8.0, 2.0), strict=True)
+}
+
 
 def naive(mechanism, document):
     """Algorithm 1 as it is written, on products in whole numbers rounded to 32 bits at the end."""

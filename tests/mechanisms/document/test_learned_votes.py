@@ -23,6 +23,13 @@ def example(epsilon, rule="permute-and-flip"):
     return LearnedVotes(CHOICES, WEIGHTS, BIASES, epsilon, rule)
 
 
+EXAMPLES = {
+    f"{rule}-{epsilon}": lambda rule=rule, epsilon=epsilon: example(epsilon, rule)
+    for rule in RULES
+    for epsilon in (0.0, 2.0, 8.0)
+}
+
+
 @pytest.mark.parametrize("sentences", [2, 4])
 def test_one_sentence_moves_one_vote(sentences):
     vectors, offsets, chosen = all_documents(sentences)

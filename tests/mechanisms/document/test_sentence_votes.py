@@ -16,6 +16,12 @@ from sentence_neighbours import all_documents, largest_step
 SEED = 20260503
 CENTROIDS = np.array([[-1.0, 0.0], [0.2, 0.0], [0.4, 0.1], [2.0, -1.0]])
 
+EXAMPLES = {
+    f"{rule}-{epsilon}": lambda rule=rule, epsilon=epsilon: SentenceVotes(CENTROIDS, epsilon, rule)
+    for rule in RULES
+    for epsilon in (0.0, 2.0, 8.0)
+}
+
 
 @pytest.mark.parametrize("sentences", [2, 3, 5])
 def test_one_sentence_moves_one_vote(sentences):

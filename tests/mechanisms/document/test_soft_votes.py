@@ -24,6 +24,13 @@ def example(epsilon, rule="permute-and-flip"):
     return SoftVotes(CHOICES, WEIGHTS, BIASES, epsilon, rule)
 
 
+EXAMPLES = {
+    f"{rule}-{epsilon}": lambda rule=rule, epsilon=epsilon: example(epsilon, rule)
+    for rule in RULES
+    for epsilon in (0.0, 2.0, 8.0)
+}
+
+
 @pytest.mark.parametrize("sentences", [2, 4])
 def test_one_sentence_moves_no_sum_by_more_than_one(sentences):
     vectors, offsets, chosen = all_documents(sentences)

@@ -16,6 +16,12 @@ from sentence_neighbours import all_documents, largest_step
 SEED = 20260505
 LOWER, UPPER = np.array([-1.0, -0.3]), np.array([1.0, 0.3])
 
+EXAMPLES = {
+    "box-0.5": lambda: Truncation(LOWER, UPPER, 0.5),
+    "box-5": lambda: Truncation(LOWER, UPPER, 5.0),
+    "line-2": lambda: Truncation([-0.2], [0.3], 2.0),
+}
+
 
 @pytest.mark.parametrize("epsilon", [0.5, 5.0])
 def test_the_density_ratio_is_bounded_and_the_bound_is_reached(epsilon):

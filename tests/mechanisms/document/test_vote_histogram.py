@@ -22,6 +22,9 @@ def example(epsilon):
     return VoteHistogram(CHOICES, WEIGHTS, BIASES, epsilon)
 
 
+EXAMPLES = {str(epsilon): lambda epsilon=epsilon: example(epsilon) for epsilon in (0.5, 2.0, 9.0)}
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_law_keeps_its_epsilon_over_all_replacements_and_needs_all_of_it(epsilon):
     vectors, offsets, chosen = all_documents(3)
@@ -29,7 +32,7 @@ def test_the_law_keeps_its_epsilon_over_all_replacements_and_needs_all_of_it(eps
     for counts in np.random.default_rng(SEED).integers(-3, 7, (60, 3)):
         rows = np.tile(counts, (len(chosen), 1))
         worst = max(
-            worst, largest_step(example(epsilon).log_probabilities(vectors, rows, offsets), chosen)
+            worst, largest_step(example(epsilon).log_density(vectors, rows, offsets), chosen)
         )
     assert worst == pytest.approx(epsilon, abs=1e-10)
 
@@ -43,7 +46,7 @@ def test_the_law_adds_up_to_one():
     total = np.exp(3 * constant - rate * np.abs(grid - votes).sum(axis=1)).sum()
     assert total == pytest.approx(1, abs=1e-6)
     some = grid[::97][:200]
-    logs = example(1.0).log_probabilities(
+    logs = example(1.0).log_density(
         np.tile(document, (len(some), 1)), some, np.arange(len(some) + 1) * 3
     )
     assert np.allclose(logs, 3 * constant - rate * np.abs(some - votes).sum(axis=1))
@@ -52,7 +55,7 @@ def test_the_law_adds_up_to_one():
 def test_noise_follows_the_law_and_a_wrong_epsilon_does_not():
     document, copies = np.array([[1.0, 0.0], [1.0, 0.1], [-2.0, 1.0]]), 40_000
     mechanism = example(1.2)
-    drawn = mechanism.counts(
+    drawn = mechanism.noisy(
         np.tile(document, (copies, 1)), np.random.default_rng(SEED), np.arange(copies + 1) * 3
     )
     noise = (drawn - mechanism.votes(document)).clip(-12, 12) + 12
@@ -75,7 +78,7 @@ def test_scale_for_one_count_only_would_break_the_inequality():
     """The mutant that forgets that two counts change: noise of epsilon in place of epsilon / 2."""
     vectors, offsets, chosen = all_documents(3)
     rows = np.tile([3, -1, 1], (len(chosen), 1))
-    law = example(2 * 1.0).log_probabilities(vectors, rows, offsets)
+    law = example(2 * 1.0).log_density(vectors, rows, offsets)
     assert largest_step(law, chosen) > 1.9
 
 
@@ -101,7 +104,7 @@ def test_a_count_becomes_its_mean_given_the_noisy_one():
 def test_vectors_are_a_function_of_counts_and_lengths():
     mechanism = example(30.0)
     vectors, offsets, _ = all_documents(3)
-    counts = mechanism.counts(vectors, np.random.default_rng(2), offsets)
+    counts = mechanism.noisy(vectors, np.random.default_rng(2), offsets)
     released = mechanism.release(vectors, np.random.default_rng(2), offsets)
     assert (released == mechanism.vectors_of(counts, np.full(len(counts), 3))).all()
     assert (released * 2**20 == np.rint(released * 2**20)).all()
@@ -137,7 +140,7 @@ def test_bad_epsilon_is_refused(epsilon):
 @pytest.mark.parametrize("counts", [np.zeros((1, 2), int), np.zeros((1, 3)), np.zeros(3, int)])
 def test_bad_counts_are_refused(counts):
     with pytest.raises(InvalidValue, match="counts of VoteHistogram must"):
-        example(1.0).log_probabilities(np.zeros((2, 2)), counts)
+        example(1.0).log_density(np.zeros((2, 2)), counts)
 
 
 @pytest.mark.parametrize("vectors", [np.empty((0, 2)), np.zeros((1, 2)), np.zeros((4, 3))])

@@ -18,6 +18,13 @@ from goodness import fits
 
 SEED = 20260306
 
+EXAMPLES = {
+    "even": lambda: PriorResponse([0.25] * 4, 1.0),
+    "two-of-four": lambda: PriorResponse([0.6, 0.3, 0.05, 0.05], 1.0),
+    "one-of-three": lambda: PriorResponse([0.9, 0.05, 0.05], 0.5),
+    "all-of-four": lambda: PriorResponse([0.6, 0.3, 0.05, 0.05], 8.0),
+}
+
 priors = st.lists(st.floats(0.01, 1), min_size=2, max_size=6).map(lambda w: np.array(w) / sum(w))
 
 

@@ -15,6 +15,13 @@ from goodness import fits
 
 SEED = 20260305
 
+EXAMPLES = {
+    "two": lambda: RandomizedResponse(2, 1.0),
+    "names": lambda: RandomizedResponse(["good", "bad", "neither"], 4.0),
+    "nothing": lambda: RandomizedResponse(5, 0.0),
+    "many": lambda: RandomizedResponse(40, 3.0),
+}
+
 
 def matrix(classes, epsilon):
     """Slow and obvious."""

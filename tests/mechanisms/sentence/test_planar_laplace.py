@@ -16,6 +16,13 @@ from goodness import fits
 
 SEED = 20260303
 
+EXAMPLES = {
+    f"{dimension}-{epsilon}": (
+        lambda dimension=dimension, epsilon=epsilon: PlanarLaplace(dimension, epsilon)
+    )
+    for dimension, epsilon in ((2, 0.5), (3, 4.0), (16, 30.0))
+}
+
 
 def excess(mechanism, log_density):
     x, other = (random_units(200, mechanism.dimension, seed) for seed in (1, 2))

@@ -20,6 +20,13 @@ from goodness import LEVEL, fits
 
 SEED = 20260302
 
+EXAMPLES = {
+    f"{dimension}-{epsilon}": (
+        lambda dimension=dimension, epsilon=epsilon: Purkayastha(dimension, epsilon)
+    )
+    for dimension, epsilon in ((2, 0.0), (2, 3.0), (3, 4.0), (16, 30.0))
+}
+
 
 def excess(mechanism, log_density, seed):
     """Largest log-ratio minus what is allowed, over random, close and opposite triples."""

@@ -16,6 +16,13 @@ from goodness import fits
 
 SEED = 20260304
 
+EXAMPLES = {
+    f"{dimension}-{epsilon}": (
+        lambda dimension=dimension, epsilon=epsilon: SphereGaussian(dimension, epsilon, 1e-2)
+    )
+    for dimension, epsilon in ((2, 0.5), (3, 1.0), (16, 20.0))
+}
+
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 20.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from conformance import assert_fresh_noise
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP
 from discreet.mechanisms.word.cmp import SphericalNoise
@@ -15,7 +16,6 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, Notion, Unit
 from goodness import fits
 from noise_laws import directions_fit, independent, law_on_a_line, norms_fit, total_mass
-from noisy_conformance import assert_fresh_noise
 from small_spaces import all_distances, clustered_space, random_space
 
 LINE = EmbeddingSpace.from_arrays("abcdef", [[0.0], [0.4], [0.4], [1.5], [-1.0], [6.0]])

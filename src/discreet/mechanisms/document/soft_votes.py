@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from discreet.arrays import Floats, Ids
+from discreet.encoders.candidate_store import CandidateStore
+from discreet.mechanisms.document._selection import RULES
 from discreet.mechanisms.document._votes import OneByVotes
 
 GRID = 2**20
@@ -53,10 +55,24 @@ class SoftVotes(OneByVotes):
         weights: ArrayLike,
         biases: ArrayLike,
         epsilon: float,
-        selection: str = "permute-and-flip",
+        selection: str = RULES[0],
     ) -> None:
         public = "the choices and what a sentence is weighed by"
         super().__init__(choices, weights, biases, epsilon, selection, public)
+
+    @classmethod
+    def from_store(
+        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
+    ) -> "SoftVotes":
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents with labels.
+            epsilon: loss allowed for the release of a document, at least 0.
+            selection: ``permute-and-flip`` or ``exponential``.
+        """
+        voters = store.soft_voters_for(epsilon)
+        return cls(voters.choices, voters.weights, voters.biases, epsilon, selection)
 
     def _vote(self, scores: Floats) -> Ids:
         return np.rint(GRID * expit(scores)).astype(np.int64)

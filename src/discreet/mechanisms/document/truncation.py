@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Ids, Rows
+from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
@@ -98,39 +98,48 @@ class Truncation:
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> NDArray[np.float32]:
         """``(documents, m)``: an independent draw for each document, on the grid of 2^-20."""
+        return on_grid(self.noisy(vectors, rng, offsets))
+
+    def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
+        """``(documents, m)``: the means, which the noise is added to. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, "Truncation")
-        out = np.empty((len(starts) - 1, self.dimension), dtype=np.float32)
+        out = np.empty((len(starts) - 1, self.dimension))
         for first, last in blocks(starts):
-            means = self._means(rows, starts, first, last)
-            noise = exponential(means.shape, rng)
-            noise *= 1.0 - 2.0 * rng.integers(0, 2, means.shape)
-            out[first:last] = on_grid(means + noise * self._scales(starts[first : last + 1]))
+            part = np.clip(rows[starts[first] : starts[last]], self.lower, self.upper)
+            cuts = starts[first : last + 1] - starts[first]
+            out[first:last] = np.add.reduceat(part, cuts[:-1], axis=0) / np.diff(cuts)[:, None]
         return out
+
+    def noisy(
+        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
+    ) -> Floats:
+        """``(documents, m)``: the noisy means, before they are rounded to the grid."""
+        means = self.statistic(vectors, offsets)
+        noise = exponential(means.shape, rng)
+        noise *= 1.0 - 2.0 * rng.integers(0, 2, means.shape)
+        noise *= self._scales(_lengths(vectors, offsets))
+        noise += means
+        return noise
 
     def log_density(
         self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
     ) -> Floats:
         """Log-density of each output row given the document of the same number, before rounding."""
-        rows, starts = checked_documents(vectors, offsets, self.dimension, "Truncation")
-        released = np.asarray(outputs)
-        shape = (len(starts) - 1, self.dimension)
-        if released.shape != shape or released.dtype.kind not in "fiu":
-            raise InvalidValue(f"outputs of Truncation must be numbers of shape {shape}")
-        means = self._means(rows, starts, 0, len(starts) - 1)
-        scales = self._scales(starts)
+        means, released = self.statistic(vectors, offsets), np.asarray(outputs)
+        if released.shape != means.shape or released.dtype.kind not in "fiu":
+            raise InvalidValue(f"outputs of Truncation must be numbers of shape {means.shape}")
+        scales = self._scales(_lengths(vectors, offsets))
         terms = -np.abs(released - means) / scales - np.log(2 * scales)
         return np.asarray(terms.sum(axis=1))
 
-    def _means(self, rows: Rows, starts: Ids, first: int, last: int) -> Floats:
-        block = rows[starts[first] : starts[last]].astype(np.float64)
-        cuts = starts[first : last + 1] - starts[first]
-        np.clip(block, self.lower, self.upper, out=block)
-        sums = np.add.reduceat(block, cuts[:-1], axis=0)
-        return np.asarray(sums / np.diff(cuts)[:, None])
-
-    def _scales(self, starts: Ids) -> Floats:
-        factor = self.dimension / (np.diff(starts) * self.epsilon)
+    def _scales(self, lengths: Ids) -> Floats:
+        factor = self.dimension / (lengths * self.epsilon)
         return np.asarray(factor[:, None] * (self.upper - self.lower))
+
+
+def _lengths(vectors: ArrayLike, offsets: ArrayLike | None) -> Ids:
+    """How many sentences each of some documents has that were checked already."""
+    return np.array([len(np.asarray(vectors))]) if offsets is None else np.diff(offsets)
 
 
 def _bounds(values: ArrayLike) -> Floats:

@@ -45,7 +45,7 @@ class VoteHistogram(LinearVotes):
     >>> rng = np.random.default_rng(0)
     >>> mechanism = VoteHistogram(np.eye(2), [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], epsilon=20.0)
     >>> sentences = [[1.0, 0.0], [0.9, 0.5], [0.0, 0.4], [0.7, 0.1]]
-    >>> mechanism.counts(sentences, rng).tolist()
+    >>> mechanism.noisy(sentences, rng).tolist()
     [[3, 1]]
     >>> mechanism.release(sentences, rng).round(3).tolist()
     [[0.75, 0.25]]
@@ -82,9 +82,13 @@ class VoteHistogram(LinearVotes):
             offsets: where each document starts, and N at the end; None for a single document.
         """
         _, starts = checked_documents(vectors, offsets, self.dimension, "VoteHistogram")
-        return self.vectors_of(self.counts(vectors, rng, offsets), np.diff(starts))
+        return self.vectors_of(self.noisy(vectors, rng, offsets), np.diff(starts))
 
-    def counts(
+    def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
+        """``(documents, choices)``: the votes, which the noise is added to. Not private."""
+        return self.votes(vectors, offsets)
+
+    def noisy(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> Ids:
         """``(documents, choices)``: the noisy counts, whole numbers that may be below 0."""
@@ -93,11 +97,11 @@ class VoteHistogram(LinearVotes):
         first, second = np.floor(exponential((2, *votes.shape), rng) / (self.epsilon / 2))
         return np.asarray(votes + first.astype(np.int64) - second.astype(np.int64))
 
-    def log_probabilities(
-        self, vectors: ArrayLike, counts: ArrayLike, offsets: ArrayLike | None = None
+    def log_density(
+        self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
     ) -> Floats:
         """``(documents,)``: the log-probability of each document's row of noisy counts."""
-        votes, noisy = self.votes(vectors, offsets), np.asarray(counts)
+        votes, noisy = self.votes(vectors, offsets), np.asarray(outputs)
         if noisy.shape != votes.shape or noisy.dtype.kind not in "iu":
             raise InvalidValue(
                 f"counts of VoteHistogram must be whole numbers of shape {votes.shape}"

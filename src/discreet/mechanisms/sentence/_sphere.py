@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arrays import Floats, Rows
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word._noisy_nearest import VectorNoise
-from discreet.statement import Metric, PrivacyStatement
+from discreet.statement import Metric, MetricKind, PrivacyStatement
 
 GRID = 2.0**-20
 # Covers vectors that were normalised in 16 bits; the direction is what is protected.
@@ -29,13 +29,13 @@ SCOPE = "the vector of each sentence is replaced by a draw, independent of the o
 def angle_metric(dimension: int) -> Metric:
     """The angle of two unit vectors."""
     name = f"angle in radians between unit vectors in {dimension} dimensions"
-    return Metric(name, nearest=None, median=math.pi / 2, farthest=math.pi)
+    return Metric(name, None, math.pi / 2, math.pi, MetricKind.ANGLE)
 
 
 def chord_metric(dimension: int) -> Metric:
     """The Euclidean distance of two unit vectors."""
     name = f"Euclidean distance between unit vectors in {dimension} dimensions"
-    return Metric(name, nearest=None, median=math.sqrt(2), farthest=2.0)
+    return Metric(name, None, math.sqrt(2), 2.0, MetricKind.EUCLIDEAN)
 
 
 def unit_rows(vectors: ArrayLike) -> Floats:

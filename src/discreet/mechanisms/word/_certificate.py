@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from discreet.arrays import Floats, Ids, Progress
 from discreet.files import cache_directory, written_whole
 from discreet.spaces.distances import Distances, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Metric
+from discreet.statement import Metric, MetricKind
 
 # Covers the float64 rounding of the sums and of the pair check.
 _MARGIN = 1e-9
@@ -103,7 +103,8 @@ class CertificateTable:
         values: dict[str, Any] = json.loads(text)
         if values.pop("sha256", None) != _seal(values):
             raise ValueError("this is not a certificate table as it was written")
-        values["metric"] = Metric(**values["metric"])
+        # Tables that were written before metrics had kinds are of this one, too.
+        values["metric"] = Metric(**values["metric"] | {"kind": MetricKind.EUCLIDEAN})
         values["worst_pairs"] = tuple((int(x), int(y)) for x, y in values["worst_pairs"])
         for name in ("kappas", "rates", "keeps"):
             values[name] = tuple(values[name])
@@ -202,7 +203,7 @@ def compute_table(
     rates = (kappas + np.minimum(slopes, kappas)) * (1 + _MARGIN)
     metric = euclidean_metric(space)
     if targets is None:
-        metric = Metric(metric.name, metric.nearest, metric.median, farthest)
+        metric = replace(metric, farthest=farthest)
     return CertificateTable(
         space=space.fingerprint,
         targets=_targets_mark(targets),

@@ -13,7 +13,7 @@ from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.spaces.distances import blocks, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Metric, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Unit
 
 # Below this share of the largest, an eigenvalue is rounding and not the shape of the words.
 _FLATTEST = 1e-10
@@ -147,4 +147,5 @@ def _metric(space: EmbeddingSpace, inverse_root: Floats, shrinkage: float) -> Me
             f"({space.fingerprint[:12]})"
         ),
         farthest=measured.farthest * (1.0 + _MARGIN),
+        kind=MetricKind.MAHALANOBIS,
     )

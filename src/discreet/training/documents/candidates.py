@@ -21,6 +21,7 @@ from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVo
 from discreet.text.sentences import AT_LEAST
 from discreet.training.documents.recoder import train_recoder
 from discreet.training.documents.settings import StoreSettings
+from discreet.training.documents.soft_votes import fit_soft_votes
 from discreet.training.progress import Announce, silently
 
 EPSILONS = (1.0, 3.0, 6.0, 10.0, 15.0, 20.0, 25.0, 30.0)
@@ -162,6 +163,10 @@ def train_candidates(
     with announce("learning how sentences vote") as show:
         worth = _Worth(public, judged, means, epsilons)
         voters, best_voters = _chosen(worth, partial(_voters, public, seed), show)
+    soft = {}
+    if public.labels is not None:
+        with announce("fitting soft votes") as show:
+            soft = _soft_voters(public, public.labels, epsilons, seed, show)
     with announce("choosing the number of projections") as show:
         best_projections = choose_projections(
             judged,
@@ -195,6 +200,7 @@ def train_candidates(
             "seed": seed,
             **trained,
         },
+        soft_voters=soft,
     )
 
 
@@ -278,6 +284,22 @@ def _voters(public: Documents, seed: int, number: int) -> Any:
     voters, members = learned_voters(public, number, seed)
     law = partial(LearnedVotes, voters.choices, voters.weights, voters.biases)
     return voters, voters.choices, members, law
+
+
+def _soft_voters(
+    public: Documents,
+    labels: NDArray[np.int64],
+    epsilons: Sequence[float],
+    seed: int,
+    show: Progress,
+) -> dict[float, Voters]:
+    """Class means and, at each epsilon, the weights that lead to them."""
+    found = {}
+    for done, epsilon in enumerate(epsilons, 1):
+        fitted = fit_soft_votes(public.vectors, public.offsets, labels, epsilon, seed=seed)
+        found[epsilon] = Voters(fitted.choices, fitted.weights, fitted.biases.astype(np.float32))
+        show(done, len(epsilons))
+    return found
 
 
 class _Law(Protocol):
