@@ -9,14 +9,18 @@ import pytest
 
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InvalidValue
+from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.errors import InvalidValue, OutputError
 from discreet.mechanisms.label import PriorResponse, RandomizedResponse
 from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian, unit_rows
 from discreet.randomness import SEEDED_CAVEAT
+from discreet.receipt import Receipt
 from discreet.release import sentences as module
-from discreet.release.sentences import SentenceEmbedder
+from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
+from discreet.release.vectors import read_vectors
 from discreet.statement import Notion, PrivacyStatement
 from goodness import LEVEL, fits
+from tiny_bert import write_bert
 
 MARKER = "zanzibar"
 LABELS = ("good", "bad", "so-so")
@@ -234,3 +238,60 @@ def test_a_map_made_from_protected_text_says_so_in_every_release(tmp_path):
     assert "the map is not public" in built.release(TEXTS).statement.caveats
     bare = SentenceEmbedder(encoder(), plain, Purkayastha(2, epsilon=4.0))
     assert "the map is not public" not in bare.statement.caveats
+
+
+# -- by names, and from file to file ---------------------------------------------------------------
+
+
+def test_an_embedder_by_names(tmp_path):
+    write_bert(tmp_path / "tiny", head=False)
+    made = SentenceEmbedder.from_names(
+        "sphere-gaussian",
+        {"epsilon": 4.0, "delta": 1e-5},
+        MapSettings(dim=3),
+        EncoderSettings(encoder=str(tmp_path / "tiny")),
+    )
+    assert (made.mechanism.name, made.mechanism.delta, made.map.dimension) == (
+        "sphere-gaussian",
+        1e-5,
+        3,
+    )
+    with pytest.raises(InvalidValue, match="purkayastha needs epsilon"):
+        SentenceEmbedder.from_names("purkayastha", {})
+    with pytest.raises(InvalidValue, match="must be one of random, pca"):
+        MapSettings(map="umap")
+
+
+def test_from_file_to_file(tmp_path):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.npz"
+    rows = [{"id": i, "text": text, "mood": LABELS[i % 3]} for i, text in enumerate(TEXTS)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = embedder(labels=LABELS, label_mechanism=RandomizedResponse(LABELS, 1.0))
+    done = []
+    receipt = embed_sentence_file(
+        source,
+        output,
+        lambda: made,
+        label_field="mood",
+        keep=["id"],
+        progress=lambda *at: done.append(at),
+    )
+    released = read_vectors(output)
+    assert released.vectors.shape == (6, 3)
+    assert released.kept["id"] == [0, 1, 2, 3, 4, 5]
+    assert set(released.labels) <= set(LABELS)
+    assert Receipt.beside(output).to_dict() == json.loads(receipt.to_json())
+    assert receipt.labels.labels == LABELS
+    assert receipt.counts == {"rows": 6, "sentences": 6}
+    assert SEEDED_CAVEAT not in receipt.statement.caveats
+    assert MARKER not in receipt.to_json()
+    assert done[-1] == (source.stat().st_size,) * 2
+    with pytest.raises(OutputError, match="exists already"):
+        embed_sentence_file(source, output, made, label_field="mood")
+    with pytest.raises(InvalidValue, match="exactly if"):
+        embed_sentence_file(source, tmp_path / "other.npz", made)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.jsonl",
+        "out.npz",
+        "out.npz.privacy.json",
+    ]

@@ -1,15 +1,17 @@
 """Sanitizer: text in, text out, and a statement that says what holds."""
 
+import json
 import pickle
 import re
 
 import numpy as np
 import pytest
 
-from discreet import DiscreetError, Sanitizer, secure_generator
-from discreet.errors import InvalidValue
+from discreet import DiscreetError, Receipt, Sanitizer, secure_generator
+from discreet.errors import InputError, InvalidValue, OutputError
 from discreet.mechanisms.word import SanText, SanTextPlus
 from discreet.randomness import SEEDED_CAVEAT
+from discreet.release.text import sanitize_file
 from discreet.spaces.space import EmbeddingSpace
 from goodness import fits
 from small_spaces import random_space
@@ -191,3 +193,63 @@ def test_wordpieces_are_released_and_counted_one_by_one():
     release = Sanitizer(SanText(space, epsilon=1.0)).sanitize(["Walking, walked dog cat"])
     assert release.units == 7
     assert release.values == ["walking , walked dog [UNK]"]
+
+
+# -- from file to file ---------------------------------------------------------------------------
+
+
+def test_a_file_comes_with_its_receipt(mechanism, tmp_path):
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("id,review\n1,word1 zanzibar\n2,\n3,word2\n")
+    made, done = [], []
+
+    def make():
+        made.append(output.exists())
+        return Sanitizer(mechanism)
+
+    receipt = sanitize_file(
+        source, output, make, text_field="review", progress=lambda *at: done.append(at)
+    )
+    assert made == [False]
+    rows = [line.split(",") for line in output.read_text().splitlines()]
+    assert [row[0] for row in rows] == ["id", "1", "2", "3"]
+    assert [len(row[1].split()) for row in rows[1:]] == [2, 0, 1]
+    assert Receipt.beside(output).to_dict() == json.loads(receipt.to_json())
+    assert receipt.counts == {"documents": 3, "words": 3}
+    assert receipt.mechanism["name"] == "santext"
+    assert receipt.about["space"]["fingerprint"] == mechanism.space.fingerprint
+    assert "every other column or field, written as it is" in receipt.statement.public
+    assert "zanzibar" not in receipt.to_json() + output.read_text()
+    assert done[-1] == (source.stat().st_size,) * 2
+
+
+def test_a_seeded_file_repeats_and_says_so(mechanism, tmp_path):
+    (tmp_path / "in.txt").write_text("word1 word2 word3\n" * 50)
+    for name in ("a.txt", "b.txt"):
+        receipt = sanitize_file(
+            tmp_path / "in.txt",
+            tmp_path / name,
+            Sanitizer(mechanism),
+            rng=np.random.default_rng(1),
+        )
+        assert SEEDED_CAVEAT in receipt.statement.caveats
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "error"),
+    [
+        ("nowhere.txt", "out.txt", InputError),
+        ("in.txt", "in.txt", OutputError),
+        ("in.txt", "no/out.txt", OutputError),
+        ("in.txt", "out.csv", OutputError),
+        ("bad.jsonl", "out.jsonl", InputError),
+    ],
+)
+def test_a_mistake_in_a_file_leaves_nothing(mechanism, tmp_path, source, output, error):
+    (tmp_path / "in.txt").write_text("word1\n")
+    (tmp_path / "bad.jsonl").write_text('{"text": "word1"}\n{"text": 1}\n')
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(error):
+        sanitize_file(tmp_path / source, tmp_path / output, Sanitizer(mechanism), force=True)
+    assert sorted(tmp_path.iterdir()) == before
