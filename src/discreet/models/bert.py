@@ -148,6 +148,16 @@ def load_masked_model(model: str | Path) -> MaskedModel:
     )
 
 
+def network_of(configuration: dict[str, Any]) -> Any:
+    """A network of a saved configuration, whose weights are still to be loaded."""
+    from transformers import AutoConfig, AutoModel
+
+    rest = {name: value for name, value in configuration.items() if name != "model_type"}
+    with quiet_transformers():
+        config = AutoConfig.for_model(configuration["model_type"], **rest)
+        return AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+
+
 def save_masked_model(
     model: MaskedModel, directory: Path, about: dict[str, Any], *, force: bool = False
 ) -> None:
