@@ -112,14 +112,8 @@ class AdaptedLanguageModel:
                 )
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{folder} cannot be loaded as a transformers model") from error
-        boundary = next(
-            (
-                number
-                for number in (tokenizer.bos_token_id, tokenizer.eos_token_id)
-                if number is not None
-            ),
-            0,
-        )
+        marks = [tokenizer.bos_token_id, tokenizer.eos_token_id, 0]
+        boundary = next(mark for mark in marks if mark is not None)
         if classes is not None and network.config.pad_token_id is None:
             network.config.pad_token_id = boundary
         return cls(network, tokenizer, boundary=boundary, rank=rank, classes=classes)
@@ -157,17 +151,16 @@ class AdaptedLanguageModel:
         finally:
             for hook in hooks:
                 hook.remove()
-        names = list(seen)
-        errors = torch.autograd.grad(loss, [seen[name][1] for name in names])
+        errors = torch.autograd.grad(loss, [output for _, output in seen.values()])
         factors = []
         layouts: dict[int, torch.Tensor] = {}  # one tensor for each layout of rows
-        for name, error in zip(names, errors, strict=True):
+        for (name, (inputs, _)), error in zip(seen.items(), errors, strict=True):
             each = error[0].numel() // error.shape[-1]
             if each not in layouts:
                 layouts[each] = torch.repeat_interleave(torch.arange(len(batch)), each)
             flat = error.reshape(-1, error.shape[-1])
-            inputs = seen[name][0].reshape(len(flat), -1)
-            factors.append(Factor(f"{name}.weight", flat, layouts[each], inputs))
+            rows = inputs.reshape(len(flat), -1)
+            factors.append(Factor(f"{name}.weight", flat, layouts[each], rows))
             if f"{name}.bias" in self._parameters:
                 factors.append(Factor(f"{name}.bias", flat, layouts[each]))
         return factors

@@ -43,12 +43,10 @@ class BagOfWords:
         return self.head.decide(self.head.scores(self._features(texts, seconds)))
 
     def _features(self, texts: Sequence[str], seconds: Sequence[str] | None) -> Any:
-        require_pairs(seconds, self.pairs)
+        require_pairs(texts, seconds, self.pairs)
         first = self._weighted(texts)
         if seconds is None:
             return first
-        if len(seconds) != len(texts):
-            raise InvalidValue(f"{len(texts)} texts need as many second texts; got {len(seconds)}")
         from scipy import sparse
 
         second = self._weighted(seconds)

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.arrays import Floats32, Ids, Progress
 from discreet.errors import InputError, InvalidValue
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
-from discreet.tensors import load_tensors, save_tensors
+from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
 from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
@@ -102,11 +102,8 @@ class TextClassifier:
         arrays, about = load_tensors(path, KIND)
         try:
             network = network_of(about["configuration"])
-            weights = {
-                name.removeprefix("encoder."): torch.tensor(array)
-                for name, array in arrays.items()
-                if name.startswith("encoder.")
-            }
+            saved = arrays_under(arrays, "encoder.")
+            weights = {name: torch.tensor(array) for name, array in saved.items()}
             lost = network.load_state_dict(weights, strict=False)
             # The layer over the first position is no part of the model: nothing reads it.
             if lost.unexpected_keys or any(not n.startswith("pooler.") for n in lost.missing_keys):

@@ -103,7 +103,7 @@ def masked_rows(
     targets = np.where(drawn[owner], wanted, IGNORED)
     pieces = np.where(drawn[owner] & ~shown[owner], model.marks.mask, pieces)
     chance = rng.integers(0, len(model.pieces), len(pieces))
-    chance[np.isin(chance, model.marks.all)] = model.marks.mask  # a mark in a text is no word
+    chance[np.isin(chance, model.marks)] = model.marks.mask  # a mark in a text is no word
     pieces = np.where(replaced[owner], chance, pieces)
     return padded(pieces, targets, row[owner], rows, model.marks, model.longest)
 

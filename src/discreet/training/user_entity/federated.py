@@ -34,11 +34,12 @@ from discreet.errors import DiscreetError, InvalidValue, MissingExtra
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.statement import PrivacyStatement
+from discreet.training.loop import put_weights, shapes_of
 from discreet.training.user_entity._draws import StepDraws
-from discreet.training.user_entity._gradients import norm_of, scaled
-from discreet.training.user_entity._users import UserText
+from discreet.training.user_entity._gradients import add_to, norm_of, scaled
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer
+from discreet.training.user_entity.users import UserText
 
 FEDERATED = ("certified", "user-level")
 CLIENTS_CAVEAT = (
@@ -139,8 +140,7 @@ class FederatedTrainer(UserEntityTrainer):
             answer = self._answer(reply)
             if answer is not None:
                 usable += 1
-                for name, value in answer.items():
-                    total[name] += value
+                add_to(total, answer)
         self.unusable.append(asked - usable)
         if not usable:
             raise InvalidValue(
@@ -197,7 +197,7 @@ class FederatedTrainer(UserEntityTrainer):
             return None
         if not arrays:
             return {}
-        if _shapes(arrays) != _shapes(self.model.trainable()):
+        if shapes_of(arrays) != shapes_of(self.model.trainable()):
             return None
         if any(array.dtype not in (np.float32, np.float64) for array in arrays.values()):
             return None
@@ -312,11 +312,9 @@ def _contribution(
         raise _OtherRules("the server trains by other rules than this client agreed to")
     arrays = {name: value.numpy() for name, value in content[_PARAMETERS].items()}
     parameters = model.trainable()
-    if _shapes(arrays) != _shapes(parameters):
+    if shapes_of(arrays) != shapes_of(parameters):
         raise InvalidValue("the server trains another model than this client was given")
-    with torch.no_grad():
-        for name, value in parameters.items():
-            value.copy_(torch.from_numpy(np.array(arrays[name])))
+    put_weights(arrays, parameters)
     draws = StepDraws(step["key"], rules.rates)
     own = UserEntityTrainer(rules, users, model)
     if not own.active(draws):
@@ -364,10 +362,6 @@ def _flower_that_tells_nobody() -> Any:
         raise MissingExtra("federated simulation", "federated") from error
     logging.getLogger("flwr").setLevel(logging.ERROR)
     return flower
-
-
-def _shapes(arrays: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(array.shape) for name, array in arrays.items()}
 
 
 def _record(flower: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
