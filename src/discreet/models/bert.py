@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
-from discreet.errors import InputError, MissingExtra, OutputError
+from discreet.errors import InputError, OutputError, needs_extra
 from discreet.files import folder_written_whole, refuse_existing
 from discreet.spaces.encoder_space import file_sha256, model_space
 from discreet.spaces.space import EmbeddingSpace
@@ -100,11 +100,9 @@ def load_masked_model(model: str | Path) -> MaskedModel:
     directory, place = locate_model(str(model))
     space = model_space(directory)  # refuses what is not a WordPiece model, in plain words
     marks = marks_of_pieces(space.words)
-    try:
+    with needs_extra("a masked language model", "train"):
         import torch
         from transformers import AutoModelForMaskedLM
-    except ImportError as error:
-        raise MissingExtra("a masked language model", "train") from error
     with quiet_transformers(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # a new head always starts alike
         try:

@@ -20,16 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress, ragged_places
-from discreet.errors import InputError, InvalidValue, MissingExtra
+from discreet.errors import InputError, InvalidValue, needs_extra
 from discreet.models.bert import network_of
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.tokens import TokenBatch
 
-try:
+with needs_extra("a rewriter", "train"):
     import torch
     from torch import Tensor, nn
-except ImportError as error:
-    raise MissingExtra("a rewriter", "train") from error
 
 KIND = "rewriter"
 WINDOW = 128

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats32, Ids
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 from discreet.tensors import Arrays
 
 
@@ -63,10 +63,8 @@ def fit_head(
         regression: Whether the labels are numbers.
         penalty: Strength of the penalty on the squared weights.
     """
-    try:
+    with needs_extra("a classifier", "train"):
         from sklearn.linear_model import LogisticRegression, Ridge
-    except ImportError as error:
-        raise MissingExtra("a classifier", "train") from error
     if regression:
         ridge = Ridge(alpha=penalty).fit(features, np.asarray(labels, dtype=np.float64))
         weight = np.asarray(ridge.coef_, dtype=np.float32).reshape(-1, 1)

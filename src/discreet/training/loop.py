@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet import check
 from discreet.arrays import Floats, Generator, Ids, Progress
-from discreet.errors import InputError, InvalidValue, MissingExtra, OutputError
+from discreet.errors import InputError, InvalidValue, OutputError, needs_extra
 from discreet.tensors import Arrays, arrays_under, load_tensors, save_tensors
 from discreet.training.settings import WARMUP, Resumption
 
@@ -129,10 +129,8 @@ def seeded_weights(seed: int, feature: str) -> Iterator[None]:
 
     Without PyTorch there is an error that names the extra for this feature.
     """
-    try:
+    with needs_extra(feature, "train"):
         import torch
-    except ImportError as error:
-        raise MissingExtra(feature, "train") from error
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Floats, Floats32, Ids, Progress, Rows, ragged_places
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes
 from discreet.text.sentences import AT_LEAST
 from discreet.training.documents.recoder import train_recoder
@@ -267,20 +267,11 @@ def _best_numbers(
 def learned_voters(public: Documents, number: int, seed: int = 0) -> tuple[Voters, Ids]:
     """Clusters of the directions of public documents, and scores that lead a sentence to its own.
 
-    The scores are a multinomial regression from a sentence to the cluster of its document.
-
-    Args:
-        public: The documents.
-        number: How many clusters.
-        seed: Of clusters and of the sample of sentences.
-
-    Returns:
-        The voters, whose choices are the mean vectors of the clusters, and each document's cluster.
+    The scores are a multinomial regression from a sentence to the cluster of its document. Returns
+    the voters, whose choices are the mean vectors of the clusters, and each document's cluster.
     """
-    try:
+    with needs_extra("learned votes", "train"):
         from sklearn.linear_model import LogisticRegression
-    except ImportError as error:
-        raise MissingExtra("learned votes", "train") from error
     means = public.means()
     directions = _directions(means, means.mean(axis=0))
     _, members = document_clusters(directions, number, seed)
@@ -379,10 +370,8 @@ def _shares(members: Ids, labels: Ids, number: int) -> Rows:
 
 def document_clusters(means: Rows, number: int, seed: int) -> tuple[Rows, Ids]:
     """k-means centroids of document means, and the cluster of each document."""
-    try:
+    with needs_extra("k-means clusters", "train"):
         from sklearn.cluster import KMeans
-    except ImportError as error:
-        raise MissingExtra("k-means clusters", "train") from error
     model = KMeans(number, n_init=5, random_state=seed).fit(means)
     return np.asarray(model.cluster_centers_), model.labels_.astype(np.int64)
 

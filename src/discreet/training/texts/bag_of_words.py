@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, MissingExtra
+from discreet.errors import InputError, InvalidValue, needs_extra
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.training.linear_head import LinearHead, fit_head, require_pairs
@@ -130,10 +130,8 @@ def fit_bag_of_words(
 
 
 def _vectorizer(*, vocabulary: list[str] | None = None, max_features: int | None = None) -> Any:
-    try:
+    with needs_extra("a bag of words", "train"):
         from sklearn.feature_extraction.text import CountVectorizer
-    except ImportError as error:
-        raise MissingExtra("a bag of words", "train") from error
     return CountVectorizer(
         token_pattern=_TOKEN,
         lowercase=True,

@@ -30,7 +30,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.errors import DiscreetError, InvalidValue, MissingExtra
+from discreet.errors import DiscreetError, InvalidValue, needs_extra
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.statement import PrivacyStatement
@@ -339,13 +339,11 @@ def _federated(rules: Rules) -> Rules:
 
 
 def _flower() -> Any:
-    try:
+    with needs_extra("federated training", "federated"):
         import flwr
         import flwr.app
         import flwr.clientapp
         import flwr.serverapp
-    except ImportError as error:
-        raise MissingExtra("federated training", "federated") from error
     return flwr
 
 
@@ -355,11 +353,9 @@ def _flower_that_tells_nobody() -> Any:
     for name in ("FLWR_TELEMETRY_ENABLED", "RAY_USAGE_STATS_ENABLED", _RAY_OVERRIDE):
         os.environ.setdefault(name, "0")
     flower = _flower()
-    try:
+    with needs_extra("federated simulation", "federated"):
         import flwr.simulation  # noqa: F401
         import ray  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("federated simulation", "federated") from error
     logging.getLogger("flwr").setLevel(logging.ERROR)
     return flower
 

@@ -15,7 +15,7 @@ from scipy.special import softmax
 from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, Rows
 from discreet.encoders.layers import layers_of
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 from discreet.models.sphere_noise import sphere_mechanism
 from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
@@ -177,10 +177,8 @@ class MapTrainer:
 
     def _classified(self, train: Ids, penalty: float, weight: float) -> Floats:
         """Log-probabilities of a penalised logistic regression, for the further rows as well."""
-        try:
+        with needs_extra("training a map with labels", "train"):
             from sklearn.linear_model import LogisticRegression
-        except ImportError as error:
-            raise MissingExtra("training a map with labels", "train") from error
         rows, codes, weights = self._rows[train], self._codes[train], np.ones(len(train))
         if len(np.unique(codes)) < len(self._classes or ()):
             raise InvalidValue(

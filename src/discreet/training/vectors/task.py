@@ -102,7 +102,8 @@ class TaskTarget:
         import torch
 
         if self.labels is None:
-            wanted = torch.from_numpy((self.values[rows] - self._mean) / self._spread)
+            mean, spread = self._scale
+            wanted = torch.from_numpy((self.values[rows] - mean) / spread)
             return torch.nn.functional.mse_loss(said[:, 0], wanted)
         codes = torch.from_numpy(self.values[rows])
         if self.transition is None:
@@ -115,17 +116,13 @@ class TaskTarget:
         """The task layers with the scale of the scores put into the last one."""
         if self.labels is not None:
             return layers
-        *before, (weight, bias) = layers
-        last = (weight * self._spread, bias * self._spread + self._mean)
+        (*before, (weight, bias)), (mean, spread) = layers, self._scale
+        last = (weight * spread, bias * spread + mean)
         return (*before, tuple(part.astype(np.float32) for part in last))
 
     @property
-    def _mean(self) -> np.float32:
-        return np.float32(self.values.mean())
-
-    @property
-    def _spread(self) -> np.float32:
-        return np.float32(self.values.std())
+    def _scale(self) -> tuple[np.float32, np.float32]:
+        return np.float32(self.values.mean()), np.float32(self.values.std())
 
 
 def train_on_release(
