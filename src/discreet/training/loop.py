@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -89,15 +90,12 @@ class Epochs(Generic[T]):
 
     def __init__(self, length: int, prepare: Callable[[int], T]) -> None:
         self.length = length
-        self._prepare = prepare
-        self._now: tuple[int, T] | None = None
+        self._prepare = lru_cache(maxsize=1)(prepare)
 
     def at(self, step: int) -> tuple[T, int]:
         """What the epoch of a step needs, and the number of the step within it."""
         epoch, number = divmod(step, self.length)
-        if self._now is None or self._now[0] != epoch:
-            self._now = epoch, self._prepare(epoch)
-        return self._now[1], number
+        return self._prepare(epoch), number
 
 
 class ShuffledRows(Epochs[Ids]):

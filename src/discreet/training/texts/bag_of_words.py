@@ -1,7 +1,7 @@
 """The fast baseline: weighted word counts and a linear layer, saved without code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -123,10 +123,8 @@ def fit_bag_of_words(
     empty = LinearHead(np.empty((0, 0), np.float32), np.empty(0, np.float32), None)
     bare = BagOfWords(words, rarity, empty, examples.seconds is not None, about or {})
     features = bare._features(examples.texts, examples.seconds)
-    head = fit_head(
-        features, labels, regression=regression, penalty=check.positive(penalty, "penalty")
-    )
-    return BagOfWords(words, rarity, head, bare.pairs, bare.about)
+    penalty = check.positive(penalty, "penalty")
+    return replace(bare, head=fit_head(features, labels, regression=regression, penalty=penalty))
 
 
 def _vectorizer(*, vocabulary: list[str] | None = None, max_features: int | None = None) -> Any:
