@@ -17,20 +17,12 @@ from figures import Call, Row, Timed
 from torch.nn import functional
 
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
-from discreet.training.user_entity.trainer import (
-    ActiveText,
-    Plan,
-    Rates,
-    Rules,
-    Sentence,
-    Server,
-    StepDraws,
-    UserText,
-    added_up,
-    contributions,
-    gather,
-    within_bounds,
-)
+from discreet.training.user_entity._bounds import within_bounds
+from discreet.training.user_entity._draws import Rates, StepDraws
+from discreet.training.user_entity._gradients import ActiveText, added_up, contributions
+from discreet.training.user_entity._server import Server
+from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.users import Sentence, UserText, gather
 
 GROUP, BASELINE = "User-entity step", "PyTorch, sentence by sentence"
 CLIP, CELL_CLIP = 1.0, 0.1

@@ -15,3 +15,14 @@ Rows = NDArray[np.floating[Any]]
 Generator = np.random.Generator
 Progress = Callable[[int, int], None]
 """Called with (done, total) while something long is under way."""
+
+
+def ragged_places(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:
+    """Places of several runs end to end, and for each the number of its run.
+
+    >>> places, run = ragged_places(np.array([5, 0]), np.array([2, 1]))
+    >>> places.tolist(), run.tolist()
+    ([5, 6, 0], [0, 0, 1])
+    """
+    run = np.repeat(np.arange(len(counts)), counts)
+    return np.arange(len(run)) + (starts - np.cumsum(counts) + counts)[run], run

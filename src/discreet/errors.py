@@ -4,6 +4,9 @@ Every one is a :class:`DiscreetError` and also the built-in kind a caller would 
 name parameters, files and positions; they never contain a word of the text being protected.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class DiscreetError(Exception):
     """Anything discreet refuses to do, with a sentence that says what to change."""
@@ -36,6 +39,15 @@ class MissingExtra(DiscreetError, ImportError):
             f'or in a clone of the project: pip install -e ".[{extra}]"'
         )
         self.extra = extra
+
+
+@contextmanager
+def needs_extra(feature: str, extra: str) -> Iterator[None]:
+    """Around imports: one that fails is an error that says what to install for this feature."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(feature, extra) from error
 
 
 class IncompatibleStatements(DiscreetError, TypeError):

@@ -34,6 +34,8 @@ class Setting:
     """What the command line calls it, where that is not the field's name."""
     short: str | None = None
     """A one-letter name on the command line, such as -e."""
+    option: bool = True
+    """Whether the command line has it; if not, it is for Python alone."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for declared in settings_of(type(self)):
+        for declared in declared_in(type(self)):
             declared.checked(getattr(self, declared.name), f"{declared.name} of {owner}")
 
 
 def settings_of(kind: type[Any]) -> Iterator[Declared]:
-    """The settings that a class declares, in their order."""
+    """The settings of a class that are options of a command, in their order."""
+    return (declared for declared in declared_in(kind) if declared.setting.option)
+
+
+def declared_in(kind: type[Any]) -> Iterator[Declared]:
+    """All settings that a class declares, in their order."""
     hints = get_type_hints(kind, include_extras=True)
     for name, parameter in inspect.signature(kind).parameters.items():
         hint = hints.get(name)

@@ -65,6 +65,11 @@ def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
     return arrays, about
 
 
+def arrays_under(arrays: Arrays, prefix: str) -> Arrays:
+    """Those whose names begin like this, by the rest of their names."""
+    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+
+
 def kind_of(path: Path) -> str | None:
     """The kind a file was saved as, or None if discreet did not write it."""
     try:

@@ -18,7 +18,7 @@ from discreet.audit.training import (
     shift_law,
 )
 from discreet.errors import InvalidValue
-from discreet.training.user_entity.trainer import Plan, Rules
+from discreet.training.user_entity.rules import Plan, Rules
 
 CERTIFIED = Rules(
     user_rate=0.5, entity_rate=0.5, noise=0.7, cell_clip=0.5, holders=2, population=10

@@ -20,7 +20,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
-from discreet.training.user_entity.trainer import Rules, Sentence, UserEntityTrainer, gather
+from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.users import Sentence, gather
 
 # Processes start slowly on a busy machine; nothing here waits that long on an idle one.
 PATIENCE = 240.0
@@ -46,7 +48,8 @@ COMMON = f"""
     import numpy as np
 
     from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
-    from discreet.training.user_entity.trainer import Rules, Sentence, gather
+    from discreet.training.user_entity.rules import Rules
+    from discreet.training.user_entity.users import Sentence, gather
 
     RULES = Rules(**{RULES!r})
 

@@ -128,7 +128,7 @@ def infer_masked(
                 torch.from_numpy(rows.attention),
                 torch.from_numpy(rows.targets != IGNORED),
             )
-            scores[:, model.marks.all] = -torch.inf
+            scores[:, list(model.marks)] = -torch.inf
             guess[chosen] = scores.argmax(dim=1).numpy()
             if informed is not None and likelihoods is not None:
                 place, logs = likelihoods

@@ -19,14 +19,9 @@ from discreet.arrays import Floats
 from discreet.audit.canaries import ALARM, Bools, CanaryAudit, audit_canaries
 from discreet.errors import InvalidValue
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
-from discreet.training.user_entity.trainer import (
-    Plan,
-    Rules,
-    Sentence,
-    UserEntityTrainer,
-    UserText,
-    gather,
-)
+from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.users import Sentence, UserText, gather
 
 PROTECTED = ("users", "entities", "both", "entities-with-partners")
 MakePlan = Callable[[Rules, Sequence[UserText]], Plan]

@@ -145,15 +145,10 @@ class AwdLstm:
         """The gradient of each sentence's loss, in factors."""
         packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
         run = _Run(self, packed, masks)
-        last, weight = run.outputs.detach(), self._output_weight()
-        out_rows = packed.sentence
-        if self.shape.classes is None:
-            targets = packed.targets
-        else:
-            last, out_rows, targets = last[packed.final], packed.by_length, packed.labels
+        last, weight = packed.predicting(run.outputs.detach()), self._output_weight()
         logits = torch.addmm(self._parameters["output.bias"], last, weight.T)
         errors = torch.softmax(logits, dim=1)
-        errors[torch.arange(len(targets)), targets] -= 1.0
+        errors[torch.arange(len(errors)), packed.targets] -= 1.0
         back = errors @ weight
         if self.shape.classes is not None:
             back = torch.zeros_like(run.outputs).index_copy_(0, packed.final, back)
@@ -164,8 +159,8 @@ class AwdLstm:
         out_name = "embedding" if self.shape.shares_matrix else "output.weight"
         factors = [
             Factor("embedding", words, packed.sentence, packed.inputs),
-            Factor(out_name, errors, out_rows, last),
-            Factor("output.bias", errors, out_rows),
+            Factor(out_name, errors, packed.owner, last),
+            Factor("output.bias", errors, packed.owner),
         ]
         for layer, (state, error) in enumerate(zip(run.states, gate_errors, strict=True)):
             name, rows = f"lstm.{layer}", packed.sentence
@@ -177,9 +172,13 @@ class AwdLstm:
             factors.append(Factor(f"{name}.bias", error, rows))
         return [factor for factor in factors if factor.name in self._trained]
 
+    @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong, without dropout."""
-        packed, logits, targets = self._logits(batch)
+        packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
+        outputs = packed.predicting(_Run(self, packed, None).outputs)
+        bias, targets = self._parameters["output.bias"], packed.targets
+        logits = torch.addmm(bias, outputs, self._output_weight().T)
         losses = functional.cross_entropy(logits, targets, reduction="none")
         return Predicted(losses, logits.argmax(dim=1) != targets).ordered(packed.place)
 
@@ -188,15 +187,6 @@ class AwdLstm:
         if self.shape.classes is not None:
             return len(batch)
         return len(batch.tokens) + len(batch)
-
-    @torch.no_grad()
-    def _logits(self, batch: SentenceBatch) -> "tuple[_Packed, torch.Tensor, torch.Tensor]":
-        packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
-        outputs, targets = _Run(self, packed, None).outputs, packed.targets
-        if self.shape.classes is not None:
-            outputs, targets = outputs[packed.final], packed.labels
-        bias = self._parameters["output.bias"]
-        return packed, torch.addmm(bias, outputs, self._output_weight().T), targets
 
     def _output_weight(self) -> torch.Tensor:
         return self._parameters["embedding" if self.shape.shares_matrix else "output.weight"]
@@ -224,14 +214,19 @@ class _Packed:
             )
             self.inputs = torch.where(at == 0, boundary, batch.tokens[(place - 1).clamp(min=0)])
             # Where a prediction belongs if sentences follow each other, each with its end.
-            self.place = place + self.sentence
+            self.place, self.owner = place + self.sentence, self.sentence
         else:
-            self.inputs = self.targets = batch.tokens[place]
-            self.place = self.by_length
+            self.inputs = batch.tokens[place]
+            self.place = self.owner = self.by_length
+            if batch.labels is not None:
+                self.targets = batch.labels[self.by_length]
         offsets = torch.tensor(self.sizes).cumsum(0) - torch.tensor(self.sizes)
         self.final = offsets[sizes - 1] + torch.arange(len(sizes))
-        if batch.labels is not None:
-            self.labels = batch.labels[self.by_length]
+        self._next_word = next_word
+
+    def predicting(self, outputs: torch.Tensor) -> torch.Tensor:
+        """What the predictions are made from: every output, or the last of each sentence."""
+        return outputs if self._next_word else outputs[self.final]
 
     def shifted(self, outputs: torch.Tensor) -> torch.Tensor:
         """What the layer gave one token before; zero at the first."""

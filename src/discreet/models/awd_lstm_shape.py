@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from discreet import check
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
 
@@ -30,34 +29,27 @@ class AwdLstmSizes(Settings):
 class AwdLstmShape(AwdLstmSizes):
     """The whole shape.
 
-    Args:
-        words: size of the vocabulary; id ``boundary`` stands before and after every sentence.
-        boundary: that id.
-        embedding: length of a word's vector.
-        tied: the output uses the embedding's matrix; the last layer then has ``embedding`` units.
-        classes: number of classes if sentences are classified; None to predict the next word.
-        input_drop: locked dropout on word vectors.
-        hidden_drop: locked dropout between layers.
+    With ``tied`` the output uses the embedding's matrix, and the last layer has as many units as a
+    word's vector has numbers. With ``classes`` sentences are classified; without, the next word is
+    predicted.
     """
 
-    words: int
-    boundary: int
-    embedding: int = 100
+    words: Annotated[int, Setting("Size of the vocabulary.", at_least=1)]
+    boundary: Annotated[int, Setting("The word before and after every sentence.", at_least=0)]
+    embedding: Annotated[int, Setting("Length of a word's vector.", at_least=1)] = 100
     tied: bool = True
-    classes: int | None = None
-    input_drop: float = 0.0
-    hidden_drop: float = 0.0
+    classes: Annotated[int | None, Setting("How many.", at_least=2)] = None
+    input_drop: Annotated[
+        float, Setting("Locked dropout on word vectors.", at_least=0, below=1)
+    ] = 0.0
+    hidden_drop: Annotated[
+        float, Setting("Locked dropout between layers.", at_least=0, below=1)
+    ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("words", "embedding"):
-            check.whole(getattr(self, name), f"{name} of an AWD-LSTM", at_least=1)
-        if check.whole(self.boundary, "boundary of an AWD-LSTM") >= self.words:
+        if self.boundary >= self.words:
             raise InvalidValue("boundary of an AWD-LSTM must be one of its words")
-        if self.classes is not None:
-            check.whole(self.classes, "classes of an AWD-LSTM", at_least=2)
-        for name in ("input_drop", "hidden_drop"):
-            check.in_range(getattr(self, name), f"{name} of an AWD-LSTM", at_least=0, below=1)
 
     @property
     def shares_matrix(self) -> bool:

@@ -12,10 +12,10 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
-from discreet.errors import InputError, MissingExtra, OutputError
+from discreet.errors import InputError, OutputError, needs_extra
 from discreet.files import folder_written_whole, refuse_existing
 from discreet.spaces.encoder_space import file_sha256, model_space
 from discreet.spaces.space import EmbeddingSpace
@@ -27,8 +27,7 @@ ABOUT = "discreet.json"
 _TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
 
-@dataclass(frozen=True)
-class SpecialPieces:
+class SpecialPieces(NamedTuple):
     """Ids of the pieces that are no words."""
 
     pad: int
@@ -36,11 +35,6 @@ class SpecialPieces:
     end: int
     mask: int
     unknown: int
-
-    @property
-    def all(self) -> list[int]:
-        """Every one of them."""
-        return [self.pad, self.start, self.end, self.mask, self.unknown]
 
 
 @dataclass(frozen=True)
@@ -77,10 +71,6 @@ class MaskedModel:
         """True if the words of a space are this model's pieces, one to one."""
         return space.subwords and space.words == self.pieces
 
-    def states(self, inputs: Any, attention: Any) -> Any:
-        """The last layer, ``(texts, positions, size)``."""
-        return self.network.base_model(input_ids=inputs, attention_mask=attention).last_hidden_state
-
     def scores(self, inputs: Any, attention: Any, chosen: Any) -> Any:
         """Scores of all pieces at the chosen positions, ``(chosen, pieces)``.
 
@@ -92,7 +82,8 @@ class MaskedModel:
         head = getattr(self.network, "cls", None)
         if head is None:  # other relatives of BERT: their head, at every position
             return self.network(input_ids=inputs, attention_mask=attention).logits[chosen]
-        return head(self.states(inputs, attention)[chosen])
+        states = self.network.base_model(input_ids=inputs, attention_mask=attention)
+        return head(states.last_hidden_state[chosen])
 
     def head_parameters(self) -> list[Any]:
         """What belongs to the head alone (the token matrix is shared with the input)."""
@@ -109,11 +100,9 @@ def load_masked_model(model: str | Path) -> MaskedModel:
     directory, place = locate_model(str(model))
     space = model_space(directory)  # refuses what is not a WordPiece model, in plain words
     marks = marks_of_pieces(space.words)
-    try:
+    with needs_extra("a masked language model", "train"):
         import torch
         from transformers import AutoModelForMaskedLM
-    except ImportError as error:
-        raise MissingExtra("a masked language model", "train") from error
     with quiet_transformers(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # a new head always starts alike
         try:
@@ -146,6 +135,16 @@ def load_masked_model(model: str | Path) -> MaskedModel:
         directory=directory,
         network=network.eval(),
     )
+
+
+def network_of(configuration: dict[str, Any]) -> Any:
+    """A network of a saved configuration, whose weights are still to be loaded."""
+    from transformers import AutoConfig, AutoModel
+
+    rest = {name: value for name, value in configuration.items() if name != "model_type"}
+    with quiet_transformers():
+        config = AutoConfig.for_model(configuration["model_type"], **rest)
+        return AutoModel.from_config(config)  # type: ignore[no-untyped-call]
 
 
 def save_masked_model(

@@ -15,12 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from discreet.errors import MissingExtra
+from discreet.errors import needs_extra
 
-try:
+with needs_extra("training a language model", "train"):
     import torch
-except ImportError as error:
-    raise MissingExtra("training a language model", "train") from error
 
 Parameters = dict[str, torch.Tensor]
 

@@ -9,6 +9,7 @@ public. Adapters are trained without dropout.
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ import torch
 from torch.nn import functional
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 
 
@@ -44,10 +45,8 @@ class AdaptedLanguageModel:
         classes: int | None = None,
         seed: int = 0,
     ) -> None:
-        try:
+        with needs_extra("adapters", "train"):
             from peft import LoraConfig, TaskType, get_peft_model
-        except ImportError as error:
-            raise MissingExtra("adapters", "train") from error
         check.whole(rank, "rank of adapters", at_least=1)
         self.boundary, self.classes = boundary, classes
         self._tokenizer = tokenizer
@@ -88,14 +87,12 @@ class AdaptedLanguageModel:
             rank: of the adapters.
             classes: number of classes, for a classifier.
         """
-        try:
+        with needs_extra("a transformers model", "train"):
             from transformers import (
                 AutoModelForCausalLM,
                 AutoModelForSequenceClassification,
                 AutoTokenizer,
             )
-        except ImportError as error:
-            raise MissingExtra("a transformers model", "train") from error
         if not (folder / "config.json").is_file():
             raise NotFound(f"{folder} is not the folder of a transformers model")
         local: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
@@ -112,14 +109,8 @@ class AdaptedLanguageModel:
                 )
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{folder} cannot be loaded as a transformers model") from error
-        boundary = next(
-            (
-                number
-                for number in (tokenizer.bos_token_id, tokenizer.eos_token_id)
-                if number is not None
-            ),
-            0,
-        )
+        marks = [tokenizer.bos_token_id, tokenizer.eos_token_id, 0]
+        boundary = next(mark for mark in marks if mark is not None)
         if classes is not None and network.config.pad_token_id is None:
             network.config.pad_token_id = boundary
         return cls(network, tokenizer, boundary=boundary, rank=rank, classes=classes)
@@ -147,8 +138,16 @@ class AdaptedLanguageModel:
         """The gradient of each sentence's loss, in factors; there is no dropout."""
         del masks
         seen: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
+
+        def keep(name: str, _module: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+            if name in seen:
+                raise InvalidValue(
+                    "a layer of this model is used twice, which adapters here cannot be"
+                )
+            seen[name] = (inputs[0].detach(), output)
+
         hooks = [
-            module.register_forward_hook(_keeper(seen, name))
+            module.register_forward_hook(partial(keep, name))
             for name, module in self._layers.items()
         ]
         try:
@@ -157,17 +156,16 @@ class AdaptedLanguageModel:
         finally:
             for hook in hooks:
                 hook.remove()
-        names = list(seen)
-        errors = torch.autograd.grad(loss, [seen[name][1] for name in names])
+        errors = torch.autograd.grad(loss, [output for _, output in seen.values()])
         factors = []
         layouts: dict[int, torch.Tensor] = {}  # one tensor for each layout of rows
-        for name, error in zip(names, errors, strict=True):
+        for (name, (inputs, _)), error in zip(seen.items(), errors, strict=True):
             each = error[0].numel() // error.shape[-1]
             if each not in layouts:
                 layouts[each] = torch.repeat_interleave(torch.arange(len(batch)), each)
             flat = error.reshape(-1, error.shape[-1])
-            inputs = seen[name][0].reshape(len(flat), -1)
-            factors.append(Factor(f"{name}.weight", flat, layouts[each], inputs))
+            rows = inputs.reshape(len(flat), -1)
+            factors.append(Factor(f"{name}.weight", flat, layouts[each], rows))
             if f"{name}.bias" in self._parameters:
                 factors.append(Factor(f"{name}.bias", flat, layouts[each]))
         return factors
@@ -205,12 +203,3 @@ class AdaptedLanguageModel:
         losses = functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
         wrong = (logits.argmax(dim=2) != targets) & there
         return torch.where(there, losses, 0.0), wrong
-
-
-def _keeper(seen: dict[str, tuple[torch.Tensor, torch.Tensor]], name: str) -> Any:
-    def keep(_module: Any, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
-        if name in seen:
-            raise InvalidValue("a layer of this model is used twice, which adapters here cannot be")
-        seen[name] = (inputs[0].detach(), output)
-
-    return keep

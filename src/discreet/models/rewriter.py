@@ -19,17 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids, Progress
-from discreet.encoders.encoder import quiet_transformers
-from discreet.errors import InputError, InvalidValue, MissingExtra
+from discreet.arrays import Ids, Progress, ragged_places
+from discreet.errors import InputError, InvalidValue, needs_extra
+from discreet.models.bert import network_of
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.tokens import TokenBatch
 
-try:
+with needs_extra("a rewriter", "train"):
     import torch
     from torch import Tensor, nn
-except ImportError as error:
-    raise MissingExtra("a rewriter", "train") from error
 
 KIND = "rewriter"
 WINDOW = 128
@@ -80,12 +78,7 @@ class MaskedBody(nn.Module):
         self.register_buffer("table", table)
         self.register_buffer("ends", ends)
         if model is None:
-            from transformers import AutoConfig, AutoModel
-
-            rest = {key: value for key, value in config.items() if key != "model_type"}
-            with quiet_transformers():
-                settings = AutoConfig.for_model(config["model_type"], **rest)
-                model = AutoModel.from_config(settings)  # type: ignore[no-untyped-call]
+            model = network_of(config)
         # Its own token matrix is not used: most of the file would be that.
         model.set_input_embeddings(nn.Embedding(1, self.width))
         if hasattr(model, "pooler"):
@@ -292,9 +285,7 @@ def windows(
         rng: Shuffles the pieces and the arrays; None keeps them in order of length.
     """
     sizes = np.diff(offsets)
-    pieces = -(-sizes // WINDOW)
-    owner = np.repeat(np.arange(len(sizes)), pieces)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    within, owner = ragged_places(np.zeros_like(sizes), -(-sizes // WINDOW))
     starts = offsets[:-1][owner] + within * WINDOW
     lengths = np.minimum(WINDOW, offsets[1:][owner] - starts)
     order = np.arange(len(starts)) if rng is None else rng.permutation(len(starts))

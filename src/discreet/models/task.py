@@ -1,6 +1,6 @@
 """A model for released vectors: a map back up (M2), then the layers of the task.
 
-It is a function of releases alone, so using it costs no privacy. Prediction needs NumPy only.
+It is a function of releases alone, so using it costs no privacy. Prediction needs no PyTorch.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from discreet.arrays import Floats32
 from discreet.encoders.layers import Layers, layer_arrays, layers_from, run_layers
@@ -93,10 +94,7 @@ class TaskModel:
         """``(n, classes)``, each row summing to 1."""
         if self.labels is None:
             raise InvalidValue("this model predicts scores and has no probabilities; use predict")
-        scores = self._outputs(data).astype(np.float64)
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self._outputs(data).astype(np.float64), axis=1))
 
     def predict(self, data: VectorSet) -> list[str] | list[float]:
         """The likeliest class of each row, or its score."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arrays import Ids
+from discreet.arrays import Ids, ragged_places
 from discreet.check import fail
 from discreet.errors import InvalidValue
 from discreet.text.chunks import ChunkTable, Ints, concatenate, string_array
@@ -55,6 +55,10 @@ class TokenBatch:
     def tokens(self) -> int:
         """Number of tokens of all documents together."""
         return int(self.offsets[-1])
+
+    def places(self, documents: Ids) -> tuple[Ids, Ids]:
+        """Where the tokens of some documents are, and for each the place of its document."""
+        return ragged_places(self.offsets[documents], np.diff(self.offsets)[documents])
 
 
 class Tokenizer(Protocol):

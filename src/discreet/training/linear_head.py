@@ -1,6 +1,6 @@
 """The linear layer on top of features: logistic or ridge regression, saved as plain arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats32, Ids
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 from discreet.tensors import Arrays
 
 
@@ -63,10 +63,8 @@ def fit_head(
         regression: Whether the labels are numbers.
         penalty: Strength of the penalty on the squared weights.
     """
-    try:
+    with needs_extra("a classifier", "train"):
         from sklearn.linear_model import LogisticRegression, Ridge
-    except ImportError as error:
-        raise MissingExtra("a classifier", "train") from error
     if regression:
         ridge = Ridge(alpha=penalty).fit(features, np.asarray(labels, dtype=np.float64))
         weight = np.asarray(ridge.coef_, dtype=np.float32).reshape(-1, 1)
@@ -105,11 +103,13 @@ def codes_of(labels: Sequence[str], classes: Sequence[str], what: str = "labels"
     return codes
 
 
-def require_pairs(seconds: object, pairs: bool) -> None:
-    """Refuse single texts where pairs were learnt, and pairs where single texts were."""
+def require_pairs(texts: Sized, seconds: Sized | None, pairs: bool) -> None:
+    """Refuse single texts where pairs were learnt, pairs where single texts were, and odd ones."""
     if (seconds is not None) != pairs:
         raise InvalidValue(
             "this model was trained on pairs of texts; give both"
             if pairs
             else "this model was trained on single texts; give no second one"
         )
+    if seconds is not None and len(seconds) != len(texts):
+        raise InvalidValue(f"{len(texts)} texts need as many second texts; got {len(seconds)}")

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -19,12 +20,13 @@ import numpy as np
 
 from discreet import check
 from discreet.arrays import Floats, Generator, Ids, Progress
-from discreet.errors import InputError, InvalidValue, MissingExtra, OutputError
-from discreet.tensors import Arrays, load_tensors, save_tensors
+from discreet.errors import InputError, InvalidValue, OutputError, needs_extra
+from discreet.tensors import Arrays, arrays_under, load_tensors, save_tensors
 from discreet.training.settings import WARMUP, Resumption
 
 T = TypeVar("T")
 KIND = "training state"
+_WEIGHTS, _MEMORY = "parameter/", "optimizer/"
 Schedule = Callable[[int, int], dict[str, Any]]
 """From a step and the number of steps to what the optimiser is set to."""
 
@@ -88,15 +90,12 @@ class Epochs(Generic[T]):
 
     def __init__(self, length: int, prepare: Callable[[int], T]) -> None:
         self.length = length
-        self._prepare = prepare
-        self._now: tuple[int, T] | None = None
+        self._prepare = lru_cache(maxsize=1)(prepare)
 
     def at(self, step: int) -> tuple[T, int]:
         """What the epoch of a step needs, and the number of the step within it."""
         epoch, number = divmod(step, self.length)
-        if self._now is None or self._now[0] != epoch:
-            self._now = epoch, self._prepare(epoch)
-        return self._now[1], number
+        return self._prepare(epoch), number
 
 
 class ShuffledRows(Epochs[Ids]):
@@ -128,10 +127,8 @@ def seeded_weights(seed: int, feature: str) -> Iterator[None]:
 
     Without PyTorch there is an error that names the extra for this feature.
     """
-    try:
+    with needs_extra(feature, "train"):
         import torch
-    except ImportError as error:
-        raise MissingExtra(feature, "train") from error
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
@@ -173,26 +170,16 @@ class RunState:
 
     def save(self, named: dict[str, Any], optimizer: Any, losses: Floats, done: int) -> None:
         """Write the weights, the optimiser's memory and how far the run is."""
-        arrays = {"losses": losses}
-        for name, parameter in named.items():
-            arrays[f"value/{name}"] = parameter.detach().numpy()
-        for name, array in optimizer_memory(optimizer, named).items():
-            arrays[f"memory/{name}"] = array
+        arrays = {"losses": losses, **kept_arrays(named, optimizer)}
         about = {"steps_done": done, "settings": self._digest()}
         save_tensors(self.path, KIND, arrays, about, force=True)
 
     def restore(self, named: dict[str, Any], optimizer: Any, losses: Floats) -> int:
         """Put the state of a stopped run back; the number of steps that it had done."""
-        import torch
-
         if not self.when.resume or not self.path.exists():
             return 0
         arrays, about = load_tensors(self.path, KIND)
-        values, memory = (
-            {n.removeprefix(kind): array for n, array in arrays.items() if n.startswith(kind)}
-            for kind in ("value/", "memory/")
-        )
-        if {n: v.shape for n, v in values.items()} != {n: tuple(p.shape) for n, p in named.items()}:
+        if not fits(arrays, named):
             raise InputError(
                 f"{self.path} is of a model with another architecture; resume with the model it "
                 "was begun with, or delete it to begin again"
@@ -202,10 +189,7 @@ class RunState:
                 f"{self.path} is of a run with other settings or other data; give the same ones to "
                 "resume, or delete it to begin again"
             )
-        with torch.no_grad():
-            for name, parameter in named.items():
-                parameter.copy_(torch.tensor(values[name]))
-        restore_memory(optimizer, named, memory)
+        restore_kept(arrays, named, optimizer)
         losses[:] = arrays["losses"]
         return int(about["steps_done"])
 
@@ -214,29 +198,48 @@ class RunState:
         return hashlib.sha256(encoded).hexdigest()
 
 
-def optimizer_memory(optimizer: Any, named: Mapping[str, Any]) -> Arrays:
-    """What an optimiser remembers of parameters, by names that :func:`restore_memory` knows."""
+def kept_arrays(named: Mapping[str, Any], optimizer: Any) -> Arrays:
+    """Parameters, and what their optimiser remembers of them; :func:`restore_kept` reads them."""
     import torch
 
-    return {
-        f"{name}/{key}": value.numpy()
-        for name, parameter in named.items()
-        for key, value in optimizer.state.get(parameter, {}).items()
-        if isinstance(value, torch.Tensor)
-    }
+    arrays = {f"{_WEIGHTS}{name}": value.detach().numpy() for name, value in named.items()}
+    for name, parameter in named.items():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            if isinstance(value, torch.Tensor):
+                arrays[f"{_MEMORY}{name}/{key}"] = value.numpy()
+    return arrays
 
 
-def restore_memory(optimizer: Any, named: Mapping[str, Any], memory: Arrays) -> None:
-    """The inverse of :func:`optimizer_memory`."""
+def fits(arrays: Arrays, named: Mapping[str, Any]) -> bool:
+    """Whether :func:`kept_arrays` gave these for parameters of the same names and shapes."""
+    owners = {place.rpartition("/")[0] for place in arrays_under(arrays, _MEMORY)}
+    return shapes_of(arrays_under(arrays, _WEIGHTS)) == shapes_of(named) and owners <= named.keys()
+
+
+def restore_kept(arrays: Arrays, named: Mapping[str, Any], optimizer: Any) -> None:
+    """The inverse of :func:`kept_arrays`, in place."""
     import torch
 
-    for place, value in memory.items():
+    put_weights(arrays_under(arrays, _WEIGHTS), named)
+    for place, value in arrays_under(arrays, _MEMORY).items():
         name, _, key = place.rpartition("/")
-        if name not in named:
-            raise InputError("the checkpoint belongs to another model")
         restored = torch.from_numpy(np.array(value))
         # The count of steps is a scalar, which a file has as one entry.
         optimizer.state[named[name]][key] = restored.reshape(()) if key == "step" else restored
+
+
+def shapes_of(arrays: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Of arrays or of tensors, by name."""
+    return {name: tuple(array.shape) for name, array in arrays.items()}
+
+
+def put_weights(arrays: Arrays, named: Mapping[str, Any]) -> None:
+    """Copy arrays into the parameters of the same names."""
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in named.items():
+            parameter.copy_(torch.tensor(arrays[name]))
 
 
 # -- the loop --------------------------------------------------------------------------------------

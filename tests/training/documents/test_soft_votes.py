@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from discreet.errors import InvalidValue
-from discreet.training.documents.soft_votes import _Objective, fit_soft_votes
+from discreet.training.documents.soft_votes import _objective, fit_soft_votes
 
 SEED = 20260506
 
@@ -22,8 +22,7 @@ def topics(documents, seed):
 
 def test_the_gradient_is_that_of_the_loss():
     vectors, offsets, classes = topics(12, 0)
-    owner = np.repeat(np.arange(12), 5)
-    objective = _Objective(vectors.astype(np.float32), offsets, owner, classes, 3, 1.5, 1e-3)
+    objective = _objective(vectors.astype(np.float32), offsets, classes, 3, 1.5, 1e-3)
     point = np.random.default_rng(SEED).normal(scale=0.3, size=21)
     error = check_grad(lambda x: objective(x)[0], lambda x: objective(x)[1], point, epsilon=1e-3)
     assert error < 2e-3 * max(1.0, float(np.linalg.norm(objective(point)[1])))

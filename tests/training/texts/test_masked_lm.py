@@ -117,7 +117,7 @@ def test_windows_follow_each_other(model):
     windows = windows_of(
         ["the tea is good", "", "a cup was very cold the tea"], bert_space(model.directory), 3
     )
-    assert np.diff(windows.bounds).tolist() == [3, 1, 3, 3, 1]
+    assert np.diff(windows.offsets).tolist() == [3, 1, 3, 3, 1]
     places, row = windows.places(np.array([3, 1]))
     assert places.tolist() == [7, 8, 9, 3]
     assert row.tolist() == [0, 0, 0, 1]

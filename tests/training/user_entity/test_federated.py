@@ -28,7 +28,9 @@ from discreet.training.user_entity.federated import (
     server_app,
     users_per_client,
 )
-from discreet.training.user_entity.trainer import Rules, Sentence, UserEntityTrainer, gather
+from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
 
 MARKER = "zanzibar"

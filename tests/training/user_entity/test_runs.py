@@ -17,10 +17,10 @@ from discreet.errors import BudgetExceeded, InputError, InvalidValue, OutputErro
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.statement import Notion, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
-from discreet.training.user_entity._users import Sentence, gather
 from discreet.training.user_entity.rules import Plan, Rules
 from discreet.training.user_entity.settings import ALGORITHMS
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
+from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
 
 SHAPE = AwdLstmShape(words=12, boundary=0, embedding=4, hidden=5, output_drop=0.2)

@@ -12,9 +12,10 @@ from discreet.errors import InputError, InvalidValue
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity._bounds import within_bounds
 from discreet.training.user_entity._draws import Rates, StepDraws
-from discreet.training.user_entity._users import Sentence, gather
+from discreet.training.user_entity._gradients import contributions
 from discreet.training.user_entity.rules import Plan, Rules
-from discreet.training.user_entity.trainer import UserEntityTrainer, contributions
+from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
 from goodness import LEVEL
 

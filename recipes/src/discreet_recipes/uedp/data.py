@@ -14,7 +14,7 @@ from discreet.text.labelled import read_labelled
 from discreet.training.user_entity.build import PublicWords
 from discreet.training.user_entity.records import read_sentences
 from discreet.training.user_entity.settings import RecordFields
-from discreet.training.user_entity.trainer import Sentence, UserText, gather
+from discreet.training.user_entity.users import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
 from discreet_recipes.record import Record
 

@@ -11,13 +11,9 @@ from typing import Any
 from discreet.accounting.user_entity import UserEntityTraining, moments_epsilon, published_figures
 from discreet.audit.training import audit_training
 from discreet.models.awd_lstm import PARTS, AwdLstm
-from discreet.training.user_entity.trainer import (
-    Quality,
-    Rules,
-    UserEntityTrainer,
-    UserText,
-    quality,
-)
+from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.trainer import Quality, UserEntityTrainer, quality
+from discreet.training.user_entity.users import UserText
 from discreet_recipes.recipe import Options, Say
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import RECIPE, start

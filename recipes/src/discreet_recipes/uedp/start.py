@@ -9,7 +9,9 @@ import torch
 from discreet.models.awd_lstm import PARTS, AwdLstm
 from discreet.tensors import load_tensors, save_tensors
 from discreet.training.user_entity.build import PublicWords
-from discreet.training.user_entity.trainer import Rules, UserEntityTrainer, UserText
+from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.users import UserText
 
 _KIND = "public start"
 # Words that a step goes through, more or less; and the size of a step, which falls by these shares.

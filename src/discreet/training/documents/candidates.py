@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from discreet.arrays import Progress, Rows
+from discreet.arrays import Floats, Floats32, Ids, Progress, Rows, ragged_places
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes
 from discreet.text.sentences import AT_LEAST
 from discreet.training.documents.recoder import train_recoder
@@ -47,9 +47,9 @@ class Documents:
         labels: Class of each document, counted from 0; None if nobody said.
     """
 
-    vectors: NDArray[np.float32] = field(repr=False)
-    offsets: NDArray[np.int64] = field(repr=False)
-    labels: NDArray[np.int64] | None = field(default=None, repr=False)
+    vectors: Floats32 = field(repr=False)
+    offsets: Ids = field(repr=False)
+    labels: Ids | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.offsets) < 2 or (np.diff(self.offsets) < 1).any():
@@ -66,7 +66,7 @@ class Documents:
         return len(self.offsets) - 1
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ids:
         """Number of sentences of each document."""
         return np.diff(self.offsets)
 
@@ -78,15 +78,13 @@ class Documents:
     def where(self, keep: Iterable[Any]) -> "Documents":
         """Some of the documents, by a mark for each or by number."""
         chosen = np.arange(len(self))[np.asarray(keep)]
-        starts, counts = self.offsets[chosen], self.counts[chosen]
-        ends = np.cumsum(counts)
-        rows = np.arange(int(ends[-1]) if len(ends) else 0)
-        rows += np.repeat(starts - ends + counts, counts)
+        rows, _ = ragged_places(self.offsets[chosen], self.counts[chosen])
+        offsets = np.concatenate([[0], np.cumsum(self.counts[chosen])])
         labels = None if self.labels is None else self.labels[chosen]
-        return Documents(self.vectors[rows], np.concatenate([[0], ends]), labels)
+        return Documents(self.vectors[rows], offsets, labels)
 
 
-def require_candidates(counts: NDArray[np.int64], settings: StoreSettings) -> None:
+def require_candidates(counts: Ids, settings: StoreSettings) -> None:
     """Stop, before anything is encoded, if there are too few public documents."""
     candidates, min_sentences = settings.candidates, settings.min_sentences
     enough = int((counts >= min_sentences).sum())
@@ -158,11 +156,11 @@ def train_candidates(
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     judged = judged_documents(validation, min_sentences)
     with announce("choosing the number of centroids") as show:
-        worth = _Worth(public, judged, means, epsilons)
-        sets, best_centroids = _chosen(worth, partial(_centroids, means, seed), show)
+        centroids = partial(_centroids, means, seed)
+        sets, best_centroids = _chosen(public, judged, centroids, epsilons, show)
     with announce("learning how sentences vote") as show:
-        worth = _Worth(public, judged, means, epsilons)
-        voters, best_voters = _chosen(worth, partial(_voters, public, seed), show)
+        learnt = partial(_voters, public, seed)
+        voters, best_voters = _chosen(public, judged, learnt, epsilons, show)
     soft = {}
     if public.labels is not None:
         with announce("fitting soft votes") as show:
@@ -217,46 +215,63 @@ def judged_documents(validation: Documents, min_sentences: int) -> Documents:
 
 
 def _chosen(
-    worth: "_Worth",
-    make: Callable[[int], tuple[T, Rows, NDArray[np.int64], Callable[[float], "_Law"]]],
+    public: Documents,
+    judged: Documents,
+    make: Callable[[int], tuple[T, Rows, Ids, Callable[[float], "_Law"]]],
+    epsilons: Sequence[float],
     show: Progress,
 ) -> tuple[dict[int, T], dict[float, int]]:
     """What is made for several numbers of choices, and which number is worth most at each epsilon.
 
-    Args:
-        worth: What a release is worth.
-        make: From a number to what is made for it, its choices, the choice of each public document
-            and the mechanism at an epsilon.
-        show: Called with (done, total).
+    Without labels a release is worth its cosine with the document's mean, about the mean of all
+    public documents. With labels it is the share of its public documents that are of the document's
+    class. ``make`` leads from a number to what is made for it, its choices, the choice of each
+    public document and the mechanism at an epsilon.
     """
     made: dict[int, T] = {}
-    for done, number in enumerate(worth.numbers, 1):
+    centre = public.means().mean(axis=0)
+
+    def tried(number: int) -> tuple[Callable[[float], _Law], Rows]:
         made[number], choices, members, law = make(number)
-        worth.add(choices, members, law)
-        show(done, len(worth.numbers))
-    best = worth.best()
+        if judged.labels is not None and public.labels is not None:
+            return law, _shares(members, public.labels, len(choices))[:, judged.labels].T
+        return law, _agreement(choices, judged.means(), centre)
+
+    numbers = [n for n in CENTROIDS if n * _FEWEST_PER_CENTROID <= len(public)] or [2]
+    best = _best_numbers(numbers, tried, judged, judged.vectors, epsilons, show)
     return {number: one for number, one in made.items() if number in best.values()}, best
 
 
-def learned_voters(
-    public: Documents, number: int, seed: int = 0
-) -> tuple[Voters, NDArray[np.int64]]:
+def _best_numbers(
+    numbers: Sequence[int],
+    tried: Callable[[int], tuple[Callable[[float], "_Law"], Rows]],
+    judged: Documents,
+    sentences: Rows,
+    epsilons: Sequence[float],
+    show: Progress,
+) -> dict[float, int]:
+    """The number that is worth most at each epsilon, by the exact law of the mechanism.
+
+    ``tried`` gives for a number the mechanism, and what each release is worth for each document.
+    """
+    worth: dict[float, dict[int, float]] = {epsilon: {} for epsilon in epsilons}
+    for done, number in enumerate(numbers, 1):
+        law, value = tried(number)
+        for epsilon in epsilons:
+            odds = np.exp(law(epsilon).log_probabilities(sentences, judged.offsets))
+            worth[epsilon][number] = float((odds * value).sum(axis=1).mean())
+        show(done, len(numbers))
+    return {epsilon: max(values, key=values.__getitem__) for epsilon, values in worth.items()}
+
+
+def learned_voters(public: Documents, number: int, seed: int = 0) -> tuple[Voters, Ids]:
     """Clusters of the directions of public documents, and scores that lead a sentence to its own.
 
-    The scores are a multinomial regression from a sentence to the cluster of its document.
-
-    Args:
-        public: The documents.
-        number: How many clusters.
-        seed: Of clusters and of the sample of sentences.
-
-    Returns:
-        The voters, whose choices are the mean vectors of the clusters, and each document's cluster.
+    The scores are a multinomial regression from a sentence to the cluster of its document. Returns
+    the voters, whose choices are the mean vectors of the clusters, and each document's cluster.
     """
-    try:
+    with needs_extra("learned votes", "train"):
         from sklearn.linear_model import LogisticRegression
-    except ImportError as error:
-        raise MissingExtra("learned votes", "train") from error
     means = public.means()
     directions = _directions(means, means.mean(axis=0))
     _, members = document_clusters(directions, number, seed)
@@ -287,64 +302,27 @@ def _voters(public: Documents, seed: int, number: int) -> Any:
 
 
 def _soft_voters(
-    public: Documents,
-    labels: NDArray[np.int64],
-    epsilons: Sequence[float],
-    seed: int,
-    show: Progress,
+    public: Documents, labels: Ids, epsilons: Sequence[float], seed: int, show: Progress
 ) -> dict[float, Voters]:
     """Class means and, at each epsilon, the weights that lead to them."""
-    found = {}
+    voters = {}
     for done, epsilon in enumerate(epsilons, 1):
         fitted = fit_soft_votes(public.vectors, public.offsets, labels, epsilon, seed=seed)
-        found[epsilon] = Voters(fitted.choices, fitted.weights, fitted.biases.astype(np.float32))
+        voters[epsilon] = Voters(fitted.choices, fitted.weights, fitted.biases.astype(np.float32))
         show(done, len(epsilons))
-    return found
+    return voters
 
 
 class _Law(Protocol):
-    def log_probabilities(
-        self, vectors: ArrayLike, offsets: ArrayLike | None = None
-    ) -> NDArray[np.float64]: ...
-
-
-class _Worth:
-    """What releases of several numbers of choices are expected to be worth at each epsilon.
-
-    Without labels that is the cosine of release and document mean, about the mean of all public
-    documents. With labels it is the share of the release's public documents that are of the
-    document's class.
-    """
-
-    def __init__(
-        self, public: Documents, judged: Documents, means: Rows, epsilons: Sequence[float]
-    ) -> None:
-        self._public, self._judged, self._epsilons = public, judged, epsilons
-        self._centre = means.mean(axis=0)
-        self._worth: dict[float, dict[int, float]] = {epsilon: {} for epsilon in epsilons}
-        self.numbers = [n for n in CENTROIDS if n * _FEWEST_PER_CENTROID <= len(public)] or [2]
-
-    def add(self, choices: Rows, members: NDArray[np.int64], law: Callable[[float], _Law]) -> None:
-        """Look at one set of choices by the exact law of its mechanism."""
-        judged, labels = self._judged, self._public.labels
-        value = _agreement(choices, judged.means(), self._centre)
-        if judged.labels is not None and labels is not None:
-            value = _shares(members, labels, len(choices))[:, judged.labels].T
-        for epsilon in self._epsilons:
-            odds = np.exp(law(epsilon).log_probabilities(judged.vectors, judged.offsets))
-            self._worth[epsilon][len(choices)] = float((odds * value).sum(axis=1).mean())
-
-    def best(self) -> dict[float, int]:
-        """The number that is worth most at each epsilon."""
-        return {e: max(values, key=values.__getitem__) for e, values in self._worth.items()}
+    def log_probabilities(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats: ...
 
 
 def choose_projections(
     judged: Documents,
     sentences: Rows,
-    candidates: NDArray[np.float32],
-    directions: NDArray[np.float32],
-    labels: NDArray[np.int64] | None,
+    candidates: Floats32,
+    directions: Floats32,
+    labels: Ids | None,
     epsilons: Sequence[float] = EPSILONS,
     show: Progress = lambda _done, _total: None,
 ) -> dict[float, int]:
@@ -363,14 +341,11 @@ def choose_projections(
     value = _agreement(candidates, judged.means(sentences), candidates.mean(axis=0))
     if labels is not None and judged.labels is not None:
         value = (labels[None, :] == judged.labels[:, None]).astype(np.float64)
-    worth: dict[tuple[int, float], float] = {}
-    for done, number in enumerate(numbers, 1):
-        for epsilon in epsilons:
-            mechanism = DeepCandidate(candidates, directions[:number], epsilon)
-            law = np.exp(mechanism.log_probabilities(sentences, judged.offsets))
-            worth[number, epsilon] = float((law * value).sum(axis=1).mean())
-        show(done, len(numbers))
-    return {e: max(numbers, key=lambda p: worth[p, e]) for e in epsilons}
+
+    def tried(number: int) -> tuple[Callable[[float], _Law], Rows]:
+        return partial(DeepCandidate, candidates, directions[:number]), value
+
+    return _best_numbers(numbers, tried, judged, sentences, epsilons, show)
 
 
 def _agreement(choices: Rows, means: Rows, centre: Rows) -> Rows:
@@ -385,7 +360,7 @@ def _directions(rows: Rows, centre: Rows) -> Rows:
     return np.asarray(moved / np.where(lengths > 0, lengths, 1.0))
 
 
-def _shares(members: NDArray[np.int64], labels: NDArray[np.int64], number: int) -> Rows:
+def _shares(members: Ids, labels: Ids, number: int) -> Rows:
     """(centroids, classes): what share of a centroid's public documents has each class."""
     classes = int(labels.max()) + 1
     counts = np.bincount(members * classes + labels, minlength=number * classes)
@@ -393,17 +368,15 @@ def _shares(members: NDArray[np.int64], labels: NDArray[np.int64], number: int) 
     return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1))
 
 
-def document_clusters(means: Rows, number: int, seed: int) -> tuple[Rows, NDArray[np.int64]]:
+def document_clusters(means: Rows, number: int, seed: int) -> tuple[Rows, Ids]:
     """k-means centroids of document means, and the cluster of each document."""
-    try:
+    with needs_extra("k-means clusters", "train"):
         from sklearn.cluster import KMeans
-    except ImportError as error:
-        raise MissingExtra("k-means clusters", "train") from error
     model = KMeans(number, n_init=5, random_state=seed).fit(means)
     return np.asarray(model.cluster_centers_), model.labels_.astype(np.int64)
 
 
-def _box(bounds: NDArray[np.float32]) -> NDArray[np.float32]:
+def _box(bounds: Floats32) -> Floats32:
     """Bounds that differ in every dimension, also where all public documents agree."""
     low, high = bounds
     return np.stack([low, np.where(high > low, high, np.nextafter(low, np.float32(np.inf)))])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import Floats32, Generator, Ids, Progress
+from discreet.arrays import Floats32, Generator, Ids, Progress, ragged_places
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.errors import InvalidValue
 from discreet.training.loop import ShuffledRows, constant, seeded_weights, train_on_rows
@@ -122,13 +122,10 @@ def train_recoder(
 
 def _share(offsets: Ids, documents: Ids, rng: Generator | None) -> tuple[Ids, Ids]:
     """Rows of a random share of each document's sentences (at least one), and whose they are."""
-    starts, counts = offsets[documents], offsets[documents + 1] - offsets[documents]
-    owner = np.repeat(np.arange(len(documents)), counts)
-    first = np.cumsum(counts) - counts
-    rows = np.arange(len(owner)) - np.repeat(first - starts, counts)
+    counts = np.diff(offsets)[documents]
+    rows, owner = ragged_places(offsets[documents], counts)
     if rng is None:
         return rows, owner
-    chance = np.repeat(rng.uniform(_LEAST_SHARE, 1.0, len(documents)), counts)
-    taken = rng.random(len(owner)) < chance
-    taken[first + rng.integers(0, counts)] = True
+    taken = rng.uniform(_LEAST_SHARE, 1.0, len(documents))[owner] > rng.random(len(owner))
+    taken[np.cumsum(counts) - counts + rng.integers(0, counts)] = True
     return rows[taken], owner[taken]

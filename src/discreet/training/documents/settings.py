@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from discreet import check
 from discreet.settings import Setting, Settings
 
 
@@ -19,12 +18,9 @@ class StoreSettings(Settings):
     projections: Annotated[int, Setting("Random projections to choose from.", at_least=1)] = 100
     recoder: Annotated[bool, Setting("Whether to train a recoder.")] = True
     seed: Annotated[int, Setting("Of samples and weights, all of them public.", at_least=0)] = 0
-    epochs: int = 20
-    """The most passes of the recoder over the documents."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.whole(self.epochs, "epochs of a recoder", at_least=1)
+    epochs: Annotated[int, Setting("Passes of the recoder, at most.", at_least=1, option=False)] = (
+        20
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,14 @@
 """Fitting soft votes on public documents, through the law of the mechanism that will use them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
+from scipy.special import expit, log_softmax
 
 from discreet import check
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Floats32, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document import SoftVotes
 
@@ -25,7 +24,7 @@ def fit_soft_votes(
     penalty: float = 1e-6,
     steps: int = 60,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> SoftVotes:
     """Soft votes that lead to the class of PUBLIC documents as often as epsilon allows.
 
@@ -59,7 +58,7 @@ def fit_soft_votes(
     number = _number(wanted, len(starts) - 1)
     owner = np.repeat(np.arange(len(wanted)), np.diff(starts))
     choices = np.stack([rows[wanted[owner] == i].mean(axis=0) for i in range(number)])
-    objective = _Objective(rows, starts, owner, wanted, number, epsilon / 2, penalty)
+    objective = _objective(rows, starts, wanted, number, epsilon / 2, penalty)
     first = np.random.default_rng(seed).normal(0, 0.01, (number, rows.shape[1] + 1))
     first[:, -1] = _START
     done = 0
@@ -82,40 +81,30 @@ def fit_soft_votes(
     return SoftVotes(choices, fitted[:, :-1], fitted[:, -1], epsilon)
 
 
-class _Objective:
+def _objective(
+    rows: Floats32, starts: Ids, wanted: Ids, number: int, rate: float, penalty: float
+) -> Callable[[Floats], tuple[float, Floats]]:
     """Mean negative log-probability of the right class, and its gradient."""
+    padded = np.concatenate([rows, np.ones((len(rows), 1), np.float32)], axis=1)
+    owner = np.repeat(np.arange(len(wanted)), np.diff(starts))
+    target = np.eye(number)[wanted]
 
-    def __init__(
-        self,
-        rows: NDArray[np.float32],
-        starts: NDArray[Any],
-        owner: NDArray[Any],
-        wanted: NDArray[Any],
-        number: int,
-        rate: float,
-        penalty: float,
-    ) -> None:
-        self._rows = np.concatenate([rows, np.ones((len(rows), 1), np.float32)], axis=1)
-        self._starts, self._owner = starts[:-1], owner
-        self._target = np.eye(number)[wanted]
-        self._rate, self._penalty = rate, penalty
-
-    def __call__(self, flat: Floats) -> tuple[float, Floats]:
-        weights = flat.reshape(self._target.shape[1], -1)
-        shares = expit(self._rows @ weights.T.astype(np.float32))
-        sums = np.add.reduceat(shares, self._starts, axis=0, dtype=np.float64) * self._rate
-        law = sums - logsumexp(sums, axis=1, keepdims=True)
-        documents = len(law)
-        loss = -(law * self._target).sum() / documents
-        push = (np.exp(law) - self._target) * (self._rate / documents)
-        local = push.astype(np.float32)[self._owner] * shares * (1 - shares)
-        gradient = (local.T @ self._rows).astype(np.float64)
-        gradient[:, :-1] += 2 * self._penalty * weights[:, :-1]
-        loss += self._penalty * float((weights[:, :-1] ** 2).sum())
+    def at(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(number, -1)
+        shares = expit(padded @ weights.T.astype(np.float32))
+        sums = np.add.reduceat(shares, starts[:-1], axis=0, dtype=np.float64) * rate
+        law = log_softmax(sums, axis=1)
+        push = (np.exp(law) - target) * (rate / len(law))
+        local = push.astype(np.float32)[owner] * shares * (1 - shares)
+        gradient = (local.T @ padded).astype(np.float64)
+        gradient[:, :-1] += 2 * penalty * weights[:, :-1]
+        loss = -(law * target).sum() / len(law) + penalty * float((weights[:, :-1] ** 2).sum())
         return float(loss), gradient.ravel()
 
+    return at
 
-def _number(classes: NDArray[Any], documents: int) -> int:
+
+def _number(classes: Ids, documents: int) -> int:
     if classes.ndim != 1 or classes.dtype.kind not in "iu" or len(classes) != documents:
         raise InvalidValue(
             f"classes of soft votes must be a whole number for each of the {documents} documents"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.arrays import Ids
+from discreet.arrays import Ids, ragged_places
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, SpecialPieces
 from discreet.spaces.space import EmbeddingSpace
@@ -33,10 +33,8 @@ class PieceTable:
 
     def spread(self, words: Ids) -> tuple[Ids, Ids]:
         """The pieces of some words end to end, and for each piece the position of its word."""
-        counts = self.counts[words]
-        owner = np.repeat(np.arange(len(words)), counts)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return self.pieces[self.starts[words][owner] + within], owner
+        places, owner = ragged_places(self.starts[words], self.counts[words])
+        return self.pieces[places], owner
 
     @property
     def single(self) -> Ids:
@@ -60,9 +58,14 @@ def piece_table(space: EmbeddingSpace, model: MaskedModel) -> PieceTable:
             'of this model ("encoder:DIRECTORY"), or a space of whole words'
         )
     ids, counts = model.tokenizer.pieces(space.words)
-    pieces, lengths = _never_empty(ids.astype(np.int64), counts, model.marks.unknown)
-    if space.unknown is not None:
-        pieces, lengths = _replaced(pieces, lengths, space.unknown, model.marks.unknown)
+    if space.unknown is not None:  # it is one piece, whatever the tokeniser makes of its name
+        start = int(counts[: space.unknown].sum())
+        ids = np.delete(ids, np.s_[start : start + counts[space.unknown]])
+        counts[space.unknown] = 0
+    # A word that the tokeniser drops altogether is unknown to the model.
+    starts = np.cumsum(counts) - counts
+    pieces = np.insert(ids.astype(np.int64), starts[counts == 0], model.marks.unknown)
+    lengths = np.maximum(counts, 1)
     unknown = int((pieces == model.marks.unknown).sum())
     if unknown * 2 > len(space):
         raise InvalidValue(
@@ -71,22 +74,6 @@ def piece_table(space: EmbeddingSpace, model: MaskedModel) -> PieceTable:
             "fits"
         )
     return PieceTable(pieces, np.cumsum(lengths) - lengths, lengths)
-
-
-def _never_empty(pieces: Ids, counts: Ids, unknown: int) -> tuple[Ids, Ids]:
-    """A word that the model's tokeniser drops altogether is unknown to it."""
-    empty = np.flatnonzero(counts == 0)
-    places = (np.cumsum(counts) - counts)[empty]
-    return np.insert(pieces, places, unknown), np.maximum(counts, 1)
-
-
-def _replaced(pieces: Ids, counts: Ids, word: int, piece: int) -> tuple[Ids, Ids]:
-    """One word written as one given piece."""
-    start = int(counts[:word].sum())
-    out = np.concatenate([pieces[:start], [piece], pieces[start + counts[word] :]])
-    lengths = counts.copy()
-    lengths[word] = 1
-    return out, lengths
 
 
 @dataclass(frozen=True)
@@ -116,7 +103,7 @@ def padded(
         longest: Positions of a row at most, the two marks included.
     """
     counts = np.bincount(row, minlength=rows)
-    column = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    column, _ = ragged_places(np.ones_like(counts), counts)
     kept = column < longest - 1
     lengths = np.minimum(counts, longest - 2)
     width = int(lengths.max(initial=0)) + 2

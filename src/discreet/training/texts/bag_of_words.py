@@ -1,7 +1,7 @@
 """The fast baseline: weighted word counts and a linear layer, saved without code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, MissingExtra
+from discreet.errors import InputError, InvalidValue, needs_extra
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.training.linear_head import LinearHead, fit_head, require_pairs
@@ -43,12 +43,10 @@ class BagOfWords:
         return self.head.decide(self.head.scores(self._features(texts, seconds)))
 
     def _features(self, texts: Sequence[str], seconds: Sequence[str] | None) -> Any:
-        require_pairs(seconds, self.pairs)
+        require_pairs(texts, seconds, self.pairs)
         first = self._weighted(texts)
         if seconds is None:
             return first
-        if len(seconds) != len(texts):
-            raise InvalidValue(f"{len(texts)} texts need as many second texts; got {len(seconds)}")
         from scipy import sparse
 
         second = self._weighted(seconds)
@@ -125,17 +123,13 @@ def fit_bag_of_words(
     empty = LinearHead(np.empty((0, 0), np.float32), np.empty(0, np.float32), None)
     bare = BagOfWords(words, rarity, empty, examples.seconds is not None, about or {})
     features = bare._features(examples.texts, examples.seconds)
-    head = fit_head(
-        features, labels, regression=regression, penalty=check.positive(penalty, "penalty")
-    )
-    return BagOfWords(words, rarity, head, bare.pairs, bare.about)
+    penalty = check.positive(penalty, "penalty")
+    return replace(bare, head=fit_head(features, labels, regression=regression, penalty=penalty))
 
 
 def _vectorizer(*, vocabulary: list[str] | None = None, max_features: int | None = None) -> Any:
-    try:
+    with needs_extra("a bag of words", "train"):
         from sklearn.feature_extraction.text import CountVectorizer
-    except ImportError as error:
-        raise MissingExtra("a bag of words", "train") from error
     return CountVectorizer(
         token_pattern=_TOKEN,
         lowercase=True,

@@ -7,7 +7,7 @@ first spoil the encoder.
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress
-from discreet.encoders.encoder import quiet_transformers
 from discreet.errors import InputError, InvalidValue
-from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces
-from discreet.tensors import load_tensors, save_tensors
+from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
+from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
 from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
@@ -99,19 +98,12 @@ class TextClassifier:
     def load(cls, path: Path) -> "TextClassifier":
         """Read what :meth:`save` wrote."""
         import torch
-        from transformers import AutoConfig, AutoModel
 
         arrays, about = load_tensors(path, KIND)
         try:
-            with quiet_transformers():
-                config = AutoConfig.for_model(about["architecture"], **_settings(about))
-                build: Any = AutoModel.from_config
-                network = build(config)
-            weights = {
-                name.removeprefix("encoder."): torch.tensor(array)
-                for name, array in arrays.items()
-                if name.startswith("encoder.")
-            }
+            network = network_of(about["configuration"])
+            saved = arrays_under(arrays, "encoder.")
+            weights = {name: torch.tensor(array) for name, array in saved.items()}
             lost = network.load_state_dict(weights, strict=False)
             # The layer over the first position is no part of the model: nothing reads it.
             if lost.unexpected_keys or any(not n.startswith("pooler.") for n in lost.missing_keys):
@@ -131,10 +123,6 @@ class TextClassifier:
                 f"{path} holds weights of another architecture than it says "
                 f"({type(error).__name__}); train the model again"
             ) from error
-
-
-def _settings(about: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in about["configuration"].items() if k != "model_type"}
 
 
 def fine_tune(
@@ -168,69 +156,40 @@ def fine_tune(
             piece by piece, writing it as text and cutting it again may move the borders.
         progress: Called with (done, total).
     """
-    import torch
-
     if examples.labels is None:
         raise InvalidValue("training needs labels; name their field")
     labels: Any = examples.numbers() if regression else examples.labels
     if tokens is None:
-        tokenizer = model.tokenizer
-        seconds = examples.seconds
-        tokens = (
-            tokenizer.encode(examples.texts),
-            None if seconds is None else tokenizer.encode(seconds),
-        )
+        encode, seconds = model.tokenizer.encode, examples.seconds
+        tokens = encode(examples.texts), None if seconds is None else encode(seconds)
     network = model.network.base_model
     longest = min(settings.max_tokens, model.longest)
     reader = _Reader(network, model.marks, longest)
-    encoding = progress if settings.frozen else None
-    features = reader.features(*tokens, encoding)
+    features = reader.features(*tokens, progress if settings.frozen else None)
     head = _fitted(features, labels, regression=regression, penalty=settings.penalty)
     described = {**(about or {}), "model": model.name, "settings": asdict(settings)}
     if not settings.frozen:
-        layer = torch.nn.Linear(*head.weight.shape)
-        with torch.no_grad():
-            layer.weight.copy_(torch.tensor(head.weight.T))
-            layer.bias.copy_(torch.tensor(head.bias))
-        both = torch.nn.ModuleDict({"encoder": network, "head": layer})
-        epochs = Epochs(
-            math.ceil(len(examples) / settings.batch),
-            lambda epoch: _like_lengths(np.diff(tokens[0].offsets), settings, epoch),
-        )
-        identity = {"fingerprint": model.fingerprint, "data": data, "rows": len(examples)}
         state = None
         if output is not None:
+            identity = {"fingerprint": model.fingerprint, "data": data, "rows": len(examples)}
             when = when or FineTuningResumption()
             state = RunState(RunState.beside(output), when, {**described, **identity})
-        stage = TrainingStage(
-            settings.epochs * epochs.length,
-            warmed_up(settings.learning_rate, settings.warmup),
-            [p for name, p in both.named_parameters() if ".pooler." not in name],
-            _losses(reader, layer, tokens, _targets(labels, head), epochs),
-        )
-        train_in_stages(both, [stage], seed=settings.seed, state=state, progress=progress)
+        head = _trained_together(reader, head, tokens, labels, settings, state, progress)
         if state is not None:
             state.forget()
-        weight = layer.weight.detach().numpy().T.copy()
-        head = LinearHead(weight, layer.bias.detach().numpy().copy(), head.classes)
+    pairs = examples.seconds is not None
     return TextClassifier(
-        network.eval(),
-        model.pieces,
-        model.marks,
-        head,
-        examples.seconds is not None,
-        longest,
-        described,
+        network.eval(), model.pieces, model.marks, head, pairs, longest, described
     )
 
 
+@dataclass(frozen=True)
 class _Reader:
     """Pieces to features through the encoder."""
 
-    def __init__(self, network: Any, marks: SpecialPieces, longest: int) -> None:
-        self._network = network
-        self._marks = marks
-        self._longest = longest
+    network: Any
+    marks: SpecialPieces
+    longest: int
 
     def features(
         self, first: TokenBatch, second: TokenBatch | None, progress: Progress | None = None
@@ -243,15 +202,15 @@ class _Reader:
         # Texts of like length together: little is then spent on padding.
         order = np.argsort(np.diff(first.offsets), kind="stable")
         parts = []
-        training = self._network.training
-        self._network.eval()
+        training = self.network.training
+        self.network.eval()
         with torch.inference_mode():
             for start in range(0, len(order), _ENCODED_AT_ONCE):
                 rows = order[start : start + _ENCODED_AT_ONCE]
                 parts.append(self.vectors(first, second, rows).numpy())
                 if progress is not None:
                     progress(min(start + _ENCODED_AT_ONCE, len(order)), len(order))
-        self._network.train(training)
+        self.network.train(training)
         out = np.empty((len(order), parts[0].shape[1]), dtype=np.float32)
         out[order] = np.concatenate(parts)
         return out
@@ -270,13 +229,11 @@ class _Reader:
         import torch
         from torch.nn.functional import normalize
 
-        lengths = np.diff(batch.offsets)[rows]
-        row = np.repeat(np.arange(len(rows)), lengths)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        pieces = batch.ids[batch.offsets[:-1][rows][row] + within].astype(np.int64)
-        ready = padded(pieces, pieces, row, len(rows), self._marks, self._longest)
+        places, row = batch.places(rows)
+        pieces = batch.ids[places].astype(np.int64)
+        ready = padded(pieces, pieces, row, len(rows), self.marks, self.longest)
         attention = torch.from_numpy(ready.attention)
-        states = self._network(
+        states = self.network(
             input_ids=torch.from_numpy(ready.inputs), attention_mask=attention
         ).last_hidden_state
         mask = attention[:, :, None].to(states.dtype)
@@ -295,38 +252,48 @@ def _fitted(features: Floats32, labels: Any, *, regression: bool, penalty: float
     return LinearHead(weight, head.bias - mean @ weight, head.classes)
 
 
-def _targets(labels: Any, head: LinearHead) -> Any:
-    import torch
-
-    if head.classes is None:
-        return torch.tensor(labels, dtype=torch.float32)
-    return torch.from_numpy(classes_of(labels)[1])
-
-
-def _losses(
+def _trained_together(
     reader: _Reader,
-    layer: Any,
+    head: LinearHead,
     tokens: tuple[TokenBatch, TokenBatch | None],
-    target: Any,
-    epochs: Epochs[list[Ids]],
-) -> Callable[[int], Any]:
+    labels: Any,
+    settings: FineTuning,
+    state: RunState | None,
+    progress: Progress | None,
+) -> LinearHead:
+    """Train the encoder, in place, with the linear layer, which is given back."""
     import torch
     from torch.nn.functional import cross_entropy, mse_loss
 
-    numbers = target.dtype == torch.float32
+    layer = torch.nn.Linear(*head.weight.shape)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(head.weight.T))
+        layer.bias.copy_(torch.tensor(head.bias))
+    numbers = head.classes is None
+    target = torch.tensor(np.float32(labels) if numbers else classes_of(labels)[1])
     # In units of the labels' own spread, so that one learning rate suits every scale.
     scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
+    epochs = Epochs(
+        math.ceil(len(labels) / settings.batch),
+        lambda epoch: _like_lengths(np.diff(tokens[0].offsets), settings, epoch),
+    )
 
     def loss(step: int) -> Any:
         batches, number = epochs.at(step)
         rows = batches[number]
-        out = layer(reader.vectors(*tokens, rows))
-        wanted = target[torch.from_numpy(rows)]
-        if numbers:
-            return mse_loss(out[:, 0], wanted) / scale
-        return cross_entropy(out, wanted)
+        out, wanted = layer(reader.vectors(*tokens, rows)), target[torch.from_numpy(rows)]
+        return mse_loss(out[:, 0], wanted) / scale if numbers else cross_entropy(out, wanted)
 
-    return loss
+    both = torch.nn.ModuleDict({"encoder": reader.network, "head": layer})
+    stage = TrainingStage(
+        settings.epochs * epochs.length,
+        warmed_up(settings.learning_rate, settings.warmup),
+        [p for name, p in both.named_parameters() if ".pooler." not in name],
+        loss,
+    )
+    train_in_stages(both, [stage], seed=settings.seed, state=state, progress=progress)
+    weight = layer.weight.detach().numpy().T.copy()
+    return LinearHead(weight, layer.bias.detach().numpy().copy(), head.classes)
 
 
 def _like_lengths(lengths: Ids, settings: FineTuning, epoch: int) -> list[Ids]:

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import __version__
-from discreet.arrays import Ids, Progress
+from discreet.arrays import Ids, Progress, ragged_places
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
 from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
-from discreet.text.tokens import tokenizer_for
+from discreet.text.tokens import TokenBatch, tokenizer_for
 from discreet.training.loop import (
     Epochs,
     RunState,
@@ -42,35 +42,15 @@ _MASKED, _RANDOM, _SHOWN = 0.8, 0.1, 0.1
 _CLEAN, _NOISY, _DRAWN = 1, 2, 3
 
 
-@dataclass(frozen=True)
-class Windows:
-    """Public text as word ids of a space, cut into windows that follow each other."""
-
-    ids: Ids
-    bounds: Ids
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def places(self, chosen: Ids) -> tuple[Ids, Ids]:
-        """Positions of the words of some windows, and for each the number of its window."""
-        lengths = np.diff(self.bounds)[chosen]
-        row = np.repeat(np.arange(len(chosen)), lengths)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self.bounds[:-1][chosen][row] + within, row
-
-
-def windows_of(texts: Sequence[str], space: EmbeddingSpace, window: int) -> Windows:
-    """Texts as ids of a space, in windows of at most so many words."""
+def windows_of(texts: Sequence[str], space: EmbeddingSpace, window: int) -> TokenBatch:
+    """Texts as ids of a space, in windows of at most so many words that follow each other."""
     batch = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
     lengths = np.diff(batch.offsets)
     if not lengths.sum():
         raise InvalidValue(f"the {len(texts)} texts hold no words at all; check the text field")
-    parts = -(-lengths // window)
-    document = np.repeat(np.arange(len(lengths)), parts)
-    part = np.arange(len(document)) - np.repeat(np.cumsum(parts) - parts, parts)
+    part, document = ragged_places(np.zeros_like(lengths), -(-lengths // window))
     starts = batch.offsets[:-1][document] + part * window
-    return Windows(batch.ids.astype(np.int64), np.append(starts, batch.offsets[-1]))
+    return TokenBatch(batch.ids.astype(np.int64), np.append(starts, batch.offsets[-1]))
 
 
 def masked_rows(
@@ -123,7 +103,7 @@ def masked_rows(
     targets = np.where(drawn[owner], wanted, IGNORED)
     pieces = np.where(drawn[owner] & ~shown[owner], model.marks.mask, pieces)
     chance = rng.integers(0, len(model.pieces), len(pieces))
-    chance[np.isin(chance, model.marks.all)] = model.marks.mask  # a mark in a text is no word
+    chance[np.isin(chance, model.marks)] = model.marks.mask  # a mark in a text is no word
     pieces = np.where(replaced[owner], chance, pieces)
     return padded(pieces, targets, row[owner], rows, model.marks, model.longest)
 
@@ -180,28 +160,31 @@ def pretrain(
         head_steps = 0 if model.has_head else 300
     if not head_steps + settings.steps:
         raise InvalidValue("pretraining needs at least 1 step")
-    about = _about(model, space, mechanism, settings, head_steps, source, len(texts), windows)
+    counts = {"documents": len(texts), "words": windows.tokens, "windows": len(windows)}
+    about = {
+        "discreet": __version__,
+        "made": "pretrained on public text",
+        "from": {"model": model.name, "fingerprint": model.fingerprint, "about": model.about},
+        "settings": {**asdict(settings), "head_steps": head_steps},
+        "space": {"name": space.name, "fingerprint": space.fingerprint},
+        "mechanism": None if mechanism is None else mechanism.name,
+        "statement": None if mechanism is None else mechanism.statement.to_dict(),
+        "public_text": {**source, **counts},
+    }
     state = None
     if output is not None:
         identity = {**about, "model": model.fingerprint}
         state = RunState(RunState.beside(output), when or Resumption(), identity)
-        state.refuse_leftover()
     clean = _losses(model, windows, table, space.unknown, None, settings)
     noisy = _losses(model, windows, table, space.unknown, mechanism, settings)
-    warmup, network = settings.warmup, model.network
-    head, whole = (
-        warmed_up(r, warmup) for r in (settings.head_learning_rate, settings.learning_rate)
-    )
-    losses = train_in_stages(
-        network,
-        [
-            TrainingStage(head_steps, head, model.head_parameters(), clean),
-            TrainingStage(settings.steps, whole, list(network.parameters()), noisy),
-        ],
-        seed=settings.seed,
-        state=state,
-        progress=progress,
-    )
+    network, every = model.network, list(model.network.parameters())
+    head = warmed_up(settings.head_learning_rate, settings.warmup)
+    whole = warmed_up(settings.learning_rate, settings.warmup)
+    stages = [
+        TrainingStage(head_steps, head, model.head_parameters(), clean),
+        TrainingStage(settings.steps, whole, every, noisy),
+    ]
+    losses = train_in_stages(network, stages, seed=settings.seed, state=state, progress=progress)
     about["final_loss"] = float(losses[-max(1, len(losses) // 20) :].mean())
     if output is not None:
         save_masked_model(model, output, about, force=force)
@@ -212,7 +195,7 @@ def pretrain(
 
 def _losses(
     model: MaskedModel,
-    windows: Windows,
+    windows: TokenBatch,
     table: PieceTable,
     unknown: int | None,
     mechanism: WordMechanism | None,
@@ -258,30 +241,3 @@ def _losses(
         return cross_entropy(scores, targets[wanted], reduction="sum") / max(1, len(scores))
 
     return loss
-
-
-def _about(
-    model: MaskedModel,
-    space: EmbeddingSpace,
-    mechanism: WordMechanism | None,
-    settings: Pretraining,
-    head_steps: int,
-    source: dict[str, Any],
-    documents: int,
-    windows: Windows,
-) -> dict[str, Any]:
-    return {
-        "discreet": __version__,
-        "made": "pretrained on public text",
-        "from": {"model": model.name, "fingerprint": model.fingerprint, "about": model.about},
-        "settings": {**asdict(settings), "head_steps": head_steps},
-        "space": {"name": space.name, "fingerprint": space.fingerprint},
-        "mechanism": None if mechanism is None else mechanism.name,
-        "statement": None if mechanism is None else mechanism.statement.to_dict(),
-        "public_text": {
-            **source,
-            "documents": documents,
-            "words": len(windows.ids),
-            "windows": len(windows),
-        },
-    }

@@ -1,7 +1,8 @@
 """Train a denoising rewriter on public text, and release text through it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress
 from discreet.errors import InvalidValue
+from discreet.models.bert import load_masked_model
 from discreet.models.rewriter import (
     BiLSTM,
     MaskedBody,
@@ -25,9 +27,9 @@ from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
 from discreet.text.tokens import TokenBatch, tokenizer_for
 from discreet.training.loop import Epochs, TrainingStage, seeded_weights, train_in_stages, warmed_up
+from discreet.training.texts.alignment import IGNORED, piece_table
 from discreet.training.texts.settings import BODIES, RewriterTraining
 
-_IGNORED = -100
 _BATCH_TOKENS = 256
 _LEAVE_MORE = (0, 1, 2, 3, 4, 6)
 _HELD_OUT = 20  # every so many documents one is only measured on
@@ -43,19 +45,25 @@ class _Public:
     """Public text as ids, and what may be written."""
 
     batch: TokenBatch
+    space: EmbeddingSpace
     candidates: Ids
-    frequencies: NDArray[np.float64]
-    rare: float
-    place: Ids
-    unknown: int | None
+    frequencies: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    rare: float = 0.0
+
+    @cached_property
+    def place(self) -> Ids:
+        """Of each word of the space among the candidates; -1 if it is none."""
+        place = np.full(len(self.space), -1)
+        place[self.candidates] = np.arange(len(self.candidates))
+        return place
 
     def targets(self, places: Ids, released: Ids) -> torch.Tensor:
         """For each position the candidate's number, "leave it", or nothing to learn."""
         words = self.batch.ids[places].astype(np.int64)
         number = self.place[words]
-        left = (number < 0) & (words == released) & (words != self.unknown)
+        left = (number < 0) & (words == released) & (words != self.space.unknown)
         number = np.where(left, len(self.candidates), number)
-        return torch.from_numpy(np.where(number < 0, _IGNORED, number))
+        return torch.from_numpy(np.where(number < 0, IGNORED, number))
 
 
 def train_rewriter(
@@ -101,7 +109,17 @@ def train_rewriter(
     public = _public(_part(every, ~held), space, settings.write_words)
     network = _network(public, space, settings)
     _begin(network, public, mechanism.release(public.batch.ids, np.random.default_rng([seed, 0])))
-    stage = _stage(network, public, mechanism, settings)
+    epochs = _noisy_epochs(public, mechanism, seed)
+
+    def loss(step: int) -> Any:
+        (places, released), number = epochs.at(step)
+        read = released[places[number]]
+        scores = network(torch.from_numpy(read))
+        # Divided by a fixed number: a step of few known words must not count as much as any.
+        return _cross_entropy(scores, public.targets(places[number], read)) / _BATCH_TOKENS
+
+    steps = settings.epochs * epochs.length
+    stage = TrainingStage(steps, warmed_up(settings.rate), list(network.parameters()), loss)
     train_in_stages(network, [stage], seed=seed, weight_decay=0.0, progress=progress)
     used = {
         "body": settings.body,
@@ -153,17 +171,14 @@ def measure_rewriter(
     known = ids != (-1 if space.unknown is None else space.unknown)
     written = rewriter.rewrite(released).ids
     network = rewriter.network
-    candidates = network.candidates.numpy()
-    place = np.full(len(space), -1)
-    place[candidates] = np.arange(len(candidates))
-    reference = _Public(public, candidates, np.empty(0), 0.0, place, space.unknown)
+    reference = _Public(public, space, network.candidates.numpy())
     total, count = 0.0, 0
     with torch.inference_mode():
         for places in windows(public.offsets, _MEASURED_TOKENS):
             scores = network(torch.from_numpy(released.ids[places].astype(np.int64)))
             targets = reference.targets(places, released.ids[places].astype(np.int64))
-            total += float(_cross_entropy(scores, targets, "sum"))
-            count += int((targets != _IGNORED).sum())
+            total += float(_cross_entropy(scores, targets))
+            count += int((targets != IGNORED).sum())
     return {
         "kept": float((released.ids == ids)[known].mean()) if known.any() else 0.0,
         "restored": float((written == ids)[known].mean()) if known.any() else 0.0,
@@ -171,20 +186,20 @@ def measure_rewriter(
     }
 
 
+@dataclass(frozen=True)
 class WordRelease:
     """A word mechanism over whole documents: released ids in the place of ids."""
 
-    def __init__(self, mechanism: WordMechanism) -> None:
-        self._mechanism = mechanism
+    mechanism: WordMechanism
 
     @property
     def statement(self) -> PrivacyStatement:
         """The word mechanism's."""
-        return self._mechanism.statement
+        return self.mechanism.statement
 
     def release(self, values: TokenBatch, rng: np.random.Generator) -> TokenBatch:
         """An independent draw for each word."""
-        released = self._mechanism.release(values.ids, rng)
+        released = self.mechanism.release(values.ids, rng)
         return TokenBatch(released.astype(np.int32), values.offsets)
 
 
@@ -248,12 +263,9 @@ def _public(batch: TokenBatch, space: EmbeddingSpace, max_words: int) -> _Public
             "a rewriter needs public text in which some words of the space occur twice; "
             f"got {len(batch)} documents of {batch.tokens} words"
         )
-    place = np.full(len(space), -1)
-    place[candidates] = np.arange(len(candidates))
     missed = counts.sum() - counts[candidates].sum()
     rare = max(missed, 0.5) / max(1, len(space) - len(candidates)) / counts.sum()
-    frequencies = counts[candidates] / counts.sum()
-    return _Public(batch, candidates, frequencies, rare, place, space.unknown)
+    return _Public(batch, space, candidates, counts[candidates] / counts.sum(), rare)
 
 
 def _network(public: _Public, space: EmbeddingSpace, settings: RewriterTraining) -> RewriterNetwork:
@@ -269,9 +281,6 @@ def _network(public: _Public, space: EmbeddingSpace, settings: RewriterTraining)
 
 
 def _masked(space: EmbeddingSpace, model: str) -> MaskedBody:
-    from discreet.models.bert import load_masked_model
-    from discreet.training.texts.alignment import piece_table
-
     loaded = load_masked_model(model)
     pieces = piece_table(space, loaded)
     matrix = loaded.network.get_input_embeddings().weight.detach()
@@ -292,50 +301,34 @@ def _begin(network: RewriterNetwork, public: _Public, released: Ids) -> None:
     frequencies = torch.from_numpy(public.frequencies.astype(np.float32))
     given = network.vectors[torch.from_numpy(released[places])]
     near = given @ network.output.detach().T
-    learnt = targets != _IGNORED
+    learnt = targets != IGNORED
     learnt &= targets < len(public.candidates)
 
     def surprise(closeness: float) -> float:
         scores = closeness * near + frequencies.log()
-        return float(_cross_entropy(scores[learnt], targets[learnt], "sum"))
+        return float(_cross_entropy(scores[learnt], targets[learnt]))
 
     network.start(frequencies, public.rare, min(_CLOSENESS, key=surprise))
 
 
-def _stage(
-    network: RewriterNetwork,
-    public: _Public,
-    mechanism: WordMechanism,
-    settings: RewriterTraining,
-) -> TrainingStage:
-    """The steps of all epochs; the noise of an epoch is drawn when it begins."""
+def _noisy_epochs(
+    public: _Public, mechanism: WordMechanism, seed: int
+) -> Epochs[tuple[list[Ids], Ids]]:
+    """Places in batches, and what was released; the noise of an epoch is drawn when it begins."""
 
     def places_of(epoch: int) -> list[Ids]:
-        rng = np.random.default_rng([settings.seed, epoch, 1])
+        rng = np.random.default_rng([seed, epoch, 1])
         return list(windows(public.batch.offsets, _BATCH_TOKENS, rng))
 
     def prepare(epoch: int) -> tuple[list[Ids], Ids]:
-        rng = np.random.default_rng([settings.seed, epoch])
+        rng = np.random.default_rng([seed, epoch])
         return places_of(epoch), mechanism.release(public.batch.ids, rng)
 
-    epochs = Epochs(len(places_of(0)), prepare)
-
-    def loss(step: int) -> Any:
-        (places, released), number = epochs.at(step)
-        read = released[places[number]]
-        scores = network(torch.from_numpy(read))
-        targets = public.targets(places[number], read)
-        # Divided by a fixed number: a step of few known words must not count as much as any.
-        return _cross_entropy(scores, targets, "sum") / _BATCH_TOKENS
-
-    steps = settings.epochs * epochs.length
-    return TrainingStage(steps, warmed_up(settings.rate), list(network.parameters()), loss)
+    return Epochs(len(places_of(0)), prepare)
 
 
-def _cross_entropy(scores: torch.Tensor, targets: torch.Tensor, reduction: str) -> torch.Tensor:
+def _cross_entropy(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The sum over all targets; what is IGNORED is the default of PyTorch."""
     return torch.nn.functional.cross_entropy(
-        scores.reshape(-1, scores.shape[-1]),
-        targets.reshape(-1),
-        ignore_index=_IGNORED,
-        reduction=reduction,
+        scores.flatten(end_dim=-2), targets.flatten(), reduction="sum"
     )

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from discreet import check
 from discreet.encoders.settings import DEFAULT
 from discreet.settings import Setting, Settings
 from discreet.training.settings import SAVE_EVERY, WARMUP, Resumption
@@ -23,11 +22,9 @@ class FineTuning(Settings):
     max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
     penalty: Annotated[float, Setting("On the squared weights of a linear layer.", above=0)] = 1.0
     seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
-    warmup: float = WARMUP
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.probability(self.warmup, "warmup of FineTuning")
+    warmup: Annotated[float, Setting("Share of the steps.", above=0, below=1, option=False)] = (
+        WARMUP
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +71,7 @@ class Pretraining(Settings):
         float, Setting("Share of the words to predict.", above=0, below=1, flag="--mask-share")
     ] = 0.15
     seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
-    head_learning_rate: float = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.positive(self.head_learning_rate, "head_learning_rate of Pretraining")
+    head_learning_rate: Annotated[float, Setting("Of the head.", above=0, option=False)] = 1e-3
 
 
 BODIES = {"bilstm": 2e-3, "masked": 5e-4}
@@ -100,15 +93,12 @@ class RewriterTraining(Settings):
     epochs: Annotated[int, Setting("Passes over the text, each with fresh noise.", at_least=1)] = 4
     write_words: Annotated[int, Setting("Different words it may write.", at_least=1)] = 10_000
     seed: Annotated[int, Setting("Of the training.", at_least=0)] = 0
-    hidden: int = 128
-    """Of a bilstm: its size in each direction."""
-    learning_rate: float | None = None
-    """The highest; by default 0.002 for a bilstm and 0.0005 for a masked body."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.whole(self.hidden, "hidden of RewriterTraining", at_least=1)
-        check.positive(self.rate, "learning_rate of RewriterTraining")
+    hidden: Annotated[
+        int, Setting("Of a bilstm: its size in each direction.", at_least=1, option=False)
+    ] = 128
+    learning_rate: Annotated[
+        float | None, Setting("The highest; by default that of BODIES.", above=0, option=False)
+    ] = None
 
     @property
     def rate(self) -> float:

@@ -30,7 +30,7 @@ import numpy as np
 
 from discreet import check
 from discreet.errors import InvalidValue
-from discreet.training.user_entity._users import UserText, holders_of
+from discreet.training.user_entity.users import UserText, holders_of
 
 
 @dataclass(frozen=True)

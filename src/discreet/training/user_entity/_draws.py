@@ -9,7 +9,6 @@ keys must be kept as secret as the noise.
 
 import hashlib
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,10 +67,6 @@ class StepDraws:
             drawn = self._number(b"entity", entity) < int(self.rates.entities * _WHOLE)
             self._entities[entity] = drawn
         return self._entities[entity]
-
-    def all_of(self, entities: Iterable[str]) -> bool:
-        """True if every one of the entities is drawn."""
-        return all(self.entity(entity) for entity in entities)
 
     def sentences(self, user: str, count: int) -> NDArray[np.bool_]:
         """Which of a user's sentences are drawn, each by itself."""

@@ -23,7 +23,7 @@ from discreet.models.factors import (
     weighted_gradient,
 )
 from discreet.training.user_entity._draws import StepDraws
-from discreet.training.user_entity._users import UserText
+from discreet.training.user_entity.users import UserText
 
 # Users go through the model together until they have so many words.
 _WORDS_TOGETHER = 3000
@@ -74,36 +74,35 @@ def contributions(
         cell_clip: norm of a cell's, at most; None clips users only.
     """
     like = model.trainable()
-    for together in _together(texts):
-        batch = sentence_batch(together)
-        factors = model.factors(batch, dropout_masks(together, draws))
-        weight = _weights(together)
+    for part in together(texts):
+        factors = model.factors(sentence_batch(part), dropout_masks(part, draws))
+        weight = _weights(part)
         if cell_clip is not None:
-            weight = weight * _cell_scales(factors, together, weight, cell_clip)
-        for text, rows in zip(together, _rows_by_text(factors, together, weight), strict=True):
+            weight = weight * _cell_scales(factors, part, weight, cell_clip)
+        for text, rows in zip(part, _rows_by_text(factors, part, weight), strict=True):
             gradient = weighted_gradient(factors, like, rows, weight)
             yield scaled(gradient, text.scale * _shrink(norm_of(gradient), clip))
 
 
 def added_up(parts: Iterable[Parameters], total: Parameters) -> Parameters:
     """Contributions added to a total in 64 bits: a few in 32 bits at a time, which is quicker."""
-    together: Parameters | None = None
+    some: Parameters | None = None
     for place, part in enumerate(parts):
-        if together is None:
-            together = part
+        if some is None:
+            some = part
             continue
-        for name, value in part.items():
-            together[name] += value
+        add_to(some, part)
         if place % _ADDED_TOGETHER == 0:
-            _flush(together, total)
-            together = None
-    if together is not None:
-        _flush(together, total)
+            add_to(total, some)
+            some = None
+    if some is not None:
+        add_to(total, some)
     return total
 
 
-def _flush(together: Parameters, total: Parameters) -> None:
-    for name, value in together.items():
+def add_to(total: Parameters, part: Parameters) -> None:
+    """Add to every entry, in place."""
+    for name, value in part.items():
         total[name] += value
 
 
@@ -111,11 +110,10 @@ def plain_sum(model: FactorModel, texts: Sequence[ActiveText], draws: StepDraws)
     """The sum of all gradients, unclipped: for training without a guarantee."""
     like = model.trainable()
     total: Parameters = {name: torch.zeros_like(value) for name, value in like.items()}
-    for together in _together(texts):
-        factors = model.factors(sentence_batch(together), dropout_masks(together, draws))
+    for part in together(texts):
+        factors = model.factors(sentence_batch(part), dropout_masks(part, draws))
         rows: dict[int, torch.Tensor | slice] = {id(f.sentence): slice(None) for f in factors}
-        for name, value in weighted_gradient(factors, like, rows, _weights(together)).items():
-            total[name] += value
+        add_to(total, weighted_gradient(factors, like, rows, _weights(part)))
     return total
 
 
@@ -180,14 +178,8 @@ def _cell_scales(
 
 
 def _weights(texts: Sequence[ActiveText]) -> torch.Tensor:
-    return torch.from_numpy(
-        np.concatenate(
-            [
-                np.ones(len(t.sentences)) if t.weights is None else np.asarray(t.weights)
-                for t in texts
-            ]
-        ).astype(np.float32)
-    )
+    each = [np.ones(len(t.sentences)) if t.weights is None else t.weights for t in texts]
+    return torch.from_numpy(np.concatenate(each).astype(np.float32))
 
 
 def dropout_masks(texts: Sequence[ActiveText], draws: StepDraws) -> Masks:
@@ -199,7 +191,8 @@ def dropout_masks(texts: Sequence[ActiveText], draws: StepDraws) -> Masks:
     )
 
 
-def _together(texts: Sequence[ActiveText]) -> Iterator[list[ActiveText]]:
+def together(texts: Sequence[ActiveText]) -> Iterator[list[ActiveText]]:
+    """Users who go through the model at once."""
     part: list[ActiveText] = []
     words = 0
     for text in texts:

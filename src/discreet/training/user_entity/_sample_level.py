@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from discreet.errors import MissingExtra
+from discreet.errors import needs_extra
 from discreet.models.factors import FactorModel, sentence_gradients
 from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity._gradients import ActiveText, dropout_masks, sentence_batch
@@ -30,10 +30,8 @@ class SampleLevel:
     """
 
     def __init__(self, server: Server, model: FactorModel) -> None:
-        try:
+        with needs_extra("sample-level training", "train"):
             from opacus.optimizers import DPOptimizer
-        except ImportError as error:
-            raise MissingExtra("sample-level training", "train") from error
         self._model = model
         self._shared = server.shared
         rules = server.plan.rules
@@ -50,7 +48,12 @@ class SampleLevel:
         seed = draws.shared_seed() if seeded else secrets.randbits(63)
         self._optimizer.generator.manual_seed(seed)
         size = sum(value.numel() for value in self._shared.values())
-        parts = list(_parts(texts, max(1, _NUMBERS // size)))
+        most = max(1, _NUMBERS // size)
+        parts = [
+            ActiveText(text.user, text.sentences[first : first + most])
+            for text in texts
+            for first in range(0, len(text.sentences), most)
+        ]
         for place, part in enumerate(parts or [None]):
             self._set_gradients(part, draws)
             self._optimizer.signal_skip_step(place + 1 < len(parts))
@@ -70,11 +73,3 @@ class SampleLevel:
             gradients = sentence_gradients(factors, like, len(part.sentences))
         for name, parameter in self._shared.items():
             parameter.grad_sample = gradients[name]  # type: ignore[attr-defined]
-
-
-def _parts(texts: Sequence[ActiveText], most: int) -> list[ActiveText]:
-    return [
-        ActiveText(text.user, text.sentences[first : first + most])
-        for text in texts
-        for first in range(0, len(text.sentences), most)
-    ]

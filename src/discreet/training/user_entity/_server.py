@@ -5,9 +5,10 @@ import math
 import numpy as np
 import torch
 
+from discreet.errors import InvalidValue
 from discreet.models.factors import Parameters
 from discreet.tensors import Arrays
-from discreet.training.loop import optimizer_memory, restore_memory
+from discreet.training.loop import fits, kept_arrays, restore_kept
 from discreet.training.user_entity.rules import Plan
 
 
@@ -69,9 +70,11 @@ class Server:
         return math.sqrt(square)
 
     def state(self) -> Arrays:
-        """The optimiser's memory, as arrays."""
-        return optimizer_memory(self.optimizer, self.shared)
+        """The parameters and the optimiser's memory, as arrays."""
+        return kept_arrays(self.shared, self.optimizer)
 
     def restore(self, state: Arrays) -> None:
         """The inverse of :meth:`state`."""
-        restore_memory(self.optimizer, self.shared, state)
+        if not fits(state, self.shared):
+            raise InvalidValue("the checkpoint belongs to another model")
+        restore_kept(state, self.shared, self.optimizer)

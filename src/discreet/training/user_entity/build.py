@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from discreet.models.factors import FactorModel
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import Vocabulary, read_vocabulary
 from discreet.spaces.loaders import load_space
-from discreet.tensors import Arrays, load_tensors
+from discreet.tensors import load_tensors
 from discreet.training.user_entity.records import WordNumbers
 from discreet.training.user_entity.settings import NetworkSettings
 
@@ -64,17 +63,12 @@ class PublicWords:
 
 @dataclass(frozen=True)
 class BuiltNetwork:
-    """What is trained.
-
-    Attributes:
-        network: The model.
-        words: Words as its numbers.
-        vocabulary: What a receipt says of them.
-    """
+    """What is trained, and words as its numbers."""
 
     network: FactorModel
     words: WordNumbers
     vocabulary: Any
+    """What a receipt says of the words."""
 
 
 def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> BuiltNetwork:
@@ -93,7 +87,13 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
         raise InvalidValue("--embedding goes with --vocabulary; a space has its own vectors")
     else:
         words = PublicWords.of_space(settings.space, settings.max_words)
-    start = None if settings.start is None else _start_weights(settings.start, words.vocabulary)
+    start = None
+    if settings.start is not None:  # the folder of an earlier run
+        start, _ = load_tensors(settings.start / MODEL, KIND)
+        if read_vocabulary(settings.start / VOCABULARY).fingerprint != words.vocabulary.fingerprint:
+            raise InvalidValue(
+                "the model of --start knows other words; give it and this run the same vocabulary"
+            )
     network = words.network(
         settings,
         embedding=settings.embedding,
@@ -103,13 +103,3 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
     )
     known = {"words": len(words.vocabulary), "fingerprint": words.vocabulary.fingerprint}
     return BuiltNetwork(network, words.vocabulary, known)
-
-
-def _start_weights(folder: Path, words: Vocabulary) -> Arrays:
-    """The weights in the folder of an earlier run, to begin another one of the same words with."""
-    weights, _ = load_tensors(folder / MODEL, KIND)
-    if read_vocabulary(folder / VOCABULARY).fingerprint != words.fingerprint:
-        raise InvalidValue(
-            "the model of --start knows other words; give it and this run the same vocabulary"
-        )
-    return weights

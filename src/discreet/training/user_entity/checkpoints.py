@@ -9,30 +9,27 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError, OutputError
 from discreet.files import written_whole
-from discreet.tensors import load_tensors, save_tensors
-from discreet.training.user_entity._users import UserText
+from discreet.tensors import Arrays, load_tensors, save_tensors
+from discreet.training.user_entity.users import UserText
 
 _KIND = "user-entity checkpoint"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Parameters and the optimiser's memory after a step."""
+    """Parameters and the optimiser's memory after a step, and how it came there."""
 
     step: int
-    parameters: dict[str, NDArray[Any]]
-    optimizer: dict[str, NDArray[Any]]
+    arrays: Arrays
     curve: list[dict[str, Any]]
 
 
@@ -70,17 +67,13 @@ class RunFolder:
             else:
                 self._write(0)
         except BaseException:
-            self._release()
+            self._lock.close()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._release()
+    def __exit__(self, *_error: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
 
     def charge(self, steps: int) -> None:
         """Say that so many steps are spent in all, before the last of them is made."""
@@ -90,10 +83,8 @@ class RunFolder:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Keep where the run is."""
-        arrays = {f"parameter/{name}": value for name, value in checkpoint.parameters.items()}
-        arrays |= {f"optimizer/{name}": value for name, value in checkpoint.optimizer.items()}
         about = {"step": checkpoint.step, "settings": self._settings, "curve": checkpoint.curve}
-        save_tensors(self._checkpoint, _KIND, arrays, about, force=True)
+        save_tensors(self._checkpoint, _KIND, checkpoint.arrays, about, force=True)
 
     def load(self) -> Checkpoint | None:
         """Where the run is, or None if it has not come to its first checkpoint."""
@@ -102,11 +93,7 @@ class RunFolder:
         arrays, about = load_tensors(self._checkpoint, _KIND)
         if about.get("settings") != self._settings:
             raise _other_run(self.folder)
-        parts: dict[str, dict[str, NDArray[Any]]] = {"parameter": {}, "optimizer": {}}
-        for name, value in arrays.items():
-            kind, _, rest = name.partition("/")
-            parts[kind][rest] = value
-        return Checkpoint(about["step"], parts["parameter"], parts["optimizer"], about["curve"])
+        return Checkpoint(about["step"], arrays, about["curve"])
 
     def _read(self) -> int:
         try:
@@ -129,11 +116,6 @@ class RunFolder:
             os.fsync(out.fileno())
         _sync(self.folder)
 
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
 
 def fingerprint(users: Sequence[UserText], salt: str) -> str:
     """A digest that tells whether the data is the same; salted, so that it tells nothing else."""
@@ -152,11 +134,6 @@ def salt_of(folder: Path) -> str:
         with written_whole(path) as temporary:
             temporary.write_text(secrets.token_hex(16), "utf-8")
     return path.read_text("utf-8")
-
-
-def settings_line(parts: Mapping[str, Any]) -> str:
-    """Settings in one line, the same for the same settings."""
-    return json.dumps(parts, sort_keys=True)
 
 
 def _other_run(folder: Path) -> InputError:

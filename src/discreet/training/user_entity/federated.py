@@ -30,15 +30,16 @@ import torch
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.errors import DiscreetError, InvalidValue, MissingExtra
+from discreet.errors import DiscreetError, InvalidValue, needs_extra
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.statement import PrivacyStatement
+from discreet.training.loop import put_weights, shapes_of
 from discreet.training.user_entity._draws import StepDraws
-from discreet.training.user_entity._gradients import norm_of, scaled
-from discreet.training.user_entity._users import UserText
+from discreet.training.user_entity._gradients import add_to, norm_of, scaled
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer
+from discreet.training.user_entity.users import UserText
 
 FEDERATED = ("certified", "user-level")
 CLIENTS_CAVEAT = (
@@ -139,8 +140,7 @@ class FederatedTrainer(UserEntityTrainer):
             answer = self._answer(reply)
             if answer is not None:
                 usable += 1
-                for name, value in answer.items():
-                    total[name] += value
+                add_to(total, answer)
         self.unusable.append(asked - usable)
         if not usable:
             raise InvalidValue(
@@ -197,7 +197,7 @@ class FederatedTrainer(UserEntityTrainer):
             return None
         if not arrays:
             return {}
-        if _shapes(arrays) != _shapes(self.model.trainable()):
+        if shapes_of(arrays) != shapes_of(self.model.trainable()):
             return None
         if any(array.dtype not in (np.float32, np.float64) for array in arrays.values()):
             return None
@@ -312,11 +312,9 @@ def _contribution(
         raise _OtherRules("the server trains by other rules than this client agreed to")
     arrays = {name: value.numpy() for name, value in content[_PARAMETERS].items()}
     parameters = model.trainable()
-    if _shapes(arrays) != _shapes(parameters):
+    if shapes_of(arrays) != shapes_of(parameters):
         raise InvalidValue("the server trains another model than this client was given")
-    with torch.no_grad():
-        for name, value in parameters.items():
-            value.copy_(torch.from_numpy(np.array(arrays[name])))
+    put_weights(arrays, parameters)
     draws = StepDraws(step["key"], rules.rates)
     own = UserEntityTrainer(rules, users, model)
     if not own.active(draws):
@@ -341,13 +339,11 @@ def _federated(rules: Rules) -> Rules:
 
 
 def _flower() -> Any:
-    try:
+    with needs_extra("federated training", "federated"):
         import flwr
         import flwr.app
         import flwr.clientapp
         import flwr.serverapp
-    except ImportError as error:
-        raise MissingExtra("federated training", "federated") from error
     return flwr
 
 
@@ -357,17 +353,11 @@ def _flower_that_tells_nobody() -> Any:
     for name in ("FLWR_TELEMETRY_ENABLED", "RAY_USAGE_STATS_ENABLED", _RAY_OVERRIDE):
         os.environ.setdefault(name, "0")
     flower = _flower()
-    try:
+    with needs_extra("federated simulation", "federated"):
         import flwr.simulation  # noqa: F401
         import ray  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("federated simulation", "federated") from error
     logging.getLogger("flwr").setLevel(logging.ERROR)
     return flower
-
-
-def _shapes(arrays: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(array.shape) for name, array in arrays.items()}
 
 
 def _record(flower: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:

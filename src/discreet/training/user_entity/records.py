@@ -19,8 +19,8 @@ from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.entities.rows import Row
 from discreet.text.formats import STANDARD_STREAM, input_format
 from discreet.text.json_objects import read_objects, strings
-from discreet.training.user_entity._users import Sentence, UserText, gather
 from discreet.training.user_entity.settings import RecordFields, Records
+from discreet.training.user_entity.users import Sentence, UserText, gather
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 

@@ -7,10 +7,10 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
-from discreet import check
 from discreet.accounting.user_entity import (
     PUBLISHED_FAULTS,
     PublishedFigures,
@@ -20,11 +20,12 @@ from discreet.accounting.user_entity import (
     published_figures,
 )
 from discreet.errors import InvalidValue
+from discreet.settings import Setting
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity._gradients import ActiveText
-from discreet.training.user_entity._users import UserText, holders_of
 from discreet.training.user_entity.settings import CELL_RATIO, PRIVATE, PUBLISHED, SharedRules
+from discreet.training.user_entity.users import UserText, holders_of
 
 _PUBLIC = (
     "the rules of the run (rates, noise, norms, bounds, steps, learning rate, denominator)",
@@ -41,28 +42,20 @@ _SCOPE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Rules(SharedRules):
-    """All public numbers of a run but how many steps it has.
+    """All public numbers of a run but how many steps it has; caps are of the published algorithms.
 
-    Args:
-        noise: standard deviation of the noise in units of ``clip``.
-        cell_clip: norm of a cell's contribution, at most.
-        user_cap: published only: a user with so many sentences has weight 1.
-        entity_cap: published only: so has an entity in so many sentences.
-        sentence_cap: published only: so have sentences without one, if there are so many.
+    A user with as many sentences as its cap, or more, has weight 1; so has an entity in so many
+    sentences, and so have the sentences without an entity if there are so many.
     """
 
-    noise: float = 2.5
-    cell_clip: float = CELL_RATIO
-    user_cap: int = 15
-    entity_cap: int = 10
-    sentence_cap: int = 1000
+    noise: Annotated[float, Setting("Standard deviation, in units of clip.", above=0)] = 2.5
+    cell_clip: Annotated[float, Setting("Norm of a cell's part, at most.", above=0)] = CELL_RATIO
+    user_cap: Annotated[int, Setting("Sentences of a user.", at_least=1)] = 15
+    entity_cap: Annotated[int, Setting("Sentences with an entity.", at_least=1)] = 10
+    sentence_cap: Annotated[int, Setting("Sentences without one.", at_least=1)] = 1000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("noise", "cell_clip"):
-            check.positive(getattr(self, name), name.replace("_", " "))
-        for name in ("user_cap", "entity_cap", "sentence_cap"):
-            check.whole(getattr(self, name), name.replace("_", " "), at_least=1)
         if self.algorithm == "certified" and self.cell_clip > self.clip:
             raise InvalidValue(
                 f"cell clip must be at most clip, {self.clip:g}; got {self.cell_clip:g}"
@@ -238,7 +231,7 @@ class Plan:
         return _text(user, np.ones(len(user), dtype=np.bool_))
 
     def _all_entities_drawn(self, user: UserText, draws: StepDraws) -> np.ndarray:
-        drawn = np.array([draws.all_of(entities) for entities in user.cells] + [False])
+        drawn = np.array([all(map(draws.entity, entities)) for entities in user.cells] + [False])
         plain = (user.cell < 0) & draws.sentences(user.name, len(user))
         return np.asarray(drawn[user.cell] | plain)
 

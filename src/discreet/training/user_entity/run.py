@@ -1,6 +1,7 @@
 """Training for users and entities from a file to a folder."""
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from discreet.models.vocabulary import Vocabulary
 from discreet.receipt import Receipt
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
-from discreet.training.user_entity.records import WordNumbers, read_users
+from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.settings import (
     PUBLISHED,
     NetworkSettings,
@@ -19,12 +20,8 @@ from discreet.training.user_entity.settings import (
     RuleOptions,
     RunSettings,
 )
-from discreet.training.user_entity.trainer import (
-    TrainingOutcome,
-    UserEntityTrainer,
-    UserText,
-    quality,
-)
+from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer, quality
+from discreet.training.user_entity.users import UserText
 
 STATE = "state"
 """The folder, in that of a run, which is not for release."""
@@ -97,63 +94,52 @@ class UserEntityRun:
             from discreet.training.user_entity.federated import simulated
 
             outcome = simulated(self.trainer, settings.federated, made_by)
-        receipt = receipt_of(self.trainer, outcome, self._built.vocabulary, settings.steps)
-        write_results(self._output, self.trainer, outcome, receipt, self._built.words)
+        receipt = self._receipt(outcome)
+        self._write(outcome, receipt)
         return outcome, receipt
 
     def _measured(self) -> dict[str, float]:
         figures = asdict(quality(self._built.network, self._public or ()))
         return {name: value for name, value in figures.items() if value is not None}
 
-
-def receipt_of(
-    trainer: UserEntityTrainer, outcome: TrainingOutcome, vocabulary: Any, steps: int
-) -> Receipt:
-    """What was done and what holds; nothing that was measured on the input."""
-    figures: dict[str, Any] = {}
-    if outcome.loss is not None:
-        values = asdict(outcome.loss)
-        figures = {name: None if value == float("inf") else value for name, value in values.items()}
-    if trainer.rules.algorithm in PUBLISHED:
-        sentences = sum(len(user) for user in trainer.users)
-        sensitive = sum(int((user.cell >= 0).sum()) for user in trainer.users)
-        paper = trainer.rules.published(outcome.charged, sensitive / sentences)
-        figures["published"] = {
-            "claimed": paper.claimed,
-            "at_least": paper.at_true_rate,
-            "faults": list(paper.faults),
+    def _receipt(self, outcome: TrainingOutcome) -> Receipt:
+        """What was done and what holds; nothing that was measured on the input."""
+        rules, users = self.trainer.rules, self.trainer.users
+        figures: dict[str, Any] = {}
+        if outcome.loss is not None:
+            values = asdict(outcome.loss)
+            figures = {name: None if math.isinf(loss) else loss for name, loss in values.items()}
+        if rules.algorithm in PUBLISHED:
+            sensitive = sum(int((user.cell >= 0).sum()) for user in users)
+            paper = rules.published(outcome.charged, sensitive / sum(len(user) for user in users))
+            figures["published"] = {
+                "claimed": paper.claimed,
+                "at_least": paper.at_true_rate,
+                "faults": list(paper.faults),
+            }
+        planned, last = self._run.steps, outcome.curve[-1]
+        about = {
+            "figures": figures,
+            "rules": asdict(rules),
+            "steps": {"planned": planned, "made": outcome.steps, "charged": outcome.charged},
+            "model": json.loads(self.trainer.model.description),
+            "vocabulary": self._built.vocabulary,
+            "public_evaluation": {k: v for k, v in last.items() if k not in ("step", "norm")},
         }
-    about = {
-        "figures": figures,
-        "rules": asdict(trainer.rules),
-        "steps": {"planned": steps, "made": outcome.steps, "charged": outcome.charged},
-        "model": json.loads(trainer.model.description),
-        "vocabulary": vocabulary,
-        "public_evaluation": {
-            name: value for name, value in outcome.curve[-1].items() if name not in ("step", "norm")
-        },
-    }
-    return Receipt(outcome.statement, about)
+        return Receipt(outcome.statement, about)
 
-
-def write_results(
-    folder: Path,
-    trainer: UserEntityTrainer,
-    outcome: TrainingOutcome,
-    receipt: Receipt,
-    words: WordNumbers,
-) -> None:
-    """Write the model and what goes with it, each file whole."""
-    arrays = {n: p.detach().numpy() for n, p in trainer.model.weights().items()}
-    about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
-    save_tensors(folder / MODEL, KIND, arrays, about, force=True)
-    files = {
-        "privacy.json": receipt.to_json(),
-        "curve.json": json.dumps(outcome.curve, indent=1) + "\n",
-        f"{STATE}/dropped.json": json.dumps(asdict(trainer.dropped)) + "\n",
-    }
-    if isinstance(words, Vocabulary):
-        files[VOCABULARY] = "\n".join(words.words) + "\n"
-    for name, content in files.items():
-        with written_whole(folder / name) as temporary:
-            temporary.write_text(content, "utf-8")
+    def _write(self, outcome: TrainingOutcome, receipt: Receipt) -> None:
+        """Write the model and what goes with it, each file whole."""
+        arrays = {n: p.detach().numpy() for n, p in self._built.network.weights().items()}
+        about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
+        save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
+        files = {
+            "privacy.json": receipt.to_json(),
+            "curve.json": json.dumps(outcome.curve, indent=1) + "\n",
+            f"{STATE}/dropped.json": json.dumps(asdict(self.trainer.dropped)) + "\n",
+        }
+        if isinstance(self._built.words, Vocabulary):
+            files[VOCABULARY] = "\n".join(self._built.words.words) + "\n"
+        for name, content in files.items():
+            with written_whole(self._output / name) as temporary:
+                temporary.write_text(content, "utf-8")

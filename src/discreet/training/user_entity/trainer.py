@@ -12,6 +12,7 @@ A step has three parts that can run in three places:
 sets: :mod:`discreet.training.user_entity._bounds`.
 """
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from discreet import check
@@ -32,57 +32,28 @@ from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.statement import PrivacyStatement
 from discreet.training.loop import make_steps
 from discreet.training.user_entity._bounds import Dropped, within_bounds
-from discreet.training.user_entity._draws import Rates, StepDraws
+from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity._gradients import (
     ActiveText,
     added_up,
     contributions,
-    norm_of,
     plain_sum,
     sentence_batch,
+    together,
 )
 from discreet.training.user_entity._sample_level import CAVEAT as SAMPLE_LEVEL_CAVEAT
 from discreet.training.user_entity._sample_level import SampleLevel
 from discreet.training.user_entity._server import Server
-from discreet.training.user_entity._users import Sentence, UserText, gather
-from discreet.training.user_entity.checkpoints import (
-    Checkpoint,
-    RunFolder,
-    fingerprint,
-    salt_of,
-    settings_line,
-)
+from discreet.training.user_entity.checkpoints import Checkpoint, RunFolder, fingerprint, salt_of
 from discreet.training.user_entity.rules import Plan, Rules
-from discreet.training.user_entity.settings import ALGORITHMS, RunSettings
-
-__all__ = [
-    "ALGORITHMS",
-    "ActiveText",
-    "Dropped",
-    "Plan",
-    "Quality",
-    "Rates",
-    "Rules",
-    "Sentence",
-    "Server",
-    "StepDraws",
-    "TrainingOutcome",
-    "UserEntityTrainer",
-    "UserText",
-    "added_up",
-    "contributions",
-    "gather",
-    "norm_of",
-    "quality",
-    "within_bounds",
-]
+from discreet.training.user_entity.settings import RunSettings
+from discreet.training.user_entity.users import UserText
 
 # Whether anything was dropped is a fact about the data, so the words are the same either way.
 DROPPED_CAVEAT = (
     "the guarantee is for the data after sentences beyond the bounds on holders and cells, if "
     "there were any, had been dropped; which ones can depend on other users"
 )
-_EVALUATE_WORDS = 4000
 
 
 @dataclass(frozen=True)
@@ -128,6 +99,7 @@ class UserEntityTrainer:
     (:meth:`Rules.statement`) for the steps that were charged.
 
     >>> from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
+    >>> from discreet.training.user_entity.users import Sentence, gather
     >>> users = gather([Sentence(f"u{i}", [1, 2, 3], frozenset({"x"})) for i in range(3)])
     >>> model = AwdLstm(AwdLstmShape(words=5, boundary=0, embedding=3, hidden=4))
     >>> rules = Rules(user_rate=0.5, holders=3, population=3)
@@ -245,7 +217,7 @@ class UserEntityTrainer:
             done, curve = 0, []
             if resume and (checkpoint := kept.load()) is not None:
                 done, curve = checkpoint.step, checkpoint.curve
-                self._restore(checkpoint)
+                self.server.restore(checkpoint.arrays)
             # Steps that were charged and lost count. With a seed a step that was lost is the same
             # step again, and no new release.
             lost = kept.charged - done if self.seed is None else 0
@@ -264,7 +236,7 @@ class UserEntityTrainer:
                 done=done,
                 total=total,
                 every=checkpoint_every,
-                save=lambda behind: kept.save(self._checkpoint(behind, curve)),
+                save=lambda behind: kept.save(Checkpoint(behind, self.server.state(), curve)),
                 progress=progress,
             )
         if total <= done:
@@ -304,31 +276,14 @@ class UserEntityTrainer:
 
     def _settings(self, folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
-        return settings_line(
-            {
-                "rules": self.rules.digest,
-                "model": self.model.description,
-                "seed": self.seed,
-                "data": "elsewhere"
-                if self._elsewhere
-                else fingerprint(self.users, salt_of(folder)),
-            }
-        )
-
-    def _checkpoint(self, done: int, curve: list[dict[str, Any]]) -> Checkpoint:
-        parameters = {n: p.detach().numpy() for n, p in self.model.trainable().items()}
-        return Checkpoint(done, parameters, self.server.state(), curve)
-
-    def _restore(self, checkpoint: Checkpoint) -> None:
-        parameters = self.model.trainable()
-        if {n: tuple(p.shape) for n, p in parameters.items()} != {
-            n: p.shape for n, p in checkpoint.parameters.items()
-        }:
-            raise InvalidValue("the checkpoint belongs to another model")
-        with torch.no_grad():
-            for name, value in checkpoint.parameters.items():
-                parameters[name].copy_(torch.from_numpy(np.array(value)))
-        self.server.restore(checkpoint.optimizer)
+        data = "elsewhere" if self._elsewhere else fingerprint(self.users, salt_of(folder))
+        about = {
+            "rules": self.rules.digest,
+            "model": self.model.description,
+            "seed": self.seed,
+            "data": data,
+        }
+        return json.dumps(about, sort_keys=True)
 
 
 class _Nowhere:
@@ -354,20 +309,17 @@ def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
     """
     sums = np.zeros((2, 2))  # nats and predictions; of words of entities, and of others
     wrong = 0.0
-    part: list[ActiveText] = []
     known = all(user.marked is not None for user in users)
-    for place, user in enumerate(users):
-        part.append(ActiveText(user, np.arange(len(user))))
-        if sum(text.words for text in part) > _EVALUATE_WORDS or place == len(users) - 1:
-            predicted = model.predicted(sentence_batch(part))
-            losses = predicted.losses.double().numpy()
-            wrong += float(predicted.wrong.sum())
-            within = np.zeros(len(losses), dtype=np.bool_)
-            if known and len(losses) == sum(text.words + len(text.sentences) for text in part):
-                within = np.concatenate([_marked_predictions(text.user) for text in part])
-            sums[0] += losses[within].sum(), within.sum()
-            sums[1] += losses[~within].sum(), (~within).sum()
-            part = []
+    texts = [ActiveText(user, np.arange(len(user))) for user in users]
+    for part in together(texts):
+        predicted = model.predicted(sentence_batch(part))
+        losses = predicted.losses.double().numpy()
+        wrong += float(predicted.wrong.sum())
+        within = np.zeros(len(losses), dtype=np.bool_)
+        if known and len(losses) == sum(text.words + len(text.sentences) for text in part):
+            within = np.concatenate([_marked_predictions(text.user) for text in part])
+        sums[0] += losses[within].sum(), within.sum()
+        sums[1] += losses[~within].sum(), (~within).sum()
     nats, asked = sums.sum(axis=0)
     entities, others = (_perplexity(*some) if sums[0, 1] else None for some in sums)
     return Quality(_perplexity(nats, asked), wrong / asked, entities, others)

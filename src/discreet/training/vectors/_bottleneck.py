@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress
-from discreet.encoders.layers import Layers, affine_network, layers_of
+from discreet.encoders.layers import affine_network
 from discreet.models.sphere_noise import SphereMechanism, through_noise
 from discreet.models.sphere_points import spread
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
+from discreet.training.vectors.settings import MapSettings
 
 if TYPE_CHECKING:
     import torch
@@ -42,11 +43,6 @@ class Bottleneck:
     decoder: "torch.nn.Sequential"
     mechanism: SphereMechanism
 
-    @property
-    def layers(self) -> Layers:
-        """Of the map."""
-        return layers_of(self.mapped)
-
     def units(self, rows: "torch.Tensor") -> "torch.Tensor":
         """Rows on the sphere, before noise."""
         import torch
@@ -72,29 +68,18 @@ def starts(dimension: int) -> int:
 def train_bottleneck(
     rows: Floats32,
     goal: Goal,
-    *,
     mechanism: SphereMechanism,
-    hidden: int,
-    epochs: int,
-    seed: int,
+    settings: MapSettings,
     progress: Progress | None = None,
 ) -> Bottleneck:
-    """Train through the noise; the best of several starts.
+    """Train through the noise of a mechanism on public rows; the best of several starts.
 
-    Args:
-        rows: Public vectors.
-        goal: For each of them.
-        mechanism: Whose noise it is, and on which sphere.
-        hidden: Width of a tanh layer of the map; left out if the map is as wide.
-        epochs: Of each start; more if they would make very few steps.
-        seed: Of first weights, order and noise.
-        progress: Called with (done, total), for each start anew.
+    A tanh layer that is not wider than the map is left out, and there are more epochs than asked
+    for if they would make very few steps. ``progress`` begins anew with each start.
     """
-    count = starts(mechanism.dimension)
-    trained = (
-        _started(rows, goal, mechanism, hidden, epochs, count * seed + start, progress)
-        for start in range(count)
-    )
+    count, seed = starts(mechanism.dimension), settings.seed
+    seeds = range(count * seed, count * (seed + 1))
+    trained = (_started(rows, goal, mechanism, settings, one, progress) for one in seeds)
     return min(trained, key=lambda one: _loss_of(one, rows, goal, seed))
 
 
@@ -102,14 +87,13 @@ def _started(
     rows: Floats32,
     goal: Goal,
     mechanism: SphereMechanism,
-    hidden: int,
-    epochs: int,
+    settings: MapSettings,
     seed: int,
     progress: Progress | None,
 ) -> Bottleneck:
     rng = np.random.default_rng(seed)
     size, outputs = mechanism.dimension, goal.values.shape[1]
-    inside = [hidden] if hidden > size else []
+    inside = [settings.hidden] if settings.hidden > size else []
     with seeded_weights(seed, "training a map"):
         both = Bottleneck(
             affine_network([rows.shape[1], *inside, size]),
@@ -121,7 +105,7 @@ def _started(
     x, target = torch.from_numpy(rows), torch.from_numpy(goal.values)
     places = torch.from_numpy(spread(outputs, size)) if goal.classes else None
     batches = ShuffledRows(np.arange(len(rows)), _BATCH, rng)
-    epochs = max(epochs, -(-_FEWEST_STEPS // batches.length))
+    epochs = max(settings.epochs, -(-_FEWEST_STEPS // batches.length))
     guided = _GUIDED * epochs * batches.length
     steps = 0
 

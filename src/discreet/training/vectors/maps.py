@@ -7,14 +7,15 @@ put what must not be confused.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import softmax
 
-from discreet.arrays import Floats32, Progress
+from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, Rows
+from discreet.encoders.layers import layers_of
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 from discreet.models.sphere_noise import sphere_mechanism
 from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
@@ -64,205 +65,171 @@ class MapTrainer:
 
     def __init__(
         self,
-        vectors: NDArray[np.floating[Any]],
+        vectors: Rows,
         labels: Sequence[str] | None = None,
         *,
         encoder: str,
         source: str,
-        more: NDArray[np.floating[Any]] | None = None,
+        more: Rows | None = None,
         more_labels: Sequence[str] | None = None,
     ) -> None:
-        rows = _checked(vectors, "vectors")
-        spare = np.empty((0, rows.shape[1]), np.float32) if more is None else _checked(more, "more")
-        if spare.shape[1] != rows.shape[1]:
+        self._rows = rows = _checked(vectors, "vectors")
+        self._more = np.empty((0, rows.shape[1]), np.float32)
+        if more is not None:
+            self._more = _checked(more, "more")
+        if self._more.shape[1] != rows.shape[1]:
             raise InvalidValue(
-                f"more must have {rows.shape[1]} columns as the vectors have; got {spare.shape[1]}"
+                f"more must have {rows.shape[1]} columns as the vectors have; "
+                f"got {self._more.shape[1]}"
             )
-        _check_rows(rows, labels)
-        self._task = _Task(rows, labels, spare, more_labels)
+        if len(rows) < _FEWEST:
+            raise InvalidValue(
+                f"a map needs at least {_FEWEST} public texts, and does well with thousands; "
+                f"got {len(rows)}"
+            )
+        _check_labels(labels, len(rows), "public texts")
+        _check_labels(more_labels, len(self._more), "further public texts")
+        self._everything = np.concatenate([rows, self._more])
         self._encoder, self._source = encoder, source
+        self._classes, self._codes = (None, np.empty(0)) if labels is None else classes_of(labels)
+        self._more_codes = None
+        if more_labels is not None:
+            if self._classes is None:
+                raise InvalidValue("labels of further public text need labels of the public text")
+            self._more_codes = codes_of(more_labels, self._classes, "labels of further public text")
         # Not the stream of a small seed: the rows may have been shuffled or drawn by one.
         rng = np.random.default_rng([len(rows), rows.shape[1]])
-        self._task.choose_classifier(rng)
+        self._chosen = {} if self._classes is None else self._chosen_classifier(rng)
         out = rng.random(len(rows)) < _HELD_OUT
         self._held_out, self._kept = np.flatnonzero(out), np.flatnonzero(~out)
-        self._everything = np.arange(len(rows))
-        self._targets = self._task.target(self._kept), self._task.target(self._everything)
+        self._targets = self._target(self._kept), self._target(np.arange(len(rows)))
 
     def train(self, settings: MapSettings, progress: Progress | None = None) -> PublicMap:
         """A map for these settings; its ``about`` holds the validation table."""
-        task, sizes = self._task, settings.dimensions
-        if max(sizes) > task.rows.shape[1]:
+        sizes, widest = settings.dimensions, self._rows.shape[1]
+        if max(sizes) > widest:
             raise InvalidValue(
                 f"the dimension of a map must be at most that of the encoder, "
-                f"{task.rows.shape[1]}; got {max(sizes)}"
+                f"{widest}; got {max(sizes)}"
             )
         runs = [*sizes, max(sizes, key=starts)]  # at most: which is trained last shows later
-        report = _Stages(progress, sum(starts(size) for size in runs))
+        show = _over_several(progress, sum(starts(size) for size in runs))
         early, final = self._targets
+        measure = "mean cosine" if self._classes is None else "accuracy"
         table = []
         for size in sizes:
-            tried = task.train(size, settings, early, self._kept, report)
-            score = task.score(tried, early, self._held_out, settings.seed)
-            table.append({"dimension": size, task.measure: round(score, 4)})
-        best = max(table, key=lambda entry: (entry[task.measure], -entry["dimension"]))
-        trained = task.train(int(best["dimension"]), settings, final, self._everything, report)
+            tried = self._trained(size, settings, early, self._kept, show)
+            table.append({"dimension": size, measure: round(self._score(tried, settings.seed), 4)})
+        best = max(table, key=lambda entry: (entry[measure], -entry["dimension"]))
+        every = np.arange(len(self._rows))
+        trained = self._trained(int(best["dimension"]), settings, final, every, show)
         about = {
             "made": "trained through noise",
-            "objective": OBJECTIVES[task.classes is not None],
+            "objective": OBJECTIVES[self._classes is not None],
             "public text": self._source,
-            "rows": len(task.rows),
-            "further rows": len(task.more),
+            "rows": len(self._rows),
+            "further rows": len(self._more),
             "settings": asdict(settings),
             "validation": table,
             "validated on": f"{len(self._held_out)} held-out public rows, "
             f"{_VALIDATION_DRAWS} draws",
-            **({} if task.classes is None else {"classes": list(task.classes)}),
-            **task.chosen,
+            **({} if self._classes is None else {"classes": list(self._classes)}),
+            **self._chosen,
         }
-        return PublicMap.of_layers(trained.layers, encoder=self._encoder, about=about)
+        return PublicMap.of_layers(layers_of(trained.mapped), encoder=self._encoder, about=about)
 
-
-class _Task:
-    """What a map is trained for: classes if there are labels, else the vectors themselves."""
-
-    def __init__(
-        self,
-        rows: Floats32,
-        labels: Sequence[str] | None,
-        more: Floats32,
-        more_labels: Sequence[str] | None,
-    ) -> None:
-        self.rows, self.more = rows, more
-        self.everything = np.concatenate([rows, more])
-        self.classes: tuple[str, ...] | None = None
-        self.chosen: dict[str, float] = {}
-        self.measure = "mean cosine"
-        self.more_codes: NDArray[np.int64] | None = None
-        if labels is None:
-            if more_labels is not None:
-                raise InvalidValue("labels of further public text need labels of the public text")
-            return
-        self.measure = "accuracy"
-        self.classes, self.codes = classes_of(labels)
-        if more_labels is not None:
-            if len(more_labels) != len(more):
-                raise InvalidValue(
-                    f"{len(more)} further public texts need as many labels; got {len(more_labels)}"
-                )
-            self.more_codes = codes_of(more_labels, self.classes, "labels of further public text")
-
-    def choose_classifier(self, rng: np.random.Generator) -> None:
+    def _chosen_classifier(self, rng: Generator) -> dict[str, float]:
         """Its penalty, and the weight of the further rows, by cross-validation on the others.
 
         The log-loss decides: it tells apart on thousands of rows what accuracy cannot.
         """
-        if self.classes is None:
-            return
-        fold = rng.integers(0, _FOLDS, len(self.rows))
-        weights = _WEIGHTS if self.more_codes is not None else ()
+        fold = rng.integers(0, _FOLDS, len(self._rows))
         tried = [self._validated(penalty, 0.0, fold) for penalty in _PENALTIES]
-        penalty = min(tried, key=_log_loss)["penalty"]
+        penalty = min(tried, key=itemgetter("clean log-loss"))["penalty"]
+        weights = () if self._more_codes is None else _WEIGHTS
         tried += [self._validated(penalty, weight, fold) for weight in weights]
-        self.chosen = min(tried, key=_log_loss)
+        return min(tried, key=itemgetter("clean log-loss"))
 
-    def _validated(
-        self, penalty: float, weight: float, fold: NDArray[np.int64]
-    ) -> dict[str, float]:
+    def _validated(self, penalty: float, weight: float, fold: Ids) -> dict[str, float]:
         loss, right = 0.0, 0
         for held_out in range(_FOLDS):
             inside = np.flatnonzero(fold == held_out)
             scores = self._classified(np.flatnonzero(fold != held_out), penalty, weight)[inside]
-            truth = self.codes[inside]
+            truth = self._codes[inside]
             loss -= float(scores[np.arange(len(inside)), truth].sum())
             right += int((scores.argmax(axis=1) == truth).sum())
-        rows = len(self.rows)
         return {
             "penalty": penalty,
             "weight": weight,
-            "clean log-loss": loss / rows,
-            "clean accuracy": right / rows,
+            "clean log-loss": loss / len(fold),
+            "clean accuracy": right / len(fold),
         }
 
-    def target(self, train: NDArray[np.int64]) -> Floats32:
-        """What the decoder should say of every row, learnt from some of them."""
-        if self.classes is None:
-            centred = self.everything - self.rows.mean(axis=0)
+    def _target(self, train: Ids) -> Floats32:
+        """What the decoder should say of every row: classes, learnt from some, or the vector."""
+        if self._classes is None:
+            centred = self._everything - self._rows.mean(axis=0)
             norms = np.linalg.norm(centred, axis=1, keepdims=True)
             return np.asarray(centred / np.maximum(norms, 1e-12))
-        scores = self._classified(train, self.chosen["penalty"], self.chosen["weight"])
-        odds = np.exp(_SHARPNESS * (scores - scores.max(axis=1, keepdims=True)))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float32)
+        scores = self._classified(train, self._chosen["penalty"], self._chosen["weight"])
+        scores -= scores.max(axis=1, keepdims=True)
+        return softmax(_SHARPNESS * scores, axis=1).astype(np.float32)
 
-    def _classified(
-        self, train: NDArray[np.int64], penalty: float, weight: float
-    ) -> NDArray[np.float64]:
+    def _classified(self, train: Ids, penalty: float, weight: float) -> Floats:
         """Log-probabilities of a penalised logistic regression, for the further rows as well."""
-        try:
+        with needs_extra("training a map with labels", "train"):
             from sklearn.linear_model import LogisticRegression
-        except ImportError as error:
-            raise MissingExtra("training a map with labels", "train") from error
-        rows, codes, weights = self.rows[train], self.codes[train], np.ones(len(train))
-        assert self.classes is not None
-        if len(np.unique(codes)) < len(self.classes):
+        rows, codes, weights = self._rows[train], self._codes[train], np.ones(len(train))
+        if len(np.unique(codes)) < len(self._classes or ()):
             raise InvalidValue(
                 "a class of the public labels occurs too seldom to be validated; give more "
                 "examples of it, or leave it out"
             )
-        if weight and self.more_codes is not None:
-            rows = np.concatenate([rows, self.more])
-            codes = np.concatenate([codes, self.more_codes])
-            weights = np.concatenate([weights, np.full(len(self.more), weight)])
+        if weight and self._more_codes is not None:
+            rows = np.concatenate([rows, self._more])
+            codes = np.concatenate([codes, self._more_codes])
+            weights = np.concatenate([weights, np.full(len(self._more), weight)])
         model = LogisticRegression(C=1 / penalty, max_iter=1000)
-        law = model.fit(rows, codes, weights).predict_proba(self.everything)
+        law = model.fit(rows, codes, weights).predict_proba(self._everything)
         return np.asarray(np.log(np.maximum(law, _SMALLEST)))
 
-    def train(
-        self,
-        size: int,
-        settings: MapSettings,
-        values: Floats32,
-        train: NDArray[np.int64],
-        report: "_Stages",
+    def _trained(
+        self, size: int, settings: MapSettings, values: Floats32, train: Ids, show: Progress
     ) -> Bottleneck:
         """A map to this size, trained on these rows and the further ones."""
-        chosen = np.concatenate([train, np.arange(len(self.rows), len(self.everything))])
+        chosen = np.concatenate([train, np.arange(len(self._rows), len(self._everything))])
         return train_bottleneck(
-            self.everything[chosen],
-            Goal(values[chosen], classes=self.classes is not None),
-            mechanism=sphere_mechanism(settings.mechanism, size, settings.epsilon),
-            hidden=settings.hidden,
-            epochs=settings.epochs,
-            seed=settings.seed,
-            progress=report.within,
+            self._everything[chosen],
+            Goal(values[chosen], classes=self._classes is not None),
+            sphere_mechanism(settings.mechanism, size, settings.epsilon),
+            settings,
+            show,
         )
 
-    def score(
-        self, trained: Bottleneck, values: Floats32, held_out: NDArray[np.int64], seed: int
-    ) -> float:
+    def _score(self, trained: Bottleneck, seed: int) -> float:
         """How right the decoder is about held-out rows under noise."""
-        said = trained.said(self.rows[held_out], _VALIDATION_DRAWS, seed + 1)
-        if self.classes is not None:
-            truth = np.tile(self.codes[held_out], _VALIDATION_DRAWS)
+        said = trained.said(self._rows[self._held_out], _VALIDATION_DRAWS, seed + 1)
+        if self._classes is not None:
+            truth = np.tile(self._codes[self._held_out], _VALIDATION_DRAWS)
             return float((said.argmax(axis=1) == truth).mean())
-        wanted = np.tile(values[held_out], (_VALIDATION_DRAWS, 1))
+        wanted = np.tile(self._targets[0][self._held_out], (_VALIDATION_DRAWS, 1))
         return float(((said * wanted).sum(axis=1) / np.linalg.norm(said, axis=1)).mean())
 
 
-class _Stages:
+def _over_several(progress: Progress | None, trainings: int) -> Progress:
     """Progress over several trainings one after the other, in thousandths of one."""
+    finished = 0
 
-    def __init__(self, progress: Progress | None, stages: int) -> None:
-        self._progress, self._stages, self._finished = progress, stages, 0
+    def show(done: int, total: int) -> None:
+        nonlocal finished
+        if progress is not None:
+            progress(1000 * finished + 1000 * done // total, 1000 * trainings)
+        finished += done == total
 
-    def within(self, done: int, total: int) -> None:
-        if self._progress is not None:
-            before = 1000 * self._finished
-            self._progress(before + 1000 * done // total, 1000 * self._stages)
-        self._finished += done == total
+    return show
 
 
-def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats32:
+def _checked(vectors: Rows, name: str) -> Floats32:
     rows = np.asarray(vectors)
     if rows.ndim != 2 or rows.dtype.kind != "f":
         raise InvalidValue(f"{name} must be rows of numbers; got {rows.ndim} dimensions")
@@ -272,15 +239,6 @@ def _checked(vectors: NDArray[np.floating[Any]], name: str) -> Floats32:
     return rows.astype(np.float32, copy=False)
 
 
-def _log_loss(tried: dict[str, float]) -> float:
-    return tried["clean log-loss"]
-
-
-def _check_rows(rows: Floats32, labels: Sequence[str] | None) -> None:
-    if len(rows) < _FEWEST:
-        raise InvalidValue(
-            f"a map needs at least {_FEWEST} public texts, and does well with thousands; "
-            f"got {len(rows)}"
-        )
-    if labels is not None and len(labels) != len(rows):
-        raise InvalidValue(f"{len(rows)} public texts need as many labels; got {len(labels)}")
+def _check_labels(labels: Sequence[str] | None, rows: int, name: str) -> None:
+    if labels is not None and len(labels) != rows:
+        raise InvalidValue(f"{rows} {name} need as many labels; got {len(labels)}")

@@ -88,14 +88,8 @@ class TaskSettings(Settings):
         ),
     ] = None
     seed: Annotated[int, Setting("Of the training; the noise is not seeded.", at_least=0)] = 0
-    batch: int = 256
-    rate: float = 5e-3
-    """The highest learning rate."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.whole(self.batch, "batch of a task model", at_least=1)
-        check.positive(self.rate, "rate of a task model")
+    batch: Annotated[int, Setting("Rows in a step.", at_least=1, option=False)] = 256
+    rate: Annotated[float, Setting("The highest.", above=0, option=False)] = 5e-3
 
 
 @dataclass(frozen=True, kw_only=True)

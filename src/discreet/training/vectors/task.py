@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Ids, Progress
-from discreet.encoders.layers import affine_network, layers_of
+from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.models.sphere_noise import sphere_mechanism, through_noise
@@ -102,7 +102,8 @@ class TaskTarget:
         import torch
 
         if self.labels is None:
-            wanted = torch.from_numpy((self.values[rows] - self._mean) / self._spread)
+            mean, spread = self._scale
+            wanted = torch.from_numpy((self.values[rows] - mean) / spread)
             return torch.nn.functional.mse_loss(said[:, 0], wanted)
         codes = torch.from_numpy(self.values[rows])
         if self.transition is None:
@@ -115,17 +116,13 @@ class TaskTarget:
         """The task layers with the scale of the scores put into the last one."""
         if self.labels is not None:
             return layers
-        *before, (weight, bias) = layers
-        last = (weight * self._spread, bias * self._spread + self._mean)
+        (*before, (weight, bias)), (mean, spread) = layers, self._scale
+        last = (weight * spread, bias * spread + mean)
         return (*before, tuple(part.astype(np.float32) for part in last))
 
     @property
-    def _mean(self) -> np.float32:
-        return np.float32(self.values.mean())
-
-    @property
-    def _spread(self) -> np.float32:
-        return np.float32(self.values.std())
+    def _scale(self) -> tuple[np.float32, np.float32]:
+        return np.float32(self.values.mean()), np.float32(self.values.std())
 
 
 def train_on_release(
@@ -147,10 +144,11 @@ def train_on_release(
         made: How the vectors were released; the model then refuses others.
         progress: Called with (done, total) steps.
     """
-    _check_rows(len(released), target)
-    training = _Training(released, released.dimension, target, settings, EPOCHS)
-    training.descend([], lambda sides: sides, progress)
-    return training.model(made, {"trained": "on vectors released once"})
+    settings = settings or TaskSettings()
+    settings = replace(settings, epochs=settings.epochs or EPOCHS)
+    _, model = _trained(released, target, settings, released.dimension, None, progress)
+    about = {"trained": "on vectors released once", **model.about}
+    return replace(model, released=made, about=about)
 
 
 @dataclass(frozen=True)
@@ -201,26 +199,24 @@ def train_published(
         rng: Of the noise; leave it out unless this is an experiment.
         progress: Called with (done, total) steps.
     """
-    _check_rows(len(raw), target)
     if check.whole(dimension, "dimension", at_least=2) > raw.dimension:
         raise InvalidValue(
             f"dimension must be at most that of the encoder, {raw.dimension}; got {dimension}"
         )
     noise = sphere_mechanism(mechanism, dimension, epsilon)
-    secure = rng is None
     drawn = generator(None) if rng is None else rng
-    training = _Training(raw, dimension, target, settings, PUBLISHED_EPOCHS, mapped=True)
-    epochs = training.epochs
-
-    def released(sides: list[Any]) -> list[Any]:
-        from torch.nn.functional import normalize
-
-        units = [normalize(training.mapped(side)) for side in sides]
-        return [through_noise(noise, side, drawn) for side in units]
-
-    training.descend([training.mapped], released, progress)
+    settings = settings or TaskSettings()
+    epochs = settings.epochs or PUBLISHED_EPOCHS
+    layers, model = _trained(
+        raw,
+        target,
+        replace(settings, epochs=epochs),
+        dimension,
+        lambda units: through_noise(noise, units, drawn),
+        progress,
+    )
     public_map = PublicMap.of_layers(
-        layers_of(training.mapped),
+        layers,
         encoder=encoder,
         about={"made": "trained on PROTECTED vectors: not public", "caveat": MAP_NOT_PUBLIC},
     )
@@ -228,6 +224,7 @@ def train_published(
         "trained": "by the published loop, on protected vectors",
         "epsilon of an epoch": epsilon,
         "epsilon of all epochs": epsilon * epochs,
+        **model.about,
     }
     made = ReleasedAs(mechanism, float(epsilon), dimension, encoder, public_map.fingerprint)
     statement = noise.statement.repeated(epochs).with_caveats(
@@ -235,84 +232,63 @@ def train_published(
         f"released in {epochs} epochs with fresh noise, at {epsilon:g} each; the angle of "
         "an epoch is that after the map of that epoch",
         "the noise is added inside the training, in 32-bit numbers and not on the public grid",
-        *([] if secure else [SEEDED_CAVEAT]),
+        *([] if rng is None else [SEEDED_CAVEAT]),
     )
-    return PublishedTraining(training.model(made, about), public_map, statement)
+    return PublishedTraining(replace(model, released=made, about=about), public_map, statement)
 
 
-class _Training:
-    """M2 and the task layers while they are trained, after M1 where that is trained too."""
+def _trained(
+    data: VectorSet,
+    target: TaskTarget,
+    settings: TaskSettings,
+    dimension: int,
+    noise: Callable[[Any], Any] | None,
+    progress: Progress | None,
+) -> tuple[Layers, TaskModel]:
+    """M1 (no layers unless there is noise to come after it), and a model of M2 and the task layers.
 
-    def __init__(
-        self,
-        data: VectorSet,
-        dimension: int,
-        target: TaskTarget,
-        settings: TaskSettings | None,
-        epochs: int,
-        *,
-        mapped: bool = False,
-    ) -> None:
-        settings = settings or TaskSettings()
-        self.epochs = settings.epochs or epochs
-        self._data, self._target = data, target
-        self._settings = replace(settings, epochs=self.epochs)
-        self._sides = [data.vectors] + ([] if data.second is None else [data.second])
-        hidden, sides = settings.hidden, len(self._sides)
-        with seeded_weights(settings.seed, "training on vectors"):
-            if mapped:
-                self.mapped = affine_network([data.dimension, dimension])
-            self._restore = affine_network([dimension, hidden])
-            self._head = affine_network(
-                [hidden if sides == 1 else 4 * hidden, hidden, target.outputs]
-            )
+    All are trained together, on rows of this dimension.
+    """
+    if len(data) != len(target.values):
+        raise InvalidValue(f"{len(data)} vectors need as many labels; got {len(target.values)}")
+    if len(data) < _FEWEST:
+        raise InvalidValue(f"a model needs at least {_FEWEST} rows; got {len(data)}")
+    sides = [data.vectors] + ([] if data.second is None else [data.second])
+    hidden = settings.hidden
+    seen = hidden if len(sides) == 1 else 4 * hidden
+    with seeded_weights(settings.seed, "training on vectors"):
+        mapped = affine_network([] if noise is None else [data.dimension, dimension])
+        restore = affine_network([dimension, hidden])
+        head = affine_network([seen, hidden, target.outputs])
+    import torch
 
-    def descend(
-        self,
-        before: list[Any],
-        released: Callable[[list[Any]], list[Any]],
-        progress: Progress | None,
-    ) -> None:
-        """Train on what is made of the vectors of each batch, with the networks before it."""
-        import torch
+    tensors = [torch.from_numpy(np.ascontiguousarray(side)) for side in sides]
 
-        tensors = [torch.from_numpy(np.ascontiguousarray(side)) for side in self._sides]
+    def loss(rows: Ids) -> Any:
+        picked = torch.from_numpy(rows)
+        read = [side[picked] for side in tensors]
+        if noise is not None:
+            units = [torch.nn.functional.normalize(mapped(side)) for side in read]
+            read = [noise(side) for side in units]
+        restored = features([torch.tanh(restore(side)) for side in read])
+        return target.loss(head(restored), rows)
 
-        def loss(rows: Ids) -> Any:
-            picked = torch.from_numpy(rows)
-            sides = released([side[picked] for side in tensors])
-            seen = features([torch.tanh(self._restore(side)) for side in sides])
-            return self._target.loss(self._head(seen), rows)
-
-        order = np.random.default_rng(self._settings.seed)
-        train_on_rows(
-            [*before, self._restore, self._head],
-            loss,
-            rows=ShuffledRows(np.arange(len(self._data)), self._settings.batch, order),
-            epochs=self.epochs,
-            schedule=one_cycle(self._settings.rate),
-            progress=progress,
-        )
-
-    def model(self, made: ReleasedAs | None, about: dict[str, Any]) -> TaskModel:
-        """What was trained, with how it was."""
-        about |= {
-            "rows": len(self._data),
-            "corrected for randomised labels": self._target.transition is not None,
-            "settings": asdict(self._settings),
-        }
-        return TaskModel(
-            layers_of(self._restore),
-            self._target.unscaled(layers_of(self._head)),
-            self._target.labels,
-            self._data.second is not None,
-            made,
-            about,
-        )
-
-
-def _check_rows(rows: int, target: TaskTarget) -> None:
-    if rows != len(target.values):
-        raise InvalidValue(f"{rows} vectors need as many labels; got {len(target.values)}")
-    if rows < _FEWEST:
-        raise InvalidValue(f"a model needs at least {_FEWEST} rows; got {rows}")
+    order = np.random.default_rng(settings.seed)
+    train_on_rows(
+        [mapped, restore, head],
+        loss,
+        rows=ShuffledRows(np.arange(len(data)), settings.batch, order),
+        epochs=settings.epochs or EPOCHS,
+        schedule=one_cycle(settings.rate),
+        progress=progress,
+    )
+    about = {
+        "rows": len(data),
+        "corrected for randomised labels": target.transition is not None,
+        "settings": asdict(settings),
+    }
+    task_layers = target.unscaled(layers_of(head))
+    pairs = data.second is not None
+    return layers_of(mapped), TaskModel(
+        layers_of(restore), task_layers, target.labels, pairs, None, about
+    )

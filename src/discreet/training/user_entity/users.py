@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids
+from discreet.arrays import Ids, ragged_places
 from discreet.errors import InputError
 
 
@@ -70,9 +70,7 @@ class UserText:
     def places(self, sentences: Ids) -> Ids:
         """Where the words of these sentences are in ``tokens``, sentence by sentence."""
         starts = np.cumsum(self.lengths) - self.lengths
-        lengths = self.lengths[sentences]
-        offsets = np.repeat(starts[sentences] - (np.cumsum(lengths) - lengths), lengths)
-        return np.asarray(offsets + np.arange(lengths.sum()))
+        return ragged_places(starts[sentences], self.lengths[sentences])[0]
 
 
 def gather(sentences: Iterable[Sentence], *, max_words: int = 128) -> tuple[UserText, ...]:
