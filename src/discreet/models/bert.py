@@ -16,8 +16,8 @@ from typing import Any
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
 from discreet.errors import InputError, MissingExtra, OutputError
-from discreet.files import folder_written_whole, refuse_existing
-from discreet.spaces.encoder_space import file_sha256, model_space
+from discreet.files import file_sha256, folder_written_whole, refuse_existing
+from discreet.spaces.encoder_space import model_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import WordPieceTokenizer
 
