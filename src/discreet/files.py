@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,23 @@ def check_place(path: Path, source: str | Path = "-", *, force: bool) -> None:
     except (OSError, ValueError):
         problem = "cannot be reached; check the path and its permissions"
     raise OutputError(f"{path} {problem}")
+
+
+def check_ending(path: Path, endings: Sequence[str], holds: str) -> str:
+    """The ending of an output's name, which says its format; another one is refused."""
+    ending = path.suffix.lower()
+    if ending not in endings:
+        *most, last = endings
+        listed = f"{', '.join(most)} or {last}" if most else last
+        raise OutputError(f"{path} is to hold {holds}; end its name in {listed}")
+    return ending
+
+
+def check_folder(folder: Path, is_ours: Callable[[Path], bool], what: str, *, force: bool) -> None:
+    """Refuse a folder that is there, unless it is ours to replace and that is asked for."""
+    refuse_existing(folder, force=force)
+    if folder.exists() and not is_ours(folder):
+        raise OutputError(f"{folder} is there and is no {what}; choose another name")
 
 
 @contextlib.contextmanager

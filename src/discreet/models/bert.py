@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
-from discreet.errors import InputError, MissingExtra, OutputError
-from discreet.files import file_sha256, folder_written_whole, refuse_existing
+from discreet.errors import InputError, MissingExtra
+from discreet.files import check_folder, file_sha256, folder_written_whole
 from discreet.spaces.encoder_space import model_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import WordPieceTokenizer
@@ -171,9 +171,7 @@ def save_masked_model(
 
 def refuse_no_model(directory: Path, *, force: bool) -> None:
     """Stop before long work if its model would have no place to go."""
-    refuse_existing(directory, force=force)
-    if directory.exists() and not (directory / ABOUT).is_file():
-        raise OutputError(f"{directory} is there and is no model of ours; choose another name")
+    check_folder(directory, lambda it: (it / ABOUT).is_file(), "model of ours", force=force)
 
 
 def marks_of_pieces(pieces: Sequence[str]) -> SpecialPieces:
