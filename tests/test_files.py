@@ -1,8 +1,17 @@
-"""Files and folders are written whole or not at all."""
+"""Files are written whole or not at all; what is kept is used only as it was written."""
 
 import pytest
 
-from discreet.files import folder_written_whole, written_whole
+from discreet.errors import OutputError
+from discreet.files import (
+    Memo,
+    SealedFiles,
+    check_place,
+    folder_written_whole,
+    sealed_json,
+    unsealed_json,
+    written_whole,
+)
 
 
 def _names(folder):
@@ -57,3 +66,59 @@ def test_a_folder_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, monk
         (new / "b").write_text("new")
     assert _names(folder) == ["a"]
     assert _names(tmp_path) == ["store"]
+
+
+def test_a_sealed_object_shows_that_it_was_altered():
+    text = sealed_json({"b": [1.5], "a": "é"})
+    assert unsealed_json(text) == {"b": [1.5], "a": "é"}
+    for altered in (text.replace("1.5", "1.6"), "{}", "[]"):
+        with pytest.raises(ValueError, match="not as it was written"):
+            unsealed_json(altered)
+
+
+def test_a_result_is_kept_by_all_it_depends_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
+    one, other = (Memo("results", {"space": name, "norm": "l2"}) for name in "ab")
+    assert one.read() is None
+    one.write({"value": 3.5})
+    assert (one.read(), other.read()) == ({"value": 3.5}, None)
+    other.path.write_bytes(one.path.read_bytes())  # under the name of another
+    assert other.read() is None
+    one.path.write_text(one.path.read_text().replace("3.5", "3.4"))
+    assert one.read() is None
+
+
+def test_files_that_belong_together_are_sealed_together(tmp_path):
+    kept = SealedFiles(tmp_path / "kept" / "name", (".a", ".b"))
+    assert not kept.intact
+    with kept.written() as paths:
+        for path, content in zip(paths, "ab", strict=True):
+            path.write_text(content)
+    assert kept.intact
+    assert [path.read_text() for path in kept.paths] == ["a", "b"]
+    with pytest.raises(RuntimeError), kept.written() as (path, _):
+        _half_done(path)
+    assert kept.intact
+    kept.paths[1].write_text("c")
+    assert not kept.intact
+    assert {path.name for path in kept.base.parent.iterdir()} == {"name.a", "name.b", "name.sha256"}
+
+
+@pytest.mark.parametrize(
+    ("name", "force", "problem"),
+    [
+        ("in.txt", True, "is the input itself"),
+        ("there.txt", False, "exists already"),
+        ("folder", True, "is a directory"),
+        ("no/out.txt", True, "directory that does not exist"),
+        ("\0", True, "cannot be reached"),
+    ],
+)
+def test_places_that_are_not_ours_to_take(tmp_path, name, force, problem):
+    (tmp_path / "folder").mkdir()
+    for there in ("in.txt", "there.txt"):
+        (tmp_path / there).write_text("precious")
+    with pytest.raises(OutputError, match=problem):
+        check_place(tmp_path / name, tmp_path / "in.txt", force=force)
+    check_place(tmp_path / "there.txt", tmp_path / "in.txt", force=True)
+    check_place(tmp_path / "new.txt", force=False)

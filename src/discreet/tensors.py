@@ -40,10 +40,7 @@ def save_tensors(
         force: Replace a file that exists.
     """
     refuse_existing(path, force=force)
-    described = json.dumps({"kind": kind, "version": __version__, **about}, ensure_ascii=False)
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    with written_whole(path) as temporary:
-        save_file(whole, temporary, metadata={_KEY: described})
+    write_described(path, arrays, {"kind": kind, "version": __version__, **about})
 
 
 def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
@@ -51,17 +48,14 @@ def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
     if not path.is_file():
         raise NotFound(f"there is no file {path}; check the path")
     try:
-        with safe_open(path, framework="np") as file:
-            about = json.loads((file.metadata() or {}).get(_KEY, "{}"))
-            names = list(file.keys())
-            arrays = {name: file.get_tensor(name) for name in names}
+        about, arrays = read_described(path)
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise InputError(
             f"{path} is not a file that discreet wrote ({error}); check the path"
         ) from error
-    found = about.get("kind") if isinstance(about, dict) else None
-    if found != kind:
-        raise InputError(f"{path} holds {_article(found)}, not {_article(kind)}; give another file")
+    if about.get("kind") != kind:
+        holds = _article(about.get("kind"))
+        raise InputError(f"{path} holds {holds}, not {_article(kind)}; give another file")
     return arrays, about
 
 
@@ -74,10 +68,36 @@ def kind_of(path: Path) -> str | None:
     """The kind a file was saved as, or None if discreet did not write it."""
     try:
         with safe_open(path, framework="np") as file:
-            found = json.loads((file.metadata() or {}).get(_KEY, "{}")).get("kind")
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError):
+            kind = _description(file).get("kind")
+    except (SafetensorError, OSError, ValueError, TypeError):
         return None
-    return found if isinstance(found, str) else None
+    return kind if isinstance(kind, str) else None
+
+
+def write_described(
+    path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any], *, sort: bool = False
+) -> None:
+    """Write arrays under one JSON description, whole or not at all.
+
+    The header has one entry only: several come in any order, and the same content must always give
+    the same bytes.
+    """
+    described = json.dumps(about, ensure_ascii=False, sort_keys=sort)
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with written_whole(path) as temporary:
+        save_file(whole, temporary, metadata={_KEY: described})
+
+
+def read_described(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """The description, empty if there is none, and the arrays of any safetensors file."""
+    with safe_open(path, framework="np") as file:
+        names = list(file.keys())
+        return _description(file), {name: file.get_tensor(name) for name in names}
+
+
+def _description(file: Any) -> dict[str, Any]:
+    about = json.loads((file.metadata() or {}).get(_KEY, "{}"))
+    return about if isinstance(about, dict) else {}
 
 
 def _article(kind: str | None) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from discreet.encoders.encoder import Encoder, encoded_once, load_encoder
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
+from discreet.files import SealedFiles
 from tiny_bert import PIECES, write_bert
 
 TEXTS = ["the tea was very good", "bad", "a cup is cold not warm", "walks the the runner", "good"]
@@ -133,8 +134,9 @@ def test_settings_that_do_not_exist(model, wrong):
 def test_public_texts_are_encoded_once(model, tmp_path):
     encoder = load_encoder(str(model))
     first = encoded_once(encoder, TEXTS, tmp_path / "kept")
-    (kept,) = (tmp_path / "kept").iterdir()
-    np.save(kept, first + 1)  # what comes back now was read, not computed
+    (kept,) = (tmp_path / "kept").glob("*.npy")
+    with SealedFiles(kept.with_suffix(""), (".npy",)).written() as (path,), path.open("wb") as file:
+        np.save(file, first + 1)  # what comes back now was read, not computed
     np.testing.assert_array_equal(encoded_once(encoder, TEXTS, tmp_path / "kept"), first + 1)
     other = load_encoder(str(model), pooling="cls")
     for again in (
@@ -143,8 +145,8 @@ def test_public_texts_are_encoded_once(model, tmp_path):
         encoded_once(other, TEXTS, tmp_path / "kept"),
     ):
         assert not np.allclose(again[0], first[0] + 1)
-    assert len(list((tmp_path / "kept").iterdir())) == 4
-    np.save(kept, first[:2])  # a file of another shape is not believed
+    assert len(list((tmp_path / "kept").glob("*.npy"))) == 4
+    np.save(kept, first + 2)  # a file that was altered is not believed
     np.testing.assert_allclose(encoded_once(encoder, TEXTS, tmp_path / "kept"), first, atol=1e-6)
 
 

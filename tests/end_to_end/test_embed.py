@@ -153,7 +153,7 @@ def test_principal_directions_of_public_words(place, tmp_path):
     assert done.code == 0, done.err
     about = Receipt.beside(tmp_path / "v.npy").map["about"]
     assert about["public text"] == "the 5,000 most frequent words of the starter space"
-    (kept,) = (place / "cache" / "encoded").iterdir()
+    (kept,) = (place / "cache" / "encoded").glob("*.npy")
     assert np.load(kept).shape == (5000, 16)  # of public words, never of the input
 
 
@@ -270,8 +270,8 @@ BAD = {
     "no such encoder": Row("not a directory with a model", ["--encoder", "PLACE/nowhere"]),
     "not an encoder": Row("holds no encoder", ["--encoder", "PLACE"]),
     "unknown pooling": Row("must be one of mean, cls", ["--pooling", "max"]),
-    "no suffix": Row("end it in .parquet, .npz or .npy", out="out"),
-    "standard output": Row("end it in .parquet", out="-"),
+    "no suffix": Row("end its name in .parquet, .npz or .npy", out="out"),
+    "standard output": Row("end its name in .parquet", out="-"),
     "labels in npy": labelled("no place for labels", *RR, out="out.npy"),
     "output exists": Row("exists already", before="out.parquet"),
     "receipt exists": Row("exists already", before="out.parquet.privacy.json"),

@@ -82,7 +82,7 @@ def test_inspect_shows_distances_and_neighbours(place):
         (["inspect", "SPACE", "--max-words", 1], "at least 2"),
         (["inspect"], "missing argument"),
         (["build", "nowhere.txt"], "no space of that name"),
-        (["build", "SPACE", "-o", "OUT.txt"], "ends in .safetensors"),
+        (["build", "SPACE", "-o", "OUT.txt"], "end its name in .safetensors"),
         (["build", "SPACE", "-o", "DIR"], "exists already"),
         (["certify", "SPACE", "--sensitive-share", 2], "--sensitive-share must be"),
         (["shrink", "SPACE"], "no such command"),

@@ -201,8 +201,8 @@ def test_a_missing_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "before", "message"),
     [
-        ("v.txt", Path.exists, "end it in .parquet, .npz or .npy"),
-        ("-", Path.exists, "end it in .parquet"),
+        ("v.txt", Path.exists, "end its name in .parquet, .npz or .npy"),
+        ("-", Path.exists, "end its name in .parquet"),
         ("no/v.npy", Path.exists, "directory that does not exist"),
         ("v.npz", Path.mkdir, "is a directory"),
         ("v.npz", lambda p: p.write_text("precious"), "exists already"),

@@ -352,7 +352,7 @@ def test_saving_refuses_to_overwrite_and_other_names(places: Path) -> None:
         save_space(space, path)
     save_space(spaces()["full"], path, force=True)
     assert load_space(path).name == "mine"
-    with pytest.raises(OutputError, match=r"ends in \.safetensors"):
+    with pytest.raises(OutputError, match=r"end its name in \.safetensors"):
         save_space(space, places / "space.npz")
     with pytest.raises(OutputError, match="cannot be written"):
         save_space(space, path / "below" / "space.safetensors")

@@ -7,7 +7,6 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, say
-from discreet.errors import InvalidValue
 
 
 def report(
@@ -31,12 +30,11 @@ def report(
 
     Example: discreet report out.csv audit.json attack.json -o report.html
     """
-    from discreet.files import refuse_existing
+    from discreet.files import check_ending, refuse_existing
     from discreet.report.page import write_page
     from discreet.report.runs import overview, runs_in, section_of
 
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise InvalidValue(f"{output} is to hold a page of HTML; end its name in .html")
+    check_ending(output, (".html", ".htm"), "a page of HTML")
     refuse_existing(output, force=force)
     found = runs_in(runs)
     sections = [section_of(name, values) for name, values in found]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats32
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InputError, InvalidValue, NotFound, OutputError
-from discreet.files import folder_written_whole, refuse_existing
+from discreet.errors import InputError, InvalidValue, NotFound
+from discreet.files import check_folder, folder_written_whole
 from discreet.tensors import kind_of, load_tensors, save_tensors
 
 KIND = "candidate store"
@@ -296,9 +296,7 @@ class CandidateStore:
 
 def refuse_unusable(folder: Path, *, force: bool) -> None:
     """Stop before long work if its store would have no place to go."""
-    refuse_existing(folder, force=force)
-    if folder.exists() and kind_of(folder / ARRAYS) != KIND:
-        raise OutputError(f"{folder} is there and is no candidate store; choose another name")
+    check_folder(folder, lambda it: kind_of(it / ARRAYS) == KIND, KIND, force=force)
 
 
 def _nearest(choices: Mapping[float, Any], epsilon: float) -> Any:

@@ -20,8 +20,8 @@ from discreet.arrays import Progress
 from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.encoders.settings import POOLINGS as POOLINGS
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
-from discreet.files import written_whole
-from discreet.spaces.encoder_space import MODEL, file_sha256, find_encoder, missing_encoder
+from discreet.files import SealedFiles, file_sha256
+from discreet.spaces.encoder_space import MODEL, find_encoder, missing_encoder
 
 _CHUNK = 512
 
@@ -144,15 +144,14 @@ def encoded_once(
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    path = folder / f"{digest.hexdigest()}.npy"
-    if path.is_file():
-        kept: NDArray[np.float32] = np.load(path, allow_pickle=False)
-        if kept.shape == (len(texts), encoder.dimension):
-            return kept
-    vectors = encoder.encode(texts, progress=progress)
-    with written_whole(path) as temporary, temporary.open("wb") as file:
-        np.save(file, vectors)
-    return vectors
+    kept = SealedFiles(folder / digest.hexdigest(), (".npy",))
+    if not kept.intact:
+        vectors = encoder.encode(texts, progress=progress)
+        with kept.written() as (path,), path.open("wb") as file:
+            np.save(file, vectors)
+        return vectors
+    known: NDArray[np.float32] = np.load(*kept.paths, allow_pickle=False)
+    return known
 
 
 def locate_model(model: str) -> tuple[Path, str]:

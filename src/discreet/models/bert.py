@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
-from discreet.errors import InputError, OutputError, needs_extra
-from discreet.files import folder_written_whole, refuse_existing
-from discreet.spaces.encoder_space import file_sha256, model_space
+from discreet.errors import InputError, needs_extra
+from discreet.files import check_folder, file_sha256, folder_written_whole
+from discreet.spaces.encoder_space import model_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import WordPieceTokenizer
 
@@ -170,9 +170,7 @@ def save_masked_model(
 
 def refuse_no_model(directory: Path, *, force: bool) -> None:
     """Stop before long work if its model would have no place to go."""
-    refuse_existing(directory, force=force)
-    if directory.exists() and not (directory / ABOUT).is_file():
-        raise OutputError(f"{directory} is there and is no model of ours; choose another name")
+    check_folder(directory, lambda it: (it / ABOUT).is_file(), "model of ours", force=force)
 
 
 def marks_of_pieces(pieces: Sequence[str]) -> SpecialPieces:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Floats32
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
-from discreet.files import check_place, written_whole
+from discreet.files import check_ending, check_place, written_whole
 from discreet.receipt import Receipt, receipt_path
 
 SUFFIXES = (".parquet", ".npz", ".npy")
@@ -119,11 +119,7 @@ def check_output(
         force: Files that exist may be replaced.
         beside: What else there will be than vectors, in words; npy has no place for it.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise OutputError(
-            f"{path} does not say how vectors are to be written; end it in .parquet, .npz or .npy"
-        )
-    if beside and path.suffix.lower() == ".npy":
+    if check_ending(path, SUFFIXES, "vectors") == ".npy" and beside:
         raise OutputError(
             f"npy holds vectors alone and has no place for {beside[0]}; write .parquet or .npz"
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from discreet.errors import InputError, NotFound
+from discreet.files import file_sha256
 from discreet.spaces.space import EmbeddingSpace
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -139,12 +140,6 @@ def describe_model(directory: Path) -> tuple[int, int]:
     except (SafetensorError, OSError) as error:
         raise InputError(f"{weights} cannot be read: {error}; fetch the file again") from error
     return int(rows), int(columns)
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_model(directory: Path) -> bool:

@@ -4,15 +4,13 @@ It depends on the space alone: not on epsilon and not on any text. It is built f
 vocabulary or not at all, because an index of just the words that occurred would give them away.
 """
 
-import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Progress
-from discreet.files import cache_directory, written_whole
+from discreet.files import SealedFiles, cache_directory
 from discreet.parallel import ahead
 from discreet.spaces.distances import Distances, blocks
 from discreet.spaces.space import EmbeddingSpace
@@ -59,37 +57,24 @@ def build_index(
     return NeighborIndex(neighbors, lower)
 
 
-def _paths(space: EmbeddingSpace) -> tuple[Path, Path]:
-    base = cache_directory() / "indices" / space.fingerprint
-    return base.with_suffix(".neighbors.npy"), base.with_suffix(".lower.npy")
-
-
 def cached_index(space: EmbeddingSpace) -> NeighborIndex | None:
     """The index of this space if it was built before, mapped into memory."""
-    try:
-        neighbors, lower = (np.load(path, mmap_mode="r") for path in _paths(space))
-        intact = _seal_path(space).read_text() == _seal(space)
-    except (OSError, ValueError):
-        return None
+    files = _files(space)
     # A damaged index would change the law, so what cannot be verified is not used.
-    return NeighborIndex(neighbors, lower) if intact else None
+    if not files.intact:
+        return None
+    neighbors, lower = (np.load(path, mmap_mode="r") for path in files.paths)
+    return NeighborIndex(neighbors, lower)
 
 
 def store_index(space: EmbeddingSpace, index: NeighborIndex) -> None:
     """Keep an index for later runs."""
-    for path, array in zip(_paths(space), (index.neighbors, index.lower), strict=True):
-        with written_whole(path) as temporary, temporary.open("wb") as file:
-            np.save(file, array)
-    with written_whole(_seal_path(space)) as temporary:
-        temporary.write_text(_seal(space))
+    with _files(space).written() as paths:
+        for path, array in zip(paths, (index.neighbors, index.lower), strict=True):
+            with path.open("wb") as file:
+                np.save(file, array)
 
 
-def _seal_path(space: EmbeddingSpace) -> Path:
-    return _paths(space)[0].with_suffix("").with_suffix(".sha256")
-
-
-def _seal(space: EmbeddingSpace) -> str:
-    digest = hashlib.sha256()
-    for path in _paths(space):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _files(space: EmbeddingSpace) -> SealedFiles:
+    base = cache_directory() / "indices" / space.fingerprint
+    return SealedFiles(base, (".neighbors.npy", ".lower.npy"))

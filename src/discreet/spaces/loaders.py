@@ -1,12 +1,11 @@
 """One way to every space: by name, or by the path of vectors, of a model or of a saved space."""
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,10 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Progress
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, OutputError
-from discreet.files import cache_directory, written_whole
+from discreet.files import SealedFiles, cache_directory, file_sha256
 from discreet.spaces.encoder_space import (
     describe_model,
     encoder_space,
-    file_sha256,
     find_encoder,
     missing_encoder,
     model_space,
@@ -30,7 +28,7 @@ from discreet.spaces.word_vector_files import VectorFile, open_vectors
 __all__ = ["KnownSpace", "known_spaces", "load_space", "save_space"]
 
 _STARTER = Path(__file__).parent.parent / "data" / "starter.safetensors"
-_CACHE_FORMAT = "discreet vectors 1"
+_CACHE_FORMAT = "discreet vectors 2"
 _NPY_HEADER = 128
 
 
@@ -153,7 +151,8 @@ def _vectors(
         vectors = np.concatenate(blocks)
         vectors.flags.writeable = False
         return _space(collected.about(), collected.words, vectors)
-    entry = _cached_directory() / f"{digest}-{max_words or 'all'}"
+    name = f"{digest}-{max_words or 'all'}"
+    entry = SealedFiles(_cached_directory() / name, (".npy", ".words"))
     kept = _mapped(entry)
     if kept is not None:
         return kept
@@ -161,8 +160,9 @@ def _vectors(
         return _read_into(entry, path, digest, max_words, progress)
     except OSError as error:
         raise OutputError(
-            f"the vectors of {path} cannot be kept in {entry.parent}: {error.strerror or error}; "
-            "set DISCREET_CACHE to a directory that can be written, or pass cache=False"
+            f"the vectors of {path} cannot be kept in {entry.base.parent} "
+            f"({error.strerror or error}); set DISCREET_CACHE to a directory that can be "
+            "written, or pass cache=False"
         ) from error
 
 
@@ -227,48 +227,37 @@ def _cached_directory() -> Path:
 
 
 def _read_into(
-    entry: Path, path: Path, digest: str, max_words: int | None, progress: Progress | None
+    entry: SealedFiles, path: Path, digest: str, max_words: int | None, progress: Progress | None
 ) -> EmbeddingSpace:
     """Read a file of vectors block by block into the cache; no more than a block is in memory."""
-    vectors_path, words_path = entry.with_suffix(".npy"), entry.with_suffix(".words")
-    with open_vectors(path, max_words, progress) as file, written_whole(vectors_path) as temporary:
+    with (
+        open_vectors(path, max_words, progress) as file,
+        entry.written() as (vectors_path, words_path),
+    ):
         collected = _Collected(file, path, digest, max_words)
-        with temporary.open("wb") as target:
+        with vectors_path.open("wb") as target:
             target.write(b"\0" * _NPY_HEADER)
             for block in collected.blocks():
                 target.write(np.ascontiguousarray(block, dtype="<f4").data)
             target.seek(0)
             target.write(_npy_header(len(collected.words), file.dimension))
-    listed = json.dumps(collected.words, ensure_ascii=False).encode() + b"\n"
-    about = {
-        **collected.about(),
-        "vectors_sha256": file_sha256(vectors_path),
-        "words_sha256": hashlib.sha256(listed).hexdigest(),
-    }
-    with written_whole(words_path) as temporary, temporary.open("wb") as target:
-        target.write(json.dumps(about, ensure_ascii=False).encode() + b"\n" + listed)
-    return _space(about, collected.words, np.load(vectors_path, mmap_mode="r"))
+        about = collected.about()
+        lines = (json.dumps(part, ensure_ascii=False) for part in (about, collected.words))
+        words_path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return _space(about, collected.words, np.load(entry.paths[0], mmap_mode="r"))
 
 
-def _mapped(entry: Path) -> EmbeddingSpace | None:
+def _mapped(entry: SealedFiles) -> EmbeddingSpace | None:
     """The cached space, its vectors mapped; None if it is not there or not what was written."""
-    vectors_path, words_path = entry.with_suffix(".npy"), entry.with_suffix(".words")
+    if not entry.intact:
+        return None
+    vectors_path, words_path = entry.paths
     try:
         with words_path.open("rb") as file:
-            about = _about(file.readline())
-            listed = _verified(file, str(about["words_sha256"]))
-        if file_sha256(vectors_path) != about["vectors_sha256"]:
-            return None
-        return _space(about, json.loads(listed), np.load(vectors_path, mmap_mode="r"))
+            about, words = _about(file.readline()), json.loads(file.readline())
+        return _space(about, words, np.load(vectors_path, mmap_mode="r"))
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _verified(file: BinaryIO, digest: str) -> bytes:
-    content = file.read()
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise ValueError("not what was written")
-    return content
+        return None  # of another version
 
 
 def _about(line: bytes) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 Nothing in the file can run code, and the same space always gives the same bytes.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from discreet.errors import InputError, OutputError
-from discreet.files import refuse_existing, written_whole
+from discreet.files import check_ending, refuse_existing
 from discreet.spaces.space import EmbeddingSpace
+from discreet.tensors import read_described, write_described
 
 FORMAT = "discreet space 1"
-# One header entry only: several come in any order, and one space must always be the same file.
-_ENTRY = "discreet"
 
 
 def save_space(space: EmbeddingSpace, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -35,10 +32,7 @@ def save_space(space: EmbeddingSpace, path: str | os.PathLike[str], *, force: bo
         the path written.
     """
     target = Path(path)
-    if target.suffix != ".safetensors":
-        raise OutputError(
-            f"a space is saved to a file that ends in .safetensors; rename {target.name}"
-        )
+    check_ending(target, (".safetensors",), "a space")
     refuse_existing(target, force=force)
     about = {
         "name": space.name,
@@ -65,23 +59,20 @@ def write_saved(
     """Write the parts of a space; whole numbers count ``scale`` and ``frequency_scale``."""
     encoded = [word.encode() for word in words]
     tensors: dict[str, NDArray[Any]] = {
-        "vectors": np.ascontiguousarray(vectors),
+        "vectors": vectors,
         "words": np.frombuffer(b"".join(encoded), dtype=np.uint8),
         "word_ends": np.cumsum([len(word) for word in encoded], dtype=np.uint32),
     }
     if frequencies is not None:
-        tensors["frequencies"] = np.ascontiguousarray(frequencies)
-    header = json.dumps({"format": FORMAT, **about}, sort_keys=True, ensure_ascii=False)
-    with written_whole(target) as temporary:
-        save_file(tensors, temporary, metadata={_ENTRY: header})
+        tensors["frequencies"] = frequencies
+    write_described(target, tensors, {"format": FORMAT, **about}, sort=True)
 
 
 def read_saved(path: Path, max_words: int | None = None) -> EmbeddingSpace:
     """The space in a file that :func:`save_space` wrote; every fault names the file."""
     try:
-        with safe_open(path, framework="np") as file:
-            about = _about(path, file.metadata())
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        about, tensors = read_described(path)
+        _require_space(path, about)
         ends = tensors["word_ends"].astype(np.int64)
         blob = tensors["words"].tobytes()
         if len(ends) and (ends[-1] != len(blob) or (np.diff(ends, prepend=0) < 1).any()):
@@ -138,17 +129,13 @@ def first_words(space: EmbeddingSpace, count: int) -> EmbeddingSpace:
     )
 
 
-def _about(path: Path, metadata: dict[str, str] | None) -> dict[str, Any]:
-    found: object = None
-    if metadata and _ENTRY in metadata:
-        found = json.loads(metadata[_ENTRY])
-    if not isinstance(found, dict):
+def _require_space(path: Path, about: Mapping[str, Any]) -> None:
+    if not about:
         raise InputError(
             f"{path} is a safetensors file but not a space; for the token vectors of a model give "
             "the directory that holds model.safetensors and vocab.txt"
         )
-    if found.get("format") != FORMAT:
+    if about.get("format") != FORMAT:
         raise InputError(
             f"{path} is in a newer or unknown format (not {FORMAT!r}); update discreet"
         )
-    return found

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import OutputError
-from discreet.files import check_place, written_whole
+from discreet.files import check_ending, check_place, written_whole
 from discreet.text.formats import DELIMITERS
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -15,8 +14,7 @@ _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 def check_table(path: Path, *, force: bool = False) -> None:
     """Refuse a place that a table cannot be written to, before any work is done."""
-    if path.suffix.lower() not in _ENDINGS:
-        raise OutputError(f"{path} must end in .csv, .tsv, .jsonl or .parquet; rename it")
+    check_ending(path, _ENDINGS, "a table")
     check_place(path, force=force)
 
 

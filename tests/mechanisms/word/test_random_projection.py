@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
+from discreet.files import sealed_json
 from discreet.mechanisms.word import CMP, RandomProjection
 from discreet.mechanisms.word import random_projection as module
 from discreet.mechanisms.word.random_projection import largest_stretch, project, projection_matrix
@@ -144,15 +145,15 @@ def test_a_slow_stretch_is_kept_and_a_damaged_or_foreign_one_is_not_used(monkeyp
     kept = json.loads(path.read_text())
     assert kept["stretch"] == stretch
 
-    path.write_text(json.dumps({**kept, "stretch": 2 * stretch}))
+    del kept["sha256"]
+    path.write_text(sealed_json({**kept, "stretch": 2 * stretch}))
     assert RandomProjection(space, epsilon=1.0, dimension=2).stretch == 2 * stretch, "it is read"
     for damage in (
         "",
         "[]",
-        json.dumps({**kept, "stretch": -1}),
-        json.dumps({**kept, "stretch": None}),
-        json.dumps({**kept, "space": "another", "stretch": 1e-9}),
-        json.dumps({**kept, "points": "another", "stretch": 1e-9}),
+        json.dumps({**kept, "stretch": 2 * stretch}),
+        sealed_json({**kept, "space": "another", "stretch": 1e-9}),
+        sealed_json({**kept, "points": "another", "stretch": 1e-9}),
     ):
         path.write_text(damage)
         assert RandomProjection(space, epsilon=1.0, dimension=2).stretch == stretch

@@ -12,19 +12,17 @@ kappa = epsilon / 2, always passes, because the triangle inequality gives E(kapp
 """
 
 import hashlib
-import json
 import math
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Ids, Progress
-from discreet.files import cache_directory, written_whole
+from discreet.files import cache_directory, sealed_json, unsealed_json, written_whole
 from discreet.spaces.distances import Distances, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, MetricKind
@@ -95,14 +93,12 @@ class CertificateTable:
         values = asdict(self)
         values["rates"] = [_rounded_up(rate) for rate in self.rates]
         values["keeps"] = [round(keep, 6) for keep in self.keeps]
-        return json.dumps(values | {"sha256": _seal(values)})
+        return sealed_json(values)
 
     @classmethod
     def from_json(cls, text: str) -> "CertificateTable":
         """The inverse of :meth:`to_json`; a table that was altered is refused."""
-        values: dict[str, Any] = json.loads(text)
-        if values.pop("sha256", None) != _seal(values):
-            raise ValueError("this is not a certificate table as it was written")
+        values = unsealed_json(text)
         # Tables that were written before metrics had kinds are of this one, too.
         values["metric"] = Metric(**values["metric"] | {"kind": MetricKind.EUCLIDEAN})
         values["worst_pairs"] = tuple((int(x), int(y)) for x, y in values["worst_pairs"])
@@ -145,10 +141,6 @@ def certificate_table(
         with suppress(OSError), written_whole(_path(space, targets)) as temporary:
             temporary.write_text(table.to_json())
     return table
-
-
-def _seal(values: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _rounded_up(rate: float) -> float:

@@ -5,11 +5,8 @@ distance of a pair is a number that can be computed, and it is smaller than what
 promises. Every figure here is rounded upwards: a sensitivity below the truth is a broken guarantee.
 """
 
-import json
 import math
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +14,7 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats, Progress
 from discreet.errors import InvalidValue
-from discreet.files import cache_directory, written_whole
+from discreet.files import Memo
 from discreet.mechanisms.word._words import PUBLIC
 from discreet.mechanisms.word._words import SCOPE as ANY_WORD
 from discreet.parallel import WORKERS, in_threads
@@ -127,26 +124,12 @@ def _remembered(
 ) -> Sensitivity:
     if len(space) < _WORTH_CACHING or norm == "linf":
         return largest_distance(points, clip, norm, progress)
-    path = _path(space, clip, norm)
-    key = {"space": space.fingerprint, "clip": clip.hex(), "norm": norm}
-    try:
-        values = json.loads(path.read_text())
-        if {name: values[name] for name in key} == key:
-            return Sensitivity(float.fromhex(values["value"]), str(values["reason"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
+    memo = Memo("sensitivities", {"space": space.fingerprint, "clip": clip.hex(), "norm": norm})
+    if (known := memo.read()) is not None:
+        return Sensitivity(float.fromhex(known["value"]), str(known["reason"]))
     found = largest_distance(points, clip, norm, progress)
-    # A cache that cannot be written costs time, not correctness.
-    with suppress(OSError), written_whole(path) as temporary:
-        temporary.write_text(
-            json.dumps({**key, "value": found.value.hex(), "reason": found.reason})
-        )
+    memo.write({"value": found.value.hex(), "reason": found.reason})
     return found
-
-
-def _path(space: EmbeddingSpace, clip: float, norm: str) -> Path:
-    name = f"{space.fingerprint[:32]}-{clip.hex()}-{norm}.json"
-    return cache_directory() / "sensitivities" / name
 
 
 # -- the search ----------------------------------------------------------------------------

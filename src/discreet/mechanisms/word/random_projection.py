@@ -1,10 +1,8 @@
 """Random projection: fewer dimensions, so less noise, then spherical noise and the nearest word."""
 
 import hashlib
-import json
 import math
 import time
-from contextlib import suppress
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Floats, Ids, Progress
-from discreet.files import cache_directory, written_whole
+from discreet.files import Memo
 from discreet.mechanisms.word._certificate import metric_of
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
@@ -120,24 +118,14 @@ def project(vectors: NDArray[np.floating], matrix: Floats) -> Floats:
 
 def _known_stretch(space: EmbeddingSpace, points: Floats, progress: Progress | None) -> float:
     """From the cache if it was computed before, else computed (and kept if that took a while)."""
-    key = {
-        "space": space.fingerprint,
-        "points": hashlib.sha256(points.tobytes()).hexdigest(),
-    }
-    name = f"{key['space'][:32]}-{key['points'][:16]}.json"
-    path = cache_directory() / "stretches" / name
-    try:
-        known = json.loads(path.read_text())
-        if {entry: known[entry] for entry in key} == key:
-            return check.positive(known["stretch"], "stretch")
-    except (OSError, ValueError, TypeError, KeyError):
-        pass  # not there, or not ours: compute it
+    points_sha256 = hashlib.sha256(points.tobytes()).hexdigest()
+    memo = Memo("stretches", {"space": space.fingerprint, "points": points_sha256})
+    if (known := memo.read()) is not None:
+        return check.positive(known["stretch"], "stretch")
     begin = time.perf_counter()
     stretch = largest_stretch(space.vectors, points, progress)
     if time.perf_counter() - begin > _WORTH_CACHING_SECONDS:
-        # A cache that cannot be written costs time, not correctness.
-        with suppress(OSError), written_whole(path) as temporary:
-            temporary.write_text(json.dumps({**key, "stretch": stretch}))
+        memo.write({"stretch": stretch})
     return stretch
 
 

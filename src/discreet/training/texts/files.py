@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InvalidValue
-from discreet.files import refuse_existing
+from discreet.files import file_sha256, refuse_existing
 from discreet.models.bert import load_masked_model
 from discreet.receipt import Receipt
-from discreet.spaces.encoder_space import file_sha256
 from discreet.text.labelled import Labelled, read_labelled
 from discreet.text.readers import open_documents
 from discreet.training.progress import Announce, silently
