@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from discreet.mechanisms.word._certificate import _path, compute_table
+from discreet.mechanisms.certificate import _path, compute_table
 from discreet.mechanisms.word.santext_plus import sensitive_targets
 from discreet.spaces import load_space
 

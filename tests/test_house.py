@@ -13,6 +13,10 @@ from discreet.mechanisms.registry import FAMILIES, entries
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "discreet"
+PACKAGES = {
+    "discreet": SOURCE,
+    "discreet_recipes": ROOT / "recipes" / "src" / "discreet_recipes",
+}
 
 # Rooms from the ground up; a module imports from its own room and from rooms below.
 FLOORS = [
@@ -74,6 +78,46 @@ def test_imports_point_downwards(path):
         assert LEVEL[other] <= LEVEL[room], f"{room} imports from {other}, which is above it"
         if LEVEL[other] == LEVEL[room]:
             assert other == room, f"{room} and {other} are on one floor"
+
+
+def _named(path: Path):
+    """The dotted names that a module imports, with what is taken out of each."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _private_elsewhere(package: Path) -> list[str]:
+    """Imports of a module or name with an underscore from outside its own folder."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        own = [package.name, *path.relative_to(package).parts[:-1]]
+        for name in _named(path):
+            parts = name.split(".")
+            private = [
+                place
+                for place, part in enumerate(parts)
+                if part.startswith("_") and not part.startswith("__")
+            ]
+            if parts[0] in PACKAGES and any(own[:place] != parts[:place] for place in private):
+                found.append(f"{path.relative_to(package)} imports {name}")
+    return found
+
+
+def test_no_module_imports_what_is_private_to_another_folder():
+    for package in PACKAGES.values():
+        assert _private_elsewhere(package) == []
+
+
+def test_an_import_of_what_is_private_elsewhere_is_seen(tmp_path):
+    room = tmp_path / "discreet" / "audit"
+    room.mkdir(parents=True)
+    (room / "own.py").write_text("from discreet.audit._own import fine\n")
+    (room / "other.py").write_text("from discreet.spaces import _index\n")
+    found = _private_elsewhere(tmp_path / "discreet")
+    assert found == ["audit/other.py imports discreet.spaces._index"]
 
 
 def test_every_mechanism_has_a_module_a_test_and_a_page():

@@ -13,7 +13,7 @@ from discreet.accounting._angle_loss import loss_cdf, upper_tail
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
-from discreet.mechanisms.sentence._sphere import angles_between
+from discreet.mechanisms.sphere import angles_between
 from discreet.statement import Notion, Unit
 from goodness import fits
 

@@ -210,15 +210,15 @@ def test_the_table_for_people_says_what_is_gained(place):
 
 def test_again_computes_the_table_anew(tmp_path, monkeypatch):
     """A table in the cache is taken as it is; --again looks at every pair once more."""
-    from discreet.mechanisms.word import _certificate
+    from discreet.mechanisms import certificate
 
-    monkeypatch.setattr(_certificate, "_WORTH_CACHING", 2)
+    monkeypatch.setattr(certificate, "_WORTH_CACHING", 2)
     write_space(tmp_path / "space.txt")
     command = ("spaces", "certify", tmp_path / "space.txt", "--json")
     cache = tmp_path / "cache"
     first = called(*command, cache=cache).out
     (kept,) = (cache / "certificates").iterdir()
-    table = _certificate.CertificateTable.from_json(first.decode())
+    table = certificate.CertificateTable.from_json(first.decode())
     other = replace(table, keeps=(0.125,) * len(table.keeps)).to_json()
     kept.write_text(other)
     assert json.loads(called(*command, cache=cache).out)["keeps"][0] == 0.125

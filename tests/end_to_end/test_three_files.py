@@ -30,7 +30,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.word._words import PUBLIC, SCOPE, checked_ids
+from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
 
@@ -47,14 +47,14 @@ class ToyWord:
         )
 
     def log_probabilities(self, ids):
-        words, others = checked_ids(ids, self.space), len(self.space) - 1
+        words, others = self.space.checked_ids(ids), len(self.space) - 1
         keep = -math.log1p(others * math.exp(-self.epsilon))
         out = np.full((len(words), others + 1), keep - self.epsilon)
         out[np.arange(len(words)), words] = keep
         return out
 
     def release(self, ids, rng):
-        words, count = checked_ids(ids, self.space), len(self.space)
+        words, count = self.space.checked_ids(ids), len(self.space)
         keep = 1 / (1 + (count - 1) * math.exp(-self.epsilon))
         moved = (words + rng.integers(1, count, len(words))) % count
         return np.where(rng.random(len(words)) < keep, words, moved)

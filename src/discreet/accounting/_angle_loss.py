@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import betainc
 
 from discreet.arrays import Floats
-from discreet.mechanisms.sentence._angle_law import AngleLaw
+from discreet.mechanisms.angle_law import AngleLaw
 
 _DROP = 50.0
 _PANELS = 256

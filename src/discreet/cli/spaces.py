@@ -64,7 +64,7 @@ def inspect(
     Example: discreet spaces inspect starter --word doctor
     """
     from discreet.evaluation.explanation import example_words
-    from discreet.mechanisms.word._certificate import known_table, metric_of
+    from discreet.mechanisms.certificate import known_table, metric_of
     from discreet.spaces.index import cached_index
 
     space = _load(name, max_words)
@@ -162,7 +162,7 @@ def certify(
 
     Example: discreet spaces certify vectors.txt --max-words 20000
     """
-    from discreet.mechanisms.word._certificate import certificate_table
+    from discreet.mechanisms.certificate import certificate_table
     from discreet.mechanisms.word.santext_plus import sensitive_targets, sensitive_words
 
     space = _load(name, max_words)

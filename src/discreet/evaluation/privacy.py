@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from discreet import check
 from discreet.arrays import Floats, Ids, Progress
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word._words import checked_ids
 from discreet.parallel import in_threads
 from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
@@ -98,7 +97,7 @@ def word_privacy(
     >>> found.keep.round(3).tolist(), found.options.tolist(), found.exact
     ([0.731, 1.0], [2, 1], True)
     """
-    words = checked_ids(ids, mechanism.space)
+    words = mechanism.space.checked_ids(ids)
     mass = check.probability(mass, "mass of word_privacy")
     runs = check.whole(runs, "runs of word_privacy", at_least=1)
     keep, distinct = np.empty(len(words)), np.empty(len(words))
@@ -131,7 +130,7 @@ def likely_outputs(
 
     From the law, or as frequencies of ``runs`` draws; fewer than ``count`` if there are no more.
     """
-    words = checked_ids([id], mechanism.space)
+    words = mechanism.space.checked_ids([id])
     count = check.whole(count, "count of likely_outputs", at_least=1)
     runs = check.whole(runs, "runs of likely_outputs", at_least=1)
     law = _law_of(mechanism)
@@ -193,7 +192,7 @@ def output_privacy(
     >>> output_privacy(mechanism, [0, 2], prior=[1, 0, 1]).inputs.tolist()
     [1, 1]
     """
-    seen = checked_ids(outputs, mechanism.space)
+    seen = mechanism.space.checked_ids(outputs)
     mass = check.probability(mass, "mass of output_privacy")
     runs = check.whole(runs, "runs of output_privacy", at_least=1)
     possible, weights = _checked_prior(prior, len(mechanism.space))

@@ -125,6 +125,24 @@ class EmbeddingSpace:
                 "and mind capitals"
             ) from None
 
+    def checked_ids(self, ids: ArrayLike) -> NDArray[np.int64]:
+        """A flat array of ids of these words; anything else is an error that repeats no id."""
+        array = np.asarray(ids)
+        if array.size == 0:
+            array = array.astype(np.int64)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidValue(
+                f"word ids must be a flat array of whole numbers; got {array.ndim} dimensions "
+                f"of {array.dtype}"
+            )
+        outside = (array < 0) | (array >= len(self))
+        if outside.any():
+            raise InvalidValue(
+                f"word ids of {self.name} run from 0 to {len(self) - 1}; "
+                f"{int(outside.sum())} of {array.size} are outside"
+            )
+        return array.astype(np.int64, copy=False)
+
     @property
     def ids(self) -> Mapping[str, int]:
         """Word to index."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document import DeepCandidate, _depth
-from discreet.mechanisms.document._selection import RULES, Selection
+from discreet.mechanisms.selection import RULES, Selection
 from discreet.protocols import FiniteMechanism
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits

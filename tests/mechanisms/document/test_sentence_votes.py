@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document import SentenceVotes
-from discreet.mechanisms.document._selection import RULES, Selection
+from discreet.mechanisms.selection import RULES, Selection
 from discreet.protocols import FiniteMechanism
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import fits

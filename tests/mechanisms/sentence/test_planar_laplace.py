@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from angles import binned, in_bins, noisy_direction_shape, pole, random_units
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import PlanarLaplace
-from discreet.mechanisms.sentence._sphere import angles_between
+from discreet.mechanisms.sphere import angles_between
 from discreet.protocols import DensityMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit
 from goodness import fits

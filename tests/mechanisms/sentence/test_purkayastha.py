@@ -13,7 +13,7 @@ from angles import binned, in_bins, pole, purkayastha_shape, random_units
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.mechanisms.sentence import purkayastha as module
-from discreet.mechanisms.sentence._sphere import angles_between
+from discreet.mechanisms.sphere import angles_between
 from discreet.protocols import DensityMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit
 from goodness import LEVEL, fits

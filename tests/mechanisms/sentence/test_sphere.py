@@ -8,7 +8,7 @@ import pytest
 from angles import random_units
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian, unit_rows
-from discreet.mechanisms.sentence._sphere import GRID, angles_between, on_grid, on_sphere
+from discreet.mechanisms.sphere import GRID, angles_between, on_grid, on_sphere
 
 MECHANISMS = [
     Purkayastha(dimension=4, epsilon=2.0),

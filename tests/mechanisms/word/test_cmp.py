@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as arrays
 
 from conformance import assert_fresh_noise
 from discreet.errors import InvalidValue
+from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word import CMP
-from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, Notion, Unit
 from goodness import fits

@@ -14,7 +14,7 @@ from discreet.arrays import Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder, load_encoder
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes, Truncation
-from discreet.mechanisms.document._selection import Selection
+from discreet.mechanisms.selection import Selection
 from discreet.mechanisms.word import CMP
 from discreet.randomness import generator
 from discreet.release.text import Sanitizer

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Rows
 from discreet.mechanisms.document._exact_products import ExactProducts
-from discreet.mechanisms.document._selection import Levels
+from discreet.mechanisms.selection import Levels
 
 _MOST_CELLS, _FEWEST_CELLS = 128, 4
 _TABLE_BITS = 2**28

@@ -15,7 +15,7 @@ from discreet.mechanisms.document._documents import (
     sentence_statement,
 )
 from discreet.mechanisms.document._exact_products import ExactProducts
-from discreet.mechanisms.document._selection import Selection
+from discreet.mechanisms.selection import Selection
 from discreet.statement import PrivacyStatement
 
 

@@ -16,7 +16,7 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.document._selection import RULES, Selection
+from discreet.mechanisms.selection import RULES, Selection
 from discreet.parallel import ahead
 from discreet.statement import PrivacyStatement
 

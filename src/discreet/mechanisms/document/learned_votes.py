@@ -5,8 +5,8 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from discreet.encoders.candidate_store import CandidateStore
-from discreet.mechanisms.document._selection import RULES
 from discreet.mechanisms.document._votes import OneByVotes
+from discreet.mechanisms.selection import RULES
 
 
 class LearnedVotes(OneByVotes):

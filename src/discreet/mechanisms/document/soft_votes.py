@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
-from discreet.mechanisms.document._selection import RULES
 from discreet.mechanisms.document._votes import OneByVotes
+from discreet.mechanisms.selection import RULES
 
 GRID = 2**20
 

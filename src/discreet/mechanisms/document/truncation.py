@@ -15,7 +15,7 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.sentence._sphere import on_grid
+from discreet.mechanisms.sphere import on_grid
 from discreet.randomness import exponential
 from discreet.statement import PrivacyStatement
 

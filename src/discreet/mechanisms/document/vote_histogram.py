@@ -13,7 +13,7 @@ from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import checked_documents
 from discreet.mechanisms.document._votes import LinearVotes
-from discreet.mechanisms.sentence._sphere import on_grid
+from discreet.mechanisms.sphere import on_grid
 from discreet.randomness import exponential
 
 # Of a document's votes most go to few choices: a Dirichlet prior with so much for each choice.

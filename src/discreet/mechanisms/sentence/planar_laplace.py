@@ -3,13 +3,8 @@
 from typing import ClassVar
 
 from discreet import check
-from discreet.mechanisms.sentence._sphere import (
-    PUBLIC,
-    SCOPE,
-    NoisyDirection,
-    chord_metric,
-)
-from discreet.mechanisms.word.cmp import SphericalNoise
+from discreet.mechanisms.noise import SphericalNoise
+from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, NoisyDirection, chord_metric
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 

@@ -9,16 +9,9 @@ from scipy.special import gammaln
 
 from discreet import check
 from discreet.arrays import Floats
-from discreet.mechanisms.sentence._angle_law import AngleLaw
-from discreet.mechanisms.sentence._sphere import (
-    PUBLIC,
-    SCOPE,
-    angle_metric,
-    angles_between,
-    checked_outputs,
-    checked_units,
-    in_blocks,
-)
+from discreet.mechanisms.angle_law import AngleLaw
+from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, angle_metric
+from discreet.mechanisms.sphere import angles_between, checked_outputs, checked_units, in_blocks
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 # Here the noise is already finer than the grid it is released on.

@@ -5,12 +5,8 @@ from typing import ClassVar
 
 from discreet import check
 from discreet.errors import InvalidValue
-from discreet.mechanisms.sentence._sphere import (
-    PUBLIC,
-    SCOPE,
-    NoisyDirection,
-)
-from discreet.mechanisms.word.gaussian import GaussianNoise, gaussian_multiplier
+from discreet.mechanisms.noise import GaussianNoise, gaussian_multiplier
+from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, NoisyDirection
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 # Two unit vectors are at most 2 apart; the margin covers the rounding of their length.

@@ -6,13 +6,12 @@ and nothing else, so it cannot look at the input word.
 """
 
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Floats
-from discreet.mechanisms.word._words import checked_ids
+from discreet.mechanisms.noise import VectorNoise
 from discreet.parallel import ahead
 from discreet.spaces.neighbours import NearestWords
 from discreet.spaces.space import EmbeddingSpace
@@ -20,16 +19,6 @@ from discreet.statement import PrivacyStatement
 
 # Small enough that the last blocks keep all cores busy, large enough for a fast product.
 _BLOCK_NUMBERS = 2**17
-
-
-class VectorNoise(Protocol):
-    """Adds noise to rows of vectors, and knows its density."""
-
-    def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
-        """A fresh, independent noise vector for every row."""
-
-    def log_density(self, vectors: Floats, outputs: Floats) -> Floats:
-        """Log-density of each output row given the vector in the same row."""
 
 
 class NoisyNearest:
@@ -62,7 +51,7 @@ class NoisyNearest:
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Noise on each word's vector, then the nearest word; memory is a block."""
-        words = checked_ids(ids, self.space)
+        words = self.space.checked_ids(ids)
         step = max(1, _BLOCK_NUMBERS // self.points.shape[1])
         parts = [words[start : start + step] for start in range(0, len(words), step)]
         # All noise is drawn here, in order; other threads search while the next block is drawn.

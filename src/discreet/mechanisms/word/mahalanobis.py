@@ -8,9 +8,9 @@ import numpy as np
 from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
+from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
-from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.spaces.distances import blocks, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Unit

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats, Ids, Progress
 from discreet.files import Memo
-from discreet.mechanisms.word._certificate import metric_of
+from discreet.mechanisms.certificate import metric_of
+from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
-from discreet.mechanisms.word.cmp import SphericalNoise
 from discreet.spaces.distances import blocks
 from discreet.spaces.neighbours import first_equal, middle
 from discreet.spaces.space import EmbeddingSpace

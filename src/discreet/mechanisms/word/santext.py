@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.mechanisms.word._certificate import (
+from discreet.mechanisms.certificate import (
     Certificate,
     by_theorem,
     certificate_table,
     metric_of,
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, SCOPE, checked_ids
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, SCOPE
 from discreet.spaces.index import cached_index
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
@@ -89,8 +89,8 @@ class SanText:
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""
-        return self._law.sample(checked_ids(ids, self.space), rng)
+        return self._law.sample(self.space.checked_ids(ids), rng)
 
     def log_probabilities(self, ids: ArrayLike) -> NDArray[np.float64]:
         """``(n, words)``: the law that :meth:`release` samples from."""
-        return self._law.log_probabilities(checked_ids(ids, self.space))
+        return self._law.log_probabilities(self.space.checked_ids(ids))

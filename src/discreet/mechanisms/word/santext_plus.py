@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word._certificate import (
+from discreet.mechanisms.certificate import (
     Certificate,
     by_theorem,
     certificate_table,
     metric_of,
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, checked_ids
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from discreet.text.readers import open_documents
@@ -137,7 +137,7 @@ class SanTextPlus:
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""
-        words = checked_ids(ids, self.space)
+        words = self.space.checked_ids(ids)
         replaced = self._is_sensitive[words] | (rng.random(len(words)) < self.p)
         out = words.copy()
         out[replaced] = self._law.sample(words[replaced], rng)
@@ -145,7 +145,7 @@ class SanTextPlus:
 
     def log_probabilities(self, ids: ArrayLike) -> NDArray[np.float64]:
         """``(n, words)``: the law that :meth:`release` samples from; ``-inf`` where it cannot."""
-        words = checked_ids(ids, self.space)
+        words = self.space.checked_ids(ids)
         common = ~self._is_sensitive[words]
         out = np.full((len(words), len(self.space)), -np.inf)
         out[:, self.sensitive] = self._law.log_probabilities(words)
@@ -156,7 +156,7 @@ class SanTextPlus:
 
 def sensitive_targets(space: EmbeddingSpace, sensitive: ArrayLike) -> NDArray[np.int64]:
     """The sensitive words in order, the unknown token always among them."""
-    chosen = np.unique(checked_ids(sensitive, space))
+    chosen = np.unique(space.checked_ids(sensitive))
     if space.unknown is not None:
         # A word nobody knows may be a name or a number: it must never pass as "unknown".
         chosen = np.union1d(chosen, [space.unknown])

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.word._words import PUBLIC, SCOPE, checked_ids
+from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
@@ -48,9 +48,9 @@ class Uniform:
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""
-        return rng.integers(0, len(self.space), len(checked_ids(ids, self.space)), dtype=np.int64)
+        return rng.integers(0, len(self.space), len(self.space.checked_ids(ids)), dtype=np.int64)
 
     def log_probabilities(self, ids: ArrayLike) -> NDArray[np.float64]:
         """``(n, words)``: the law that :meth:`release` samples from."""
-        count = len(checked_ids(ids, self.space))
+        count = len(self.space.checked_ids(ids))
         return np.full((count, len(self.space)), -math.log(len(self.space)))

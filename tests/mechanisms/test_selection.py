@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from discreet.errors import InvalidValue
-from discreet.mechanisms.document._selection import RULES, Levels, Selection
+from discreet.mechanisms.selection import RULES, Levels, Selection
 from goodness import fits
 
 SEED = 20260501

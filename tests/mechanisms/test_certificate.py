@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from discreet.audit import audit
-from discreet.mechanisms.word import SanText
-from discreet.mechanisms.word import _certificate as certificates
-from discreet.mechanisms.word._certificate import (
+from discreet.mechanisms import certificate as certificates
+from discreet.mechanisms.certificate import (
     CertificateTable,
     certificate_table,
     compute_table,
     known_table,
 )
+from discreet.mechanisms.word import SanText
 from discreet.spaces.space import EmbeddingSpace
 from small_spaces import all_distances, both_spaces, clustered_space, random_space
 

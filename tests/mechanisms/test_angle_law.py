@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from angles import binned, in_bins, purkayastha_shape
-from discreet.mechanisms.sentence._angle_law import AngleLaw, log_normaliser
+from discreet.mechanisms.angle_law import AngleLaw, log_normaliser
 from goodness import LEVEL, fits
 
 SEED = 20260301
