@@ -155,9 +155,10 @@ def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> 
         if id(factor.sentence) not in layouts:
             layouts[id(factor.sentence)] = _blocks(group[factor.sentence], groups)
         squares = torch.zeros(groups, dtype=torch.float64)
-        for rows in layouts[id(factor.sentence)]:
-            which = group[factor.sentence[rows[:, 0]]]
-            squares[which] = _squares(factor, rows)
+        for block in layouts[id(factor.sentence)]:
+            step = max(1, _BLOCK_NUMBERS // max(1, factor.errors.shape[1] * block.shape[1]))
+            for rows in torch.split(block, step):
+                squares[group[factor.sentence[rows[:, 0]]]] = _squares(factor, rows)
         norm = factor.largest * squares.clamp_(min=0).sqrt_()
         norms[factor.name] = norms[factor.name] + norm if factor.name in norms else norm
     total = torch.zeros(groups, dtype=torch.float64)
@@ -218,12 +219,6 @@ def _blocks(group_of_row: torch.Tensor, groups: int) -> list[torch.Tensor]:
 
 def _squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
     """The squared norm of each group of a block."""
-    width = factor.errors.shape[1] * rows.shape[1]
-    step = max(1, _BLOCK_NUMBERS // max(1, width))
-    return torch.cat([_block_squares(factor, part) for part in torch.split(rows, step)])
-
-
-def _block_squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
     there = (rows >= 0)[:, :, None]
     rows = rows.clamp(min=0)
     errors = torch.where(there, factor.errors[rows], 0.0).double()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import expit, log_softmax
+from scipy.special import expit, logsumexp
 
 from discreet import check
 from discreet.arrays import Floats, Floats32, Ids, Progress
@@ -93,7 +93,7 @@ def _objective(
         weights = flat.reshape(number, -1)
         shares = expit(padded @ weights.T.astype(np.float32))
         sums = np.add.reduceat(shares, starts[:-1], axis=0, dtype=np.float64) * rate
-        law = log_softmax(sums, axis=1)
+        law = sums - logsumexp(sums, axis=1, keepdims=True)
         push = (np.exp(law) - target) * (rate / len(law))
         local = push.astype(np.float32)[owner] * shares * (1 - shares)
         gradient = (local.T @ padded).astype(np.float64)

@@ -62,7 +62,7 @@ class TextClassifier:
         progress: Progress | None = None,
     ) -> list[str] | list[float]:
         """A class or a number for each text, or pair of texts."""
-        require_pairs(seconds, self.pairs)
+        require_pairs(texts, seconds, self.pairs)
         tokenizer = WordPieceTokenizer(self.pieces, self.marks.unknown)
         first = tokenizer.encode(texts)
         second = None if seconds is None else tokenizer.encode(seconds)

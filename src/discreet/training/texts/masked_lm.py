@@ -50,7 +50,7 @@ def windows_of(texts: Sequence[str], space: EmbeddingSpace, window: int) -> Toke
         raise InvalidValue(f"the {len(texts)} texts hold no words at all; check the text field")
     part, document = ragged_places(np.zeros_like(lengths), -(-lengths // window))
     starts = batch.offsets[:-1][document] + part * window
-    return TokenBatch(batch.ids.astype(np.int64), np.append(starts, batch.offsets[-1]))
+    return TokenBatch(batch.ids, np.append(starts, batch.offsets[-1]))
 
 
 def masked_rows(
@@ -161,7 +161,7 @@ def pretrain(
     if not head_steps + settings.steps:
         raise InvalidValue("pretraining needs at least 1 step")
     counts = {"documents": len(texts), "words": windows.tokens, "windows": len(windows)}
-    about = {
+    about: dict[str, Any] = {
         "discreet": __version__,
         "made": "pretrained on public text",
         "from": {"model": model.name, "fingerprint": model.fingerprint, "about": model.about},
@@ -206,14 +206,15 @@ def _losses(
     from torch.nn.functional import cross_entropy
 
     stream = _CLEAN if mechanism is None else _NOISY
+    ids = windows.ids.astype(np.int64)
 
     def prepare(epoch: int) -> tuple[Ids, Ids]:
         order = epoch_order(len(windows), settings.seed, 2 * epoch + stream)
         if mechanism is None:
-            return order, windows.ids
+            return order, ids
         # The whole text at once: each word's law is then computed once an epoch.
         noise = np.random.default_rng([settings.seed, epoch, _NOISY])
-        return order, mechanism.release(windows.ids, noise)
+        return order, mechanism.release(ids, noise)
 
     epochs = Epochs(math.ceil(len(windows) / settings.batch), prepare)
 
@@ -222,7 +223,7 @@ def _losses(
         chosen = order[number * settings.batch : (number + 1) * settings.batch]
         places, row = windows.places(chosen)
         rows = masked_rows(
-            windows.ids[places],
+            ids[places],
             released[places],
             row,
             len(chosen),

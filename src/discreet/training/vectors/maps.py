@@ -91,7 +91,10 @@ class MapTrainer:
         _check_labels(more_labels, len(self._more), "further public texts")
         self._everything = np.concatenate([rows, self._more])
         self._encoder, self._source = encoder, source
-        self._classes, self._codes = (None, np.empty(0)) if labels is None else classes_of(labels)
+        self._classes: tuple[str, ...] | None = None
+        self._codes: Ids = np.empty(0, np.int64)
+        if labels is not None:
+            self._classes, self._codes = classes_of(labels)
         self._more_codes = None
         if more_labels is not None:
             if self._classes is None:
