@@ -8,7 +8,9 @@ import pytest
 
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InputError, InvalidValue
+from discreet.mechanisms.label import RandomizedResponse
 from discreet.models.task import ReleasedAs, TaskModel, features
+from discreet.receipt import Receipt
 from discreet.release.vectors import VectorSet
 
 MADE = ReleasedAs("purkayastha", 4.0, 3, "e" * 64, "m" * 64)
@@ -102,4 +104,4 @@ def test_vectors_released_in_another_way_are_refused(other, message):
 @pytest.mark.parametrize("receipt", [{}, {"mechanism": None}, {"mechanism": {"name": "x"}}])
 def test_a_receipt_of_something_else_is_refused(receipt):
     with pytest.raises(InputError, match="not one of 'discreet embed'"):
-        ReleasedAs.of(receipt)
+        ReleasedAs.of(Receipt(RandomizedResponse(2, epsilon=1.0).statement, receipt))
