@@ -186,20 +186,20 @@ def measure_rewriter(
     }
 
 
-@dataclass(frozen=True)
 class WordRelease:
     """A word mechanism over whole documents: released ids in the place of ids."""
 
-    mechanism: WordMechanism
+    def __init__(self, mechanism: WordMechanism) -> None:
+        self._mechanism = mechanism
 
     @property
     def statement(self) -> PrivacyStatement:
         """The word mechanism's."""
-        return self.mechanism.statement
+        return self._mechanism.statement
 
     def release(self, values: TokenBatch, rng: np.random.Generator) -> TokenBatch:
         """An independent draw for each word."""
-        released = self.mechanism.release(values.ids, rng)
+        released = self._mechanism.release(values.ids, rng)
         return TokenBatch(released.astype(np.int32), values.offsets)
 
 
