@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import check
 from discreet.arrays import Ids, Progress
 from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
-from discreet.attacks.rates import Rate
+from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
 from discreet.protocols import WordMechanism
@@ -195,9 +195,7 @@ class AttackReport:
             "sensitive_words": self.sensitive_words,
             "unguessable": self.unguessable,
             "defence": {name: rate.other.to_dict() for name, rate in self.success.items()},
-            "sensitive_defence": {
-                name: rate.other.to_dict() for name, rate in self.sensitive.items()
-            },
+            "sensitive_defence": {n: rate.other.to_dict() for n, rate in self.sensitive.items()},
         }
 
     def lines(self) -> list[str]:
@@ -208,6 +206,9 @@ class AttackReport:
         for name, rate in self.success.items():
             rare = str(self.sensitive[name].other) if self.sensitive else ""
             out.append(f"{ATTACKERS[name]:<{width}}  {rate.other!s:<26}  {rare}".rstrip())
+        if self.unguessable:
+            pieces = "words are several pieces of the model, which it cannot name."
+            out.append(f"{self.unguessable:,} {pieces}")
         return out
 
 
@@ -260,14 +261,14 @@ def attack_words(
         small = different * len(mechanism.space) <= _MOST_LIKELIHOODS
         if model.shares_pieces(mechanism.space) and says_its_law(mechanism) and small:
             likelihoods = log_likelihoods(mechanism, seen)
-        found = infer_masked(
+        guessed = infer_masked(
             model, target, positions, table, likelihoods=likelihoods, progress=progress
         )
         bare = Target(target.original, target.original, target.offsets)
         plain = infer_masked(model, bare, positions, table, progress=progress)
-        hits["mask"] = found.pieces == word
-        if found.informed is not None:
-            hits["informed"] = found.informed == truth
+        hits["mask"] = guessed.pieces == word
+        if guessed.informed is not None:
+            hits["informed"] = guessed.informed == truth
         hits["unprotected"] = plain.pieces == word
     if likelihoods is None:
         guesses = best_guesses(mechanism, seen, weights)

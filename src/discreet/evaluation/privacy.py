@@ -93,8 +93,8 @@ def word_privacy(
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
-    >>> found = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
-    >>> found.keep.round(3).tolist(), found.options.tolist(), found.exact
+    >>> privacy = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
+    >>> privacy.keep.round(3).tolist(), privacy.options.tolist(), privacy.exact
     ([0.731, 1.0], [2, 1], True)
     """
     words = mechanism.space.checked_ids(ids)
@@ -104,14 +104,16 @@ def word_privacy(
     options = np.empty(len(words), dtype=np.int64)
     law = _law_of(mechanism)
     if law is None:
-        for part, draws in _draw_blocks(mechanism, words, runs, rng, progress):
+        rng = secure_generator() if rng is None else rng
+        for part in _parts(len(words), _DRAWS // runs, progress):
+            draws = mechanism.release(np.repeat(words[part], runs), rng).reshape(-1, runs)
             keep[part] = (draws == words[part, None]).mean(axis=1)
             groups, _, counts = _counted(draws)
             distinct[part] = np.bincount(groups, minlength=len(draws))
             options[part] = _grouped_support(groups, counts, len(draws), mass)
         return WordPrivacy(words, keep, options, distinct, exact=False)
-    for part, logs in _law_blocks(law, words, len(mechanism.space), progress):
-        probabilities = np.exp(logs, out=logs)
+    for part in _parts(len(words), _LAW_NUMBERS // len(mechanism.space), progress):
+        probabilities = np.exp(law(words[part]))
         keep[part] = probabilities[np.arange(len(probabilities)), words[part]]
         distinct[part] = _expected_distinct(probabilities, runs)
         options[part] = _support(probabilities, mass)
@@ -137,13 +139,13 @@ def likely_outputs(
     if law is None:
         rng = secure_generator() if rng is None else rng
         draws = mechanism.release(np.repeat(words, runs), rng)
-        found, counts = np.unique(draws, return_counts=True)
+        outputs, counts = np.unique(draws, return_counts=True)
         probabilities = counts / runs
     else:
         probabilities = np.exp(law(words)[0])
-        found = np.arange(len(probabilities))
+        outputs = np.arange(len(probabilities))
     order = np.argsort(-probabilities, kind="stable")[:count]
-    return [(int(found[i]), float(probabilities[i])) for i in order if probabilities[i] > 0]
+    return [(int(outputs[i]), float(probabilities[i])) for i in order if probabilities[i] > 0]
 
 
 def output_privacy(
@@ -223,8 +225,8 @@ def _exact_posterior(
     for number in range(passes):
         chosen = slice(number * at_once, (number + 1) * at_once)
         table = np.empty((len(seen[chosen]), len(possible)))
-        for part, logs in _law_blocks(law, possible, width, None):
-            table[:, part] = logs[:, seen[chosen]].T
+        for part in _parts(len(possible), _LAW_NUMBERS // width):
+            table[:, part] = law(possible[part])[:, seen[chosen]].T
             if progress is not None:
                 progress(number * len(possible) + part.stop, passes * len(possible))
         distinct[chosen] = _expected_distinct(np.exp(table), runs)
@@ -253,10 +255,12 @@ def _simulated_posterior(
     column = np.full(len(mechanism.space), -1)
     column[wanted] = np.arange(len(wanted))
     columns, shares = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-    for part, draws in _draw_blocks(mechanism, possible, runs, rng, progress):
-        rows, found, counts = _counted(draws)
-        hit = column[found] >= 0
-        columns.append(column[found[hit]])
+    rng = secure_generator() if rng is None else rng
+    for part in _parts(len(possible), _DRAWS // runs, progress):
+        draws = mechanism.release(np.repeat(possible[part], runs), rng).reshape(-1, runs)
+        rows, outputs, counts = _counted(draws)
+        hit = column[outputs] >= 0
+        columns.append(column[outputs[hit]])
         shares.append(weights[part][rows[hit]] * counts[hit])
     groups, posterior = np.concatenate(columns), np.concatenate(shares)
     totals = np.bincount(groups, posterior, minlength=len(wanted))
@@ -324,34 +328,13 @@ def _law_of(mechanism: WordMechanism) -> Callable[[Ids], Floats] | None:
     return getattr(mechanism, "log_probabilities", None)
 
 
-def _law_blocks(
-    law: Callable[[Ids], Floats], words: Ids, width: int, progress: Progress | None
-) -> Iterator[tuple[slice, Floats]]:
-    """The log-probabilities of some words, a bounded number of rows at a time."""
-    step = max(1, _LAW_NUMBERS // width)
-    for start in range(0, len(words), step):
-        part = slice(start, min(start + step, len(words)))
-        yield part, law(words[part])
+def _parts(count: int, step: int, progress: Progress | None = None) -> Iterator[slice]:
+    """Slices of so many rows, ``step`` of them at a time."""
+    for start in range(0, count, max(1, step)):
+        part = slice(start, min(start + max(1, step), count))
+        yield part
         if progress is not None:
-            progress(part.stop, len(words))
-
-
-def _draw_blocks(
-    mechanism: WordMechanism,
-    words: Ids,
-    runs: int,
-    rng: np.random.Generator | None,
-    progress: Progress | None,
-) -> Iterator[tuple[slice, Ids]]:
-    """``(words, runs)`` draws, a bounded number at a time."""
-    rng = secure_generator() if rng is None else rng
-    step = max(1, _DRAWS // runs)
-    for start in range(0, len(words), step):
-        part = slice(start, min(start + step, len(words)))
-        drawn = mechanism.release(np.repeat(words[part], runs), rng)
-        yield part, drawn.reshape(-1, runs)
-        if progress is not None:
-            progress(part.stop, len(words))
+            progress(part.stop, count)
 
 
 def _support(weights: Floats, mass: float) -> Ids:
@@ -363,8 +346,7 @@ def _support(weights: Floats, mass: float) -> Ids:
         short = sums < sums[:, -1:] * (mass - _ROUNDING)
         out[part] = np.where(sums[:, -1] > 0, short.sum(axis=1) + 1, 0)
 
-    step = max(1, 2**19 // max(1, weights.shape[1]))
-    in_threads(measure, [slice(i, i + step) for i in range(0, len(weights), step)])
+    in_threads(measure, list(_parts(len(weights), 2**19 // max(1, weights.shape[1]))))
     return out
 
 
@@ -383,8 +365,8 @@ def _counted(draws: Ids) -> tuple[Ids, Ids, Floats]:
     """Rows, outputs and counts of the different outputs of each row of draws."""
     width = int(draws.max(initial=0)) + 1
     codes = draws + width * np.arange(len(draws))[:, None]
-    found, counts = np.unique(codes, return_counts=True)
-    return found // width, found % width, counts.astype(np.float64)
+    different, counts = np.unique(codes, return_counts=True)
+    return different // width, different % width, counts.astype(np.float64)
 
 
 def _expected_distinct(probabilities: Floats, runs: int) -> Floats:
