@@ -197,18 +197,15 @@ def _mixed(parts: "list[tuple[PrivacyLossDistribution, float]]") -> "PrivacyLoss
     """The loss of a mechanism that reveals which part was drawn and then runs it."""
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    (first, weight), *others = parts
-    remove, add = first._pmf_remove, first._pmf_add
-    for part, chance in others:
-        share = weight / (weight + chance)
-        remove = _mix(remove, part._pmf_remove, share)
-        add = _mix(add, part._pmf_add, share)
-        weight += chance
-    return PrivacyLossDistribution(remove, add)
+    def mixture(direction: str) -> Any:
+        (mixed, weight), *others = [(getattr(part, direction), chance) for part, chance in parts]
+        for pmf, chance in others:
+            share = weight / (weight + chance)
+            mixed = mixed.to_dense_pmf().compute_mixture(pmf.to_dense_pmf(), share)
+            weight += chance
+        return mixed
 
-
-def _mix(first: Any, second: Any, share: float) -> Any:
-    return first.to_dense_pmf().compute_mixture(second.to_dense_pmf(), share)
+    return PrivacyLossDistribution(mixture("_pmf_remove"), mixture("_pmf_add"))
 
 
 # -- as published --------------------------------------------------------------------------------

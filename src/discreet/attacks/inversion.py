@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.attacks.outcome import Outcome, bootstrapped
 from discreet.attacks.public_halves import checked_halves
 from discreet.errors import InvalidValue
@@ -30,7 +30,7 @@ from discreet.text.tokens import tokenizer_for
 _HELD_OUT = 5  # one sentence in so many chooses the settings
 _RIDGES = tuple(10.0**power for power in range(-4, 5))
 _WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0)
-_BLOCK = 512
+_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,7 @@ class _Guesser:
         means = _with_one(vectors) @ self._regression - self._centre
         scale = weight / max(float((means @ self._directions).std()), 1e-12)
         out = np.empty(len(vectors))
-        for start in range(0, len(vectors), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for part in row_blocks(len(vectors), len(self._tokens), _NUMBERS):
             scores = scale * (means[part] @ self._directions) + self._log_frequency
             picked = np.argpartition(-scores, size - 1, axis=1)[:, :size]
             real = truth.present[part][:, self._tokens].toarray()

@@ -1,6 +1,5 @@
 """``discreet spaces``: list, build, inspect and certify public vocabularies."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -69,13 +68,11 @@ def inspect(
     neighbours = {one: _neighbours(space, one) for one in word or example_words(space)}
     unknown = None if space.unknown is None else space.words[space.unknown]
     indexed, certified = cached_index(space) is not None, known_table(space) is not None
-    distances = asdict(metric)
-    del distances["name"]
     values = {
         **space.to_dict(),
         "unknown": unknown,
         "frequencies": space.frequencies is not None,
-        "distances": distances,
+        "distances": {name: getattr(metric, name) for name in ("nearest", "median", "farthest")},
         "indexed": indexed,
         "certified": certified,
         "neighbours": neighbours,

@@ -85,11 +85,9 @@ def mask_inference(
     rng = generator(seed)
     batch = tokenizer.encode(texts)
     target = Target.of(batch, mechanism.release(batch.ids, rng))
-    weights = (
-        text_prior(vocabulary, tokenizer.encode(known))
-        if known is not None
-        else rank_prior(vocabulary)
-    )
+    weights = rank_prior(vocabulary)
+    if known is not None:
+        weights = text_prior(vocabulary, tokenizer.encode(known))
     say(f"Attacking {counted(len(texts), 'document')} of {counted(batch.tokens, 'word')}.")
     with progress_bar("attacking") as bar:
         report = attack_words(
