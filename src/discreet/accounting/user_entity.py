@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 from discreet import check
@@ -58,7 +59,7 @@ class UserEntityTraining(Settings):
     user_rate: Annotated[float, Setting("Chance of a user in a step.", above=0, at_most=1)]
     entity_rate: Annotated[float, Setting("Chance of an entity in a step.", above=0, at_most=1)]
     noise: Annotated[
-        float, Setting("Noise (its deviation), in units of the user's clipping norm.", above=0)
+        float, Setting("Noise, as a deviation in units of the user's clipping norm.", above=0)
     ]
     steps: Annotated[int, Setting("Number of steps.", at_least=1)]
     holders: Annotated[int, Setting("An entity occurs with at most so many users.", at_least=0)] = (
@@ -145,10 +146,9 @@ class UserEntityTraining(Settings):
 
         shift = drawn * self.cells * self.cell_ratio
         chances: dict[float, float] = {}
-        for b, p in _drawn(self.user_rate, user):
-            for a, q in _drawn(self.entity_rate, entity):
-                at = b + a * shift
-                chances[at] = chances.get(at, 0.0) + p * q
+        users, entities = _drawn(self.user_rate, user), _drawn(self.entity_rate, entity)
+        for (b, p), (a, q) in product(users, entities):
+            chances[b + a * shift] = chances.get(b + a * shift, 0.0) + p * q
         where = sorted(at for at, chance in chances.items() if chance > 0)
         grid = self._grid(user=user, entity=entity)
         if where == [0.0]:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.arrays import Ids
 from discreet.attacks.bayes import rank_prior, text_prior
 from discreet.attacks.mask_inference import Target, attack_words
 from discreet.cli import _options as options
@@ -16,7 +15,6 @@ from discreet.mechanisms.registry import parameters_of
 from discreet.mechanisms.word.santext_plus import sensitive_words
 from discreet.models.bert import load_masked_model
 from discreet.randomness import SEEDED_CAVEAT, generator
-from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import read_labelled
 from discreet.text.tokens import tokenizer_for
 
@@ -77,7 +75,9 @@ def mask_inference(
     loaded = None if model is None else load_masked_model(model)
     vocabulary = choice.vocabulary()
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
-    sensitive = _sensitive(choice, vocabulary)
+    share, file = (choice.settings.get(f"sensitive_{kind}") for kind in ("share", "file"))
+    known_frequencies = vocabulary.frequencies is not None
+    sensitive = sensitive_words(vocabulary, share, file) if known_frequencies or file else None
     if choice.name != "santext-plus":  # elsewhere the list only says what to report on
         kept = {k: v for k, v in choice.settings.items() if not k.startswith("sensitive")}
         choice = replace(choice, settings=kept)
@@ -110,11 +110,3 @@ def mask_inference(
     show(values, report.lines(), as_json=as_json)
     if loaded is None and not as_json:
         say("The masked language model was not run: give --model.")
-
-
-def _sensitive(choice: WordChoice, vocabulary: EmbeddingSpace) -> Ids | None:
-    """Ids of the words that the second column is about; None if nothing tells them."""
-    share, file = (choice.settings.get(f"sensitive_{kind}") for kind in ("share", "file"))
-    if vocabulary.frequencies is None and file is None:
-        return None
-    return sensitive_words(vocabulary, share, file)
