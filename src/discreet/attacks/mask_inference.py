@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Ids, Progress
+from discreet.arrays import Ids, Progress, ragged_places
 from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
 from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
@@ -144,10 +144,7 @@ def _masked_rows(
     order = np.argsort(length, kind="stable")
     for start in range(0, len(order), _AT_ONCE):
         chosen = order[start : start + _AT_ONCE]
-        row = np.repeat(np.arange(len(chosen)), length[chosen])
-        ends = np.cumsum(length[chosen])
-        place = np.arange(len(row)) - np.repeat(ends - length[chosen], length[chosen])
-        place += first[chosen][row]
+        place, row = ragged_places(first[chosen], length[chosen])
         pieces, owner = table.spread(target.released[place])
         hidden = place[owner] == positions[chosen][row[owner]]
         # One mask for the word: its other pieces go.
