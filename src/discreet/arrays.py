@@ -1,6 +1,6 @@
-"""Names for the arrays that pass between rooms."""
+"""Names for the arrays that pass between rooms, and a way to go through long ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,3 +26,19 @@ def ragged_places(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:
     """
     run = np.repeat(np.arange(len(counts)), counts)
     return np.arange(len(run)) + (starts - np.cumsum(counts) + counts)[run], run
+
+
+def row_blocks(
+    count: int, width: int, numbers: int = 2**19, progress: Progress | None = None
+) -> Iterator[slice]:
+    """Slices that cover ``count`` rows of ``width`` numbers, about so many numbers each.
+
+    >>> list(row_blocks(5, 10, numbers=20))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, numbers // max(1, width))
+    for start in range(0, count, step):
+        part = slice(start, min(start + step, count))
+        yield part
+        if progress is not None:
+            progress(part.stop, count)

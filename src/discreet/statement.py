@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -104,16 +104,14 @@ class PrivacyStatement:
         for name, kind in (("notion", Notion), ("unit", Unit), ("adjacency", Adjacency)):
             object.__setattr__(self, name, kind(getattr(self, name)))
         for name in ("public", "caveats"):
-            object.__setattr__(self, name, _ordered(getattr(self, name)))
+            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
         if self.notion is Notion.NONE:
             if self.epsilon != math.inf or self.delta or self.slack or self.metric:
                 raise InvalidValue("a statement of notion none has no parameters")
             return
-        object.__setattr__(
-            self, "epsilon", check.non_negative(self.epsilon, "epsilon of a statement")
-        )
-        object.__setattr__(self, "slack", check.non_negative(self.slack, "slack of a statement"))
-        object.__setattr__(self, "delta", check.non_negative(self.delta, "delta of a statement"))
+        for name in ("epsilon", "slack", "delta"):
+            number = check.non_negative(getattr(self, name), f"{name} of a statement")
+            object.__setattr__(self, name, number)
         if self.delta > 0 and self.notion is not Notion.APPROXIMATE:
             raise InvalidValue(f"a {self.notion} statement has delta 0; got {self.delta}")
         if self.slack > 0 and self.notion not in _HAS_METRIC:
@@ -138,8 +136,8 @@ class PrivacyStatement:
             epsilon=self.epsilon + other.epsilon,
             delta=self.delta + other.delta,
             slack=self.slack + other.slack,
-            public=_ordered((*self.public, *other.public)),
-            caveats=_ordered((*self.caveats, *other.caveats)),
+            public=(*self.public, *other.public),
+            caveats=(*self.caveats, *other.caveats),
         )
 
     __add__ = compose
@@ -209,11 +207,11 @@ class PrivacyStatement:
 
     def with_caveats(self, *caveats: str) -> "PrivacyStatement":
         """The same guarantee with something the reader must know."""
-        return replace(self, caveats=_ordered((*self.caveats, *caveats)))
+        return replace(self, caveats=(*self.caveats, *caveats))
 
     def with_public(self, *public: str) -> "PrivacyStatement":
         """The same guarantee with more that is treated as public."""
-        return replace(self, public=_ordered((*self.public, *public)))
+        return replace(self, public=(*self.public, *public))
 
     # -- words and JSON ------------------------------------------------------------------------
 
@@ -235,14 +233,11 @@ class PrivacyStatement:
     def _headline(self) -> str:
         # "user+entity" for programs; people read words.
         unit = self.unit.replace("+", " together with any ")
-        change = (
-            f"one {unit} by another"
-            if self.adjacency is Adjacency.REPLACE
-            else f"one {self.unit.replace('+', ' and one ')} more or less"
-        )
-        verb = "replacing" if self.adjacency is Adjacency.REPLACE else "having"
+        change = f"having one {self.unit.replace('+', ' and one ')} more or less"
+        if self.adjacency is Adjacency.REPLACE:
+            change = f"replacing one {unit} by another"
         outcome = "protected outcome" if self.notion is Notion.UTILITY_OPTIMISED else "outcome"
-        start = f"Protects each {unit}: {verb} {change} changes the odds of any {outcome}"
+        start = f"Protects each {unit}: {change} changes the odds of any {outcome}"
         eps = f"{self.epsilon:.6g}"
         match self.notion:
             case Notion.NONE:
@@ -333,7 +328,3 @@ def odds(loss: float) -> str:
         return f"10^{power:.1f}" if power < 1000 else f"10^{power:.0f}"
     value = math.exp(loss)
     return f"{value:.3g}" if value < 1e3 else f"{float(f'{value:.2g}'):,.0f}"
-
-
-def _ordered(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(items)))

@@ -141,14 +141,14 @@ def test_noise_for_an_epsilon_is_enough_and_hardly_more():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"user_rate": 0}, "user rate"),
-        ({"user_rate": 1.1}, "user rate"),
-        ({"entity_rate": float("nan")}, "entity rate"),
+        ({"user_rate": 0}, "user_rate of UserEntityTraining"),
+        ({"user_rate": 1.1}, "user_rate of UserEntityTraining"),
+        ({"entity_rate": float("nan")}, "entity_rate of UserEntityTraining"),
         ({"noise": 0}, "noise"),
         ({"steps": 0}, "steps"),
         ({"holders": -1}, "holders"),
         ({"cells": 0}, "cells"),
-        ({"cell_ratio": 1.5}, "cell ratio"),
+        ({"cell_ratio": 1.5}, "cell_ratio of UserEntityTraining"),
     ],
 )
 def test_bad_constants(changes, message):

@@ -22,7 +22,7 @@ def test_success_falls_with_the_noise_to_chance():
     found = {}
     for epsilon in (0.0, 4.0, 1e6):
         mechanism = Purkayastha(4, epsilon)
-        found[epsilon] = attribute_attack(
+        [found[epsilon]] = attribute_attack(
             mechanism.release(aux, RNG),
             known,
             mechanism.release(targets, RNG),
@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_and_leaves_the_library_alone():
 
 def test_an_attribute_that_was_never_seen_is_never_found():
     (aux, known), (targets, _) = examples(60), examples(10)
-    outcome = attribute_attack(aux, known, targets, ["d"] * 10)
+    [outcome] = attribute_attack(aux, known, targets, ["d"] * 10)
     assert (outcome.success.value, outcome.chance) == (0.0, 0.0)
 
 
@@ -59,9 +59,9 @@ def test_an_attribute_that_was_never_seen_is_never_found():
     ("aux", "known", "targets", "hidden", "message"),
     [
         (30, ["a"] * 30, 5, ["a"] * 5, "at least 2 different attributes; got 1"),
-        (4, ["a", "b"] * 2, 5, ["a"] * 5, "at least 20 public examples"),
+        (4, ["a", "b"] * 2, 5, ["a"] * 5, "at least 20 public sentences"),
         (30, ["a", "b"] * 15, 0, [], "and a target"),
-        (30, ["a", "b"] * 14, 5, ["a"] * 5, "an attribute for each vector"),
+        (30, ["a", "b"] * 14, 5, ["a"] * 5, "the attribute of each vector"),
     ],
 )
 def test_what_cannot_be_attacked(aux, known, targets, hidden, message):

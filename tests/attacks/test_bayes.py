@@ -10,7 +10,7 @@ from discreet.attacks.bayes import (
     rank_prior,
     text_prior,
 )
-from discreet.attacks.rates import Rate
+from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
 from discreet.spaces.space import EmbeddingSpace

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.attacks.membership import (
     SCORES,
-    Predictions,
+    LabelledPredictions,
     best_threshold,
     confidence,
     membership_attack,
@@ -17,19 +17,21 @@ from discreet.attacks.membership import (
 from discreet.errors import InvalidValue
 
 
-def sure(rows: int, mean: float, rng: np.random.Generator, right: float = 1.0) -> Predictions:
+def sure(
+    rows: int, mean: float, rng: np.random.Generator, right: float = 1.0
+) -> LabelledPredictions:
     """Two classes; the model gives the label it believes in about ``mean``."""
     labels = rng.integers(0, 2, rows)
     believed = np.where(rng.random(rows) < right, labels, 1 - labels)
     top = np.clip(rng.normal(mean, 0.05, rows), 0.5, 0.999)
     law = np.stack([1 - top, top], axis=1)
     law[believed == 0] = law[believed == 0][:, ::-1]
-    return Predictions(law, labels)
+    return LabelledPredictions(law, labels)
 
 
 def test_scores_against_their_formulas():
     law = np.array([[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])
-    rows = Predictions(law, np.array([0, 1]))
+    rows = LabelledPredictions(law, np.array([0, 1]))
     for i, y in enumerate((0, 1)):
         p = law[i]
         assert negative_entropy(rows)[i] == pytest.approx(sum(x * math.log(x) for x in p))
@@ -37,7 +39,7 @@ def test_scores_against_their_formulas():
         modified -= sum(p[j] * math.log(1 - p[j]) for j in range(3) if j != y)
         assert negative_modified_entropy(rows)[i] == pytest.approx(-modified)
         assert confidence(rows)[i] == p[y]
-    certain = Predictions([[1.0, 0.0], [0.0, 1.0]], [0, 0])
+    certain = LabelledPredictions([[1.0, 0.0], [0.0, 1.0]], [0, 0])
     for score in SCORES.values():
         assert np.isfinite(score(certain)).all()
     assert negative_modified_entropy(certain)[0] > negative_modified_entropy(certain)[1]
@@ -112,7 +114,7 @@ def test_the_unprotected_model_is_attacked_in_the_same_way():
 )
 def test_predictions_that_are_none(law, labels, message):
     with pytest.raises(InvalidValue, match=message):
-        Predictions(np.array(law), np.array(labels))
+        LabelledPredictions(np.array(law), np.array(labels))
 
 
 def test_too_few_rows():

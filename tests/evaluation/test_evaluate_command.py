@@ -274,10 +274,10 @@ def test_without_matplotlib_a_plot_names_the_extra_before_anything_is_computed(
         (
             ["--privacy", "-e", 2, "--mass", 0],
             InvalidValue,
-            "--mass must be a number between 0 and",
+            "--mass must be a finite number above 0 and",
         ),
-        (["--privacy", "-e", 2, "--mass", 1], InvalidValue, "both excluded; got 1.0"),
-        (["--privacy", "-e", 2, "--mass", 95], InvalidValue, "both excluded; got 95.0"),
+        (["--privacy", "-e", 2, "--mass", 1], InvalidValue, "below 1; got 1.0"),
+        (["--privacy", "-e", 2, "--mass", 95], InvalidValue, "below 1; got 95.0"),
         (["--privacy", "-e", 2, "--runs", 0], InvalidValue, "--runs must be a whole number of at"),
         (
             ["--privacy", "-e", 2, "--words", 0],

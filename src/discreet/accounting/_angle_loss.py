@@ -44,14 +44,13 @@ def loss_cdf(law: AngleLaw, theta: float, s: Floats) -> Floats:
     # Below first no direction has so small a loss, above last every one has.
     first = np.clip((theta - s) / 2, 0.0, math.pi)
     last = np.clip(math.pi - (theta + s) / 2, 0.0, math.pi)
-    found = upper_tail(law, last)
-    if theta < math.pi:
-        if law.power == 0:  # two directions, one of which has the small loss
-            found += 0.5 * (upper_tail(law, first) - upper_tail(law, last))
-        else:
-            found += _between(law, theta, s, first, last)
-    found[s >= theta] = 1.0
-    return np.clip(np.maximum.accumulate(found), 0.0, 1.0)
+    below = upper_tail(law, last)
+    if theta < math.pi and law.power == 0:  # two directions, one of which has the small loss
+        below += 0.5 * (upper_tail(law, first) - below)
+    elif theta < math.pi:
+        below += _between(law, theta, s, first, last)
+    below[s >= theta] = 1.0
+    return np.clip(np.maximum.accumulate(below), 0.0, 1.0)
 
 
 def _between(law: AngleLaw, theta: float, s: Floats, first: Floats, last: Floats) -> Floats:

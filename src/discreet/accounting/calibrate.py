@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from discreet import check
+from discreet.accounting.bisection import nearest_that_holds
 from discreet.accounting.compose import RepeatedRelease
 from discreet.accounting.shuffle import shuffle_epsilon
 from discreet.errors import InvalidValue
@@ -33,10 +34,9 @@ def largest_within(
         raise InvalidValue(f"no value of at least {low!r} stays within {target!r}")
     if cost(high) <= target:
         return high
-    while high - low > precision * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= target else (low, middle)
-    return low
+    return nearest_that_holds(
+        lambda value: cost(value) <= target, good=low, bad=high, precision=precision
+    )
 
 
 def local_epsilon(epsilon: float, n: int, delta: float) -> float:

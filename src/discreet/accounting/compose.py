@@ -43,8 +43,7 @@ class RepeatedRelease:
 
     def __post_init__(self) -> None:
         check.whole(self.times, "times of RepeatedRelease", at_least=1)
-        angle = check.positive(self.angle, "angle of RepeatedRelease")
-        if angle > math.pi:
+        if check.positive(self.angle, "angle of RepeatedRelease") > math.pi:
             raise check.fail("angle of RepeatedRelease", "at most pi", self.angle)
 
     @property
@@ -64,8 +63,8 @@ class RepeatedRelease:
         epsilon = check.non_negative(epsilon, "epsilon of RepeatedRelease")
         if epsilon >= self.basic:
             return 0.0
-        found = float(self._losses.get_delta_for_epsilon(epsilon))
-        return min(1.0, max(found, SMALLEST_DELTA))
+        delta = float(self._losses.get_delta_for_epsilon(epsilon))
+        return min(1.0, max(delta, SMALLEST_DELTA))
 
     def statement(self, delta: float) -> PrivacyStatement:
         """The approximate guarantee between any two sentences; needs the largest angle, pi."""

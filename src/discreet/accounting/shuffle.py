@@ -16,9 +16,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import binom
 
 from discreet import check
+from discreet.accounting.bisection import nearest_that_holds
 from discreet.arrays import Floats
 from discreet.errors import InvalidValue
 from discreet.statement import Notion, PrivacyStatement
@@ -67,16 +67,12 @@ def shuffle_epsilon(epsilon0: float, n: int, delta: float) -> float:
     fewest, weights = _clones(epsilon0, n)
 
     def enough(epsilon: float) -> bool:
-        found = float(weights @ _delta_given(fewest, epsilon0, epsilon))
-        return found * (1 + _MARGIN) <= delta
+        reached = float(weights @ _delta_given(fewest, epsilon0, epsilon))
+        return reached * (1 + _MARGIN) <= delta
 
     if enough(0.0):
         return 0.0
-    low, high = 0.0, epsilon0
-    while high - low > _PRECISION * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return nearest_that_holds(enough, good=epsilon0, bad=0.0, precision=_PRECISION)
 
 
 def shuffle_closed_form(epsilon0: float, n: int, delta: float) -> float | None:
@@ -132,6 +128,8 @@ def _clones(epsilon0: float, n: int) -> tuple[Floats, Floats]:
     More clones hide better: from the counts with C clones those with C + 1 can be made by adding
     a coin toss. So a group of values may be replaced by its smallest.
     """
+    from scipy.stats import binom  # takes a second to import, which no help need wait for
+
     p = math.exp(-epsilon0)
     if n <= _GROUPS:
         every = np.arange(n, dtype=np.float64)
@@ -159,11 +157,13 @@ def _delta_given(clones: Floats, epsilon0: float, epsilon: float) -> Floats:
     ``b / c = (1 - e^(epsilon - epsilon0)) / ((1 + e^epsilon) (1 - e^-epsilon0))``.
     Summing the difference below that leaves one binomial probability and one tail.
     """
+    from scipy.stats import binom
+
     counts = clones + 1.0
     # Counted from this end, because the other share is 1 to all digits when epsilon is large.
     rest = math.expm1(epsilon - epsilon0) / ((1.0 + math.exp(epsilon)) * math.expm1(-epsilon0))
     threshold = counts + 1.0 - np.maximum(np.ceil(counts * rest), 1.0)
     first = -math.expm1(epsilon - epsilon0) / (1.0 + math.exp(-epsilon0))
-    found = first * binom.pmf(threshold - 1.0, clones, 0.5)
-    found -= math.expm1(epsilon) * binom.sf(threshold - 1.0, clones, 0.5)
-    return np.maximum(found, 0.0)
+    delta = first * binom.pmf(threshold - 1.0, clones, 0.5)
+    delta -= math.expm1(epsilon) * binom.sf(threshold - 1.0, clones, 0.5)
+    return np.maximum(delta, 0.0)

@@ -9,13 +9,17 @@ loss of a mixture of Gaussians; dp-accounting knows the latter.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
 
 from discreet import check
+from discreet.accounting.bisection import smallest_that_holds
 from discreet.errors import InvalidValue
+from discreet.settings import Setting, Settings
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -30,6 +34,7 @@ _POINTS = 2**15
 _LOG_TRUNCATION = -32.0
 # Numbers of drawn holders that are together this improbable are counted as all of them.
 _NEGLIGIBLE = 1e-9
+# Runs with very little noise are slow to account for.
 _LEAST_NOISE, _MOST_NOISE = 0.1, 1000.0
 _NOISE_PRECISION = 0.005
 
@@ -43,40 +48,33 @@ PUBLISHED_FAULTS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserEntityTraining:
-    """The public constants of a training run; everything else follows from them.
-
-    Args:
-        user_rate: probability that a user takes part in a step.
-        entity_rate: probability that an entity is drawn in a step.
-        noise: standard deviation of the noise in units of the user's clipping norm.
-        steps: number of steps.
-        holders: an entity occurs with at most so many users.
-        cells: and in at most so many cells of each.
-        cell_ratio: clipping norm of a cell, as a share of the user's.
+class UserEntityTraining(Settings):
+    """The public constants of a training run; what it costs follows from them.
 
     >>> run = UserEntityTraining(user_rate=0.05, entity_rate=0.5, noise=2.0, steps=50, holders=0)
     >>> run.user_epsilon(1e-5) == run.joint_epsilon(1e-5)
     True
     """
 
-    user_rate: float
-    entity_rate: float
-    noise: float
-    steps: int
-    holders: int = 0
-    cells: int = 1
-    cell_ratio: float = 0.1
-
-    def __post_init__(self) -> None:
-        _rate(self.user_rate, "user rate")
-        _rate(self.entity_rate, "entity rate")
-        check.positive(self.noise, "noise")
-        check.whole(self.steps, "steps", at_least=1)
-        check.whole(self.holders, "holders")
-        check.whole(self.cells, "cells", at_least=1)
-        if not 0 < check.positive(self.cell_ratio, "cell ratio") <= 1:
-            raise check.fail("cell ratio", "above 0 and at most 1", self.cell_ratio)
+    user_rate: Annotated[float, Setting("Chance of a user in a step.", above=0, at_most=1)]
+    entity_rate: Annotated[float, Setting("Chance of an entity in a step.", above=0, at_most=1)]
+    noise: Annotated[
+        float, Setting("Noise, as a deviation in units of the user's clipping norm.", above=0)
+    ]
+    steps: Annotated[int, Setting("Number of steps.", at_least=1)]
+    holders: Annotated[int, Setting("An entity occurs with at most so many users.", at_least=0)] = (
+        10
+    )
+    cells: Annotated[int, Setting("And in at most so many cells of each of them.", at_least=1)] = 1
+    cell_ratio: Annotated[
+        float,
+        Setting(
+            "Clipping norm of a cell (the sentences of one user that name the same entities) "
+            "over that of a user.",
+            above=0,
+            at_most=1,
+        ),
+    ] = 0.1
 
     def user_epsilon(self, delta: float) -> float:
         """Loss of one user more or less."""
@@ -98,15 +96,11 @@ class UserEntityTraining:
         loss = self._loss(user=True, entity=self.holders > 0)
         return float(loss.get_delta_for_epsilon(epsilon))
 
-    def curve(self, steps: Sequence[int], delta: float) -> "list[TrainingLoss]":
-        """What has been spent after each of these numbers of steps."""
-        runs = [replace(self, steps=n) for n in steps]
-        return [
-            TrainingLoss(
-                run.user_epsilon(delta), run.entity_epsilon(delta), run.joint_epsilon(delta)
-            )
-            for run in runs
-        ]
+    def loss(self, delta: float) -> "TrainingLoss":
+        """All three."""
+        return TrainingLoss(
+            self.user_epsilon(delta), self.entity_epsilon(delta), self.joint_epsilon(delta)
+        )
 
     def steps_within(self, epsilon: float, delta: float) -> int:
         """How many of the steps can be made before the joint loss exceeds ``epsilon``.
@@ -116,15 +110,13 @@ class UserEntityTraining:
         (50, 0)
         """
         epsilon = check.positive(epsilon, "epsilon")
-        allowed, too_many = 0, self.steps + 1
-        while too_many - allowed > 1:
-            # The whole run first: most runs fit.
-            middle = self.steps if too_many > self.steps else (allowed + too_many) // 2
-            if replace(self, steps=middle).joint_epsilon(delta) <= epsilon:
-                allowed = middle
-            else:
-                too_many = middle
-        return allowed
+        if self.joint_epsilon(delta) <= epsilon:  # most runs fit
+            return self.steps
+
+        def cost(steps: int) -> float:
+            return replace(self, steps=steps).joint_epsilon(delta)
+
+        return bisect_right(range(1, self.steps), epsilon, key=cost)
 
     def _epsilon(self, delta: float, *, user: bool, entity: bool) -> float:
         delta = check.probability(delta, "delta")
@@ -139,17 +131,13 @@ class UserEntityTraining:
         """Binomial law of how many holders of the entity are drawn; its tail joins the last."""
         if not entity:
             return {0: 1.0}
-        rate, count = self.user_rate, self.holders
-        law = [math.comb(count, n) * rate**n * (1 - rate) ** (count - n) for n in range(count + 1)]
-        kept: dict[int, float] = {}
-        for n, chance in enumerate(law):
-            if chance > 0 and sum(law[n + 1 :]) > _NEGLIGIBLE:
-                kept[n] = chance
-            elif chance > 0 or not kept:
-                # All that is left is taken at the largest number: more loss, never less.
-                kept[count] = kept.get(count, 0.0) + sum(law[n:])
-                break
-        return kept
+        from scipy.stats import binom  # takes a second to import, which no help need wait for
+
+        law = binom(self.holders, self.user_rate)
+        few = [n for n in range(self.holders) if law.sf(n) > _NEGLIGIBLE]
+        kept = {n: float(law.pmf(n)) for n in few if law.pmf(n) > 0}
+        # All that is left is taken at the largest number: more loss, never less.
+        return {**kept, self.holders: float(law.sf(len(few) - 1))}
 
     def _one_step(self, drawn: int, *, user: bool, entity: bool) -> "PrivacyLossDistribution":
         from dp_accounting.pld.privacy_loss_distribution import identity
@@ -158,10 +146,9 @@ class UserEntityTraining:
 
         shift = drawn * self.cells * self.cell_ratio
         chances: dict[float, float] = {}
-        for b, p in _drawn(self.user_rate, user):
-            for a, q in _drawn(self.entity_rate, entity):
-                at = b + a * shift
-                chances[at] = chances.get(at, 0.0) + p * q
+        users, entities = _drawn(self.user_rate, user), _drawn(self.entity_rate, entity)
+        for (b, p), (a, q) in product(users, entities):
+            chances[b + a * shift] = chances.get(b + a * shift, 0.0) + p * q
         where = sorted(at for at, chance in chances.items() if chance > 0)
         grid = self._grid(user=user, entity=entity)
         if where == [0.0]:
@@ -210,23 +197,15 @@ def _mixed(parts: "list[tuple[PrivacyLossDistribution, float]]") -> "PrivacyLoss
     """The loss of a mechanism that reveals which part was drawn and then runs it."""
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    (first, weight), *others = parts
-    remove, add = first._pmf_remove, first._pmf_add
-    for part, chance in others:
-        share = weight / (weight + chance)
-        remove = _mix(remove, part._pmf_remove, share)
-        add = _mix(add, part._pmf_add, share)
-        weight += chance
-    return PrivacyLossDistribution(remove, add)
+    def mixture(direction: str) -> Any:
+        (mixed, weight), *others = [(getattr(part, direction), chance) for part, chance in parts]
+        for pmf, chance in others:
+            share = weight / (weight + chance)
+            mixed = mixed.to_dense_pmf().compute_mixture(pmf.to_dense_pmf(), share)
+            weight += chance
+        return mixed
 
-
-def _mix(first: Any, second: Any, share: float) -> Any:
-    return first.to_dense_pmf().compute_mixture(second.to_dense_pmf(), share)
-
-
-def _rate(value: float, name: str) -> None:
-    if not 0 < check.positive(value, name) <= 1:
-        raise check.fail(name, "above 0 and at most 1", value)
+    return PrivacyLossDistribution(mixture("_pmf_remove"), mixture("_pmf_add"))
 
 
 # -- as published --------------------------------------------------------------------------------
@@ -306,16 +285,9 @@ def noise_for(make: Callable[[float], UserEntityTraining], epsilon: float, delta
     def enough(noise: float) -> bool:
         return make(noise).joint_epsilon(delta) <= epsilon
 
-    # From 1 outwards: runs with very little noise are slow to account for.
-    high = 1.0
-    while not enough(high):
-        high *= 2
-        if high > _MOST_NOISE:
-            raise InvalidValue("no noise reaches that epsilon; take fewer steps or lower rates")
-    low = high / 2
-    while low > _LEAST_NOISE and enough(low):
-        high, low = low, low / 2
-    while high / low > 1 + _NOISE_PRECISION:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    noise = smallest_that_holds(
+        enough, least=_LEAST_NOISE, most=_MOST_NOISE, precision=_NOISE_PRECISION
+    )
+    if noise is None:
+        raise InvalidValue("no noise reaches that epsilon; take fewer steps or lower rates")
+    return noise

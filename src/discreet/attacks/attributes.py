@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.arrays import Floats32, Ids
 from discreet.attacks.outcome import Estimate, Outcome, share
+from discreet.attacks.public_halves import checked_halves
 from discreet.errors import InvalidValue, MissingExtra
 
-_FEWEST = 20
 _HELD_OUT = 5
 _WIDTH = 128
 _EPOCHS, _PATIENCE = 200, 10
@@ -32,7 +33,7 @@ def attribute_attack(
     *,
     unprotected: tuple[ArrayLike, ArrayLike] | None = None,
     seed: int = 0,
-) -> Outcome:
+) -> list[Outcome]:
     """The share of targets whose attribute is found; chance names the commonest one of all.
 
     Args:
@@ -41,7 +42,7 @@ def attribute_attack(
         targets: Released vectors under attack.
         target_attributes: Their attributes; only to measure.
         unprotected: The vectors of both, without noise.
-        seed: Of the network and of the held-out examples.
+        seed: For the network and the held-out examples.
     """
     names = sorted(set(auxiliary_attributes))
     if len(names) < 2:
@@ -51,51 +52,24 @@ def attribute_attack(
     places = {name: index for index, name in enumerate(names)}
     known = np.array([places[name] for name in auxiliary_attributes])
     truth = np.array([places.get(name, -1) for name in target_attributes])  # -1 is never guessed
-    if len(known) < _FEWEST or not len(truth):
-        raise InvalidValue(
-            f"an attribute attack needs at least {_FEWEST} public examples and a target; "
-            f"got {len(known)} and {len(truth)}"
+
+    def attacked(learnt_from: ArrayLike, under_attack: ArrayLike) -> Estimate:
+        checked = checked_halves(
+            learnt_from, known, under_attack, truth, ("an attribute", "attribute")
         )
-    success = _attacked(auxiliary, known, targets, truth, len(names), seed)
-    base = None
-    if unprotected is not None:
-        base = _attacked(unprotected[0], known, unprotected[1], truth, len(names), seed)
-    commonest = int(np.bincount(known).argmax())
-    return Outcome(
-        "attribute inference",
-        f"accuracy among {len(names)} attributes",
-        success,
-        float((truth == commonest).mean()),
-        base,
-        len(truth),
-    )
+        seen, hidden = (rows.astype(np.float32) for rows in checked)
+        centre, spread = seen.mean(axis=0), seen.std(axis=0) + 1e-6
+        standard = (seen - centre) / spread, (hidden - centre) / spread
+        return share(_learnt(standard[0], known, standard[1], len(names), seed) == truth)
+
+    success = attacked(auxiliary, targets)
+    chance = float((truth == np.bincount(known).argmax()).mean())
+    base = None if unprotected is None else attacked(*unprotected)
+    measure = f"accuracy among {len(names)} attributes"
+    return [Outcome("attribute inference", measure, success, chance, base, len(truth))]
 
 
-def _attacked(
-    auxiliary: ArrayLike,
-    known: NDArray[np.int64],
-    targets: ArrayLike,
-    truth: NDArray[np.int64],
-    classes: int,
-    seed: int,
-) -> Estimate:
-    seen, hidden = (np.asarray(x, dtype=np.float32) for x in (auxiliary, targets))
-    if seen.ndim != 2 or hidden.ndim != 2 or seen.shape[1] != hidden.shape[1]:
-        raise InvalidValue("auxiliary and target vectors must be rows of one length")
-    if (len(seen), len(hidden)) != (len(known), len(truth)):
-        raise InvalidValue("an attribute attack needs an attribute for each vector")
-    centre, spread = seen.mean(axis=0), seen.std(axis=0) + 1e-6
-    guesses = _learnt((seen - centre) / spread, known, (hidden - centre) / spread, classes, seed)
-    return share(guesses == truth)
-
-
-def _learnt(
-    vectors: NDArray[np.float32],
-    classes_of: NDArray[np.int64],
-    targets: NDArray[np.float32],
-    classes: int,
-    seed: int,
-) -> NDArray[np.int64]:
+def _learnt(vectors: Floats32, classes_of: Ids, targets: Floats32, classes: int, seed: int) -> Ids:
     """The classes that a network trained on the first predicts for the second."""
     try:
         import torch
@@ -135,5 +109,5 @@ def _learnt(
                     break
         network.load_state_dict(kept)
         with torch.inference_mode():
-            found: NDArray[np.int64] = network(torch.from_numpy(targets)).argmax(dim=1).numpy()
-    return found
+            guesses: Ids = network(torch.from_numpy(targets)).argmax(dim=1).numpy()
+    return guesses

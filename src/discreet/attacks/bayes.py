@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Floats, Ids, Progress
+from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.protocols import WordMechanism
@@ -133,13 +133,13 @@ def says_its_law(mechanism: WordMechanism) -> bool:
     return hasattr(mechanism, "log_probabilities")
 
 
-def checked_prior(prior: ArrayLike, count: int) -> Floats:
+def checked_prior(prior: ArrayLike, count: int, name: str = "a prior") -> Floats:
     """A prior as weights that sum to 1."""
     weights = np.asarray(prior, dtype=np.float64)
     good = weights.shape == (count,) and bool(np.isfinite(weights).all())
     if not good or (weights < 0).any() or not weights.any():
         raise InvalidValue(
-            f"a prior must be {count} finite numbers of at least 0, one per word, not all 0"
+            f"{name} must be {count} finite numbers of at least 0, one per word, not all 0"
         )
     return np.asarray(weights / weights.sum())
 
@@ -148,8 +148,8 @@ def _columns(
     mechanism: Any, seen: Ids, possible: Ids, progress: Progress | None
 ) -> Iterator[tuple[Ids, Floats]]:
     """Blocks of inputs with the log-probabilities of the outputs that were seen."""
-    step = max(1, _NUMBERS // len(mechanism.space))
-    parts = [possible[start : start + step] for start in range(0, len(possible), step)]
+    blocks = row_blocks(len(possible), len(mechanism.space), _NUMBERS)
+    parts = [possible[block] for block in blocks]
     laws = ahead(lambda words: mechanism.log_probabilities(words)[:, seen], parts)
     for number, (words, logs) in enumerate(zip(parts, laws, strict=True), 1):
         yield words, logs

@@ -11,29 +11,26 @@ helps on held-out public sentences. Without that the attack does worse than gues
 frequent words as soon as there is noise, and so understates what is left to learn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.attacks.outcome import Outcome, bootstrapped
+from discreet.attacks.public_halves import checked_halves
 from discreet.errors import InvalidValue
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-
-_FEWEST = 20
 _HELD_OUT = 5  # one sentence in so many chooses the settings
 _RIDGES = tuple(10.0**power for power in range(-4, 5))
 _WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0)
-_BLOCK = 512
+_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -45,14 +42,12 @@ class Bags:
         matrix: The token matrix of the encoder.
     """
 
-    counts: "csr_array" = field(repr=False)
+    counts: csr_array = field(repr=False)
     matrix: NDArray[np.floating[Any]] = field(repr=False)
 
     @classmethod
     def of(cls, texts: Sequence[str], space: EmbeddingSpace) -> "Bags":
         """Cut public sentences into the tokens of an encoder's space."""
-        from scipy.sparse import csr_array
-
         batch = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
         rows = np.repeat(np.arange(len(texts)), np.diff(batch.offsets))
         known = (batch.ids >= 0) & (batch.ids != (-1 if space.unknown is None else space.unknown))
@@ -69,21 +64,19 @@ class Bags:
     def __len__(self) -> int:
         return int(self.counts.shape[0])
 
-    def __getitem__(self, rows: NDArray[np.int64]) -> "Bags":
+    def __getitem__(self, rows: Ids) -> "Bags":
         return Bags(self.counts[rows], self.matrix)
 
     @cached_property
-    def present(self) -> "csr_array":
+    def present(self) -> csr_array:
         """1 where a token occurs."""
-        found = self.counts.copy()
-        found.data[:] = 1.0
-        return found
+        return self.counts.sign()
 
     @cached_property
     def means(self) -> Floats:
         """The mean row of the token matrix of each sentence."""
         sums = self.counts @ self.matrix.astype(np.float64)
-        return np.asarray(sums / np.asarray(self.counts.sum(axis=1)).reshape(-1, 1))
+        return np.asarray(sums / self.counts.sum(axis=1)[:, None])
 
 
 def inversion_attack(
@@ -110,12 +103,12 @@ def inversion_attack(
     """
     hits, sizes = _attacked(auxiliary, auxiliary_words, targets, target_words, seed)
     guessed = np.full(len(hits), float(sizes))
-    common = _most_frequent(auxiliary_words, sizes)
-    lucky = np.asarray(target_words.present[:, common].sum(axis=1)).reshape(-1)
+    common = np.argsort(-auxiliary_words.present.sum(axis=0), kind="stable")[:sizes]
+    lucky = target_words.present[:, common].sum(axis=1)
     bare = None
     if unprotected is not None:
         bare, _ = _attacked(unprotected[0], auxiliary_words, unprotected[1], target_words, seed)
-    true = np.asarray(target_words.present.sum(axis=1)).reshape(-1)
+    true = target_words.present.sum(axis=1)
     outcomes = []
     for name, figure in _FIGURES.items():
         rng = np.random.default_rng(seed)
@@ -132,35 +125,18 @@ def inversion_attack(
     return outcomes
 
 
-def _precision(hits: Any, guessed: Any, _true: Any) -> Any:
-    return hits / guessed
-
-
-def _recall(hits: Any, _guessed: Any, true: Any) -> Any:
-    return hits / true
-
-
-def _f1(hits: Any, guessed: Any, true: Any) -> Any:
-    return 2 * hits / (guessed + true)
-
-
-_FIGURES = {"precision": _precision, "recall": _recall, "F1": _f1}
+_FIGURES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "precision": lambda hits, guessed, _true: hits / guessed,
+    "recall": lambda hits, _guessed, true: hits / true,
+    "F1": lambda hits, guessed, true: 2 * hits / (guessed + true),
+}
 
 
 def _attacked(
     auxiliary: ArrayLike, words: Bags, targets: ArrayLike, truth: Bags, seed: int
 ) -> tuple[Floats, int]:
     """How many tokens of each target were recovered, and how many were guessed for each."""
-    known, hidden = (np.asarray(x, dtype=np.float64) for x in (auxiliary, targets))
-    if known.ndim != 2 or hidden.ndim != 2 or known.shape[1] != hidden.shape[1]:
-        raise InvalidValue("auxiliary and target vectors must be rows of one length")
-    if (len(known), len(hidden)) != (len(words), len(truth)):
-        raise InvalidValue("an inversion attack needs the words of each vector")
-    if len(known) < _FEWEST or not len(hidden):
-        raise InvalidValue(
-            f"an inversion attack needs at least {_FEWEST} public sentences and a target; "
-            f"got {len(known)} and {len(hidden)}"
-        )
+    known, hidden = checked_halves(auxiliary, words, targets, truth, ("an inversion", "words"))
     order = np.random.default_rng(seed).permutation(len(known))
     held, rest = np.split(order, [len(known) // _HELD_OUT])
     size = max(1, round(float(words.present.sum()) / len(words)))
@@ -182,7 +158,7 @@ class _Guesser:
     """Tokens by how well they fit a predicted mean and how frequent they are."""
 
     def __init__(self, regression: Floats, words: Bags) -> None:
-        frequent = np.asarray(words.present.sum(axis=0)).reshape(-1)
+        frequent = words.present.sum(axis=0)
         self._regression = regression
         self._tokens = np.flatnonzero(frequent)
         self._log_frequency = np.log(frequent[self._tokens] / len(words))
@@ -199,18 +175,12 @@ class _Guesser:
         means = _with_one(vectors) @ self._regression - self._centre
         scale = weight / max(float((means @ self._directions).std()), 1e-12)
         out = np.empty(len(vectors))
-        for start in range(0, len(vectors), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for part in row_blocks(len(vectors), len(self._tokens), _NUMBERS):
             scores = scale * (means[part] @ self._directions) + self._log_frequency
             picked = np.argpartition(-scores, size - 1, axis=1)[:, :size]
             real = truth.present[part][:, self._tokens].toarray()
             out[part] = np.take_along_axis(real, picked, axis=1).sum(axis=1)
         return out
-
-
-def _most_frequent(words: Bags, size: int) -> NDArray[np.int64]:
-    frequent = np.asarray(words.present.sum(axis=0)).reshape(-1)
-    return np.argsort(-frequent, kind="stable")[:size]
 
 
 def _with_one(vectors: Floats) -> Floats:

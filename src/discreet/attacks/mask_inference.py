@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Ids, Progress
+from discreet.arrays import Ids, Progress, ragged_places
 from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
-from discreet.attacks.rates import Rate
+from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
 from discreet.protocols import WordMechanism
@@ -73,20 +73,6 @@ def attacked_positions(
     return np.sort(rng.choice(known, check.whole(most, "words to attack", at_least=1), False))
 
 
-@dataclass(frozen=True)
-class Guesses:
-    """What the masked language model guessed.
-
-    Attributes:
-        pieces: Its guess from the context alone, as the model's piece.
-        informed: The guess of the informed attacker, as a word of the space; None if the mechanism
-            cannot say its law, or if the space is not made of the model's pieces.
-    """
-
-    pieces: Ids
-    informed: Ids | None
-
-
 def infer_masked(
     model: MaskedModel,
     target: Target,
@@ -96,7 +82,7 @@ def infer_masked(
     likelihoods: tuple[Ids, NDArray[np.float32]] | None = None,
     window: int = 128,
     progress: Progress | None = None,
-) -> Guesses:
+) -> tuple[Ids, Ids | None]:
     """Mask each position in turn and predict it from the sanitised words around it.
 
     A word is masked as ONE piece, because how many pieces the original had is what the attacker
@@ -111,6 +97,10 @@ def infer_masked(
             the positions, for the informed attacker.
         window: Words of context, on both sides together.
         progress: Called with (done, total).
+
+    Returns:
+        the guesses from the context alone, as pieces of the model; and those of the informed
+        attacker, as words of the space, which is made of the same pieces.
     """
     import torch
 
@@ -137,7 +127,7 @@ def infer_masked(
         done += len(chosen)
         if progress is not None:
             progress(done, len(positions))
-    return Guesses(guess, informed)
+    return guess, informed
 
 
 def _masked_rows(
@@ -154,10 +144,7 @@ def _masked_rows(
     order = np.argsort(length, kind="stable")
     for start in range(0, len(order), _AT_ONCE):
         chosen = order[start : start + _AT_ONCE]
-        row = np.repeat(np.arange(len(chosen)), length[chosen])
-        ends = np.cumsum(length[chosen])
-        place = np.arange(len(row)) - np.repeat(ends - length[chosen], length[chosen])
-        place += first[chosen][row]
+        place, row = ragged_places(first[chosen], length[chosen])
         pieces, owner = table.spread(target.released[place])
         hidden = place[owner] == positions[chosen][row[owner]]
         # One mask for the word: its other pieces go.
@@ -195,9 +182,7 @@ class AttackReport:
             "sensitive_words": self.sensitive_words,
             "unguessable": self.unguessable,
             "defence": {name: rate.other.to_dict() for name, rate in self.success.items()},
-            "sensitive_defence": {
-                name: rate.other.to_dict() for name, rate in self.sensitive.items()
-            },
+            "sensitive_defence": {n: rate.other.to_dict() for n, rate in self.sensitive.items()},
         }
 
     def lines(self) -> list[str]:
@@ -208,6 +193,9 @@ class AttackReport:
         for name, rate in self.success.items():
             rare = str(self.sensitive[name].other) if self.sensitive else ""
             out.append(f"{ATTACKERS[name]:<{width}}  {rate.other!s:<26}  {rare}".rstrip())
+        if self.unguessable:
+            pieces = "words are several pieces of the model, which it cannot name."
+            out.append(f"{self.unguessable:,} {pieces}")
         return out
 
 
@@ -260,20 +248,18 @@ def attack_words(
         small = different * len(mechanism.space) <= _MOST_LIKELIHOODS
         if model.shares_pieces(mechanism.space) and says_its_law(mechanism) and small:
             likelihoods = log_likelihoods(mechanism, seen)
-        found = infer_masked(
+        guesses, informed = infer_masked(
             model, target, positions, table, likelihoods=likelihoods, progress=progress
         )
         bare = Target(target.original, target.original, target.offsets)
-        plain = infer_masked(model, bare, positions, table, progress=progress)
-        hits["mask"] = found.pieces == word
-        if found.informed is not None:
-            hits["informed"] = found.informed == truth
-        hits["unprotected"] = plain.pieces == word
+        plain, _ = infer_masked(model, bare, positions, table, progress=progress)
+        hits["mask"], hits["unprotected"] = guesses == word, plain == word
+        if informed is not None:
+            hits["informed"] = informed == truth
     if likelihoods is None:
-        guesses = best_guesses(mechanism, seen, weights)
+        hits["bayes"] = best_guesses(mechanism, seen, weights) == truth
     else:
-        guesses = guesses_from(*likelihoods, weights)
-    hits["bayes"] = guesses == truth
+        hits["bayes"] = guesses_from(*likelihoods, weights) == truth
     hits["chance"] = truth == int(np.argmax(weights))
     rare = np.isin(truth, [] if sensitive is None else np.asarray(sensitive))
     ordered = {name: hits[name] for name in ATTACKERS if name in hits}

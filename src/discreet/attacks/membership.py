@@ -11,6 +11,7 @@ that members and others need not be equally many.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arrays import Floats
 from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
 from discreet.errors import InvalidValue
+from discreet.models.task import TaskModel
+from discreet.release.vectors import read_vectors
 
 _FEWEST = 4
 _TINY = 1e-30
 
 
 @dataclass(frozen=True)
-class Predictions:
+class LabelledPredictions:
     """What a model says of rows whose labels the attacker knows.
 
     Attributes:
@@ -53,20 +56,36 @@ class Predictions:
         object.__setattr__(self, "probabilities", law)
         object.__setattr__(self, "labels", labels.astype(np.int64))
 
+    @classmethod
+    def read(cls, path: Path, model: TaskModel) -> "LabelledPredictions":
+        """What a model says of the labelled vectors in a file."""
+        data = read_vectors(path)
+        if data.labels is None:
+            raise InvalidValue(f"{path} has no labels; a membership attack needs that of each row")
+        places = {label: index for index, label in enumerate(model.labels or ())}
+        wrong = [row for row, label in enumerate(data.labels, 1) if label not in places]
+        law = model.probabilities(data)
+        if wrong:
+            raise InvalidValue(
+                f"the labels of {path} must be those that the model knows; {len(wrong)} are not, "
+                f"the first in row {wrong[0]}"
+            )
+        return cls(law, np.array([places[label] for label in data.labels], dtype=np.int64))
+
     def __len__(self) -> int:
         return len(self.labels)
 
 
-def negative_entropy(rows: Predictions) -> Floats:
+def negative_entropy(rows: LabelledPredictions) -> Floats:
     """How sure the model is, whatever of."""
     law = np.maximum(rows.probabilities, _TINY)
     return np.asarray((law * np.log(law)).sum(axis=1))
 
 
-def negative_modified_entropy(rows: Predictions) -> Floats:
+def negative_modified_entropy(rows: LabelledPredictions) -> Floats:
     """How sure the model is of the right label; being sure of a wrong one counts against it.
 
-    >>> sure = Predictions([[0.9, 0.1], [0.1, 0.9]], [0, 0])
+    >>> sure = LabelledPredictions([[0.9, 0.1], [0.1, 0.9]], [0, 0])
     >>> negative_modified_entropy(sure).round(3).tolist()
     [-0.021, -4.145]
     """
@@ -78,12 +97,12 @@ def negative_modified_entropy(rows: Predictions) -> Floats:
     return np.asarray(rest[own] * np.log(law[own]) + others.sum(axis=1))
 
 
-def confidence(rows: Predictions) -> Floats:
+def confidence(rows: LabelledPredictions) -> Floats:
     """The probability of the right label."""
     return rows.probabilities[np.arange(len(rows)), rows.labels]
 
 
-SCORES: dict[str, Callable[[Predictions], Floats]] = {
+SCORES: dict[str, Callable[[LabelledPredictions], Floats]] = {
     "entropy": negative_entropy,
     "label-aware entropy": negative_modified_entropy,
     "confidence": confidence,
@@ -91,10 +110,10 @@ SCORES: dict[str, Callable[[Predictions], Floats]] = {
 
 
 def membership_attack(
-    members: Predictions,
-    others: Predictions,
+    members: LabelledPredictions,
+    others: LabelledPredictions,
     *,
-    unprotected: tuple[Predictions, Predictions] | None = None,
+    unprotected: tuple[LabelledPredictions, LabelledPredictions] | None = None,
     seed: int = 0,
 ) -> list[Outcome]:
     """An outcome for each score: balanced accuracy, 0.5 being chance.
@@ -108,9 +127,7 @@ def membership_attack(
     outcomes = []
     for name, score in SCORES.items():
         success, targets = _attacked(score(members), score(others), seed)
-        base = None
-        if unprotected is not None:
-            base, _ = _attacked(score(unprotected[0]), score(unprotected[1]), seed)
+        base = None if unprotected is None else _attacked(*map(score, unprotected), seed)[0]
         outcomes.append(
             Outcome(f"membership by {name}", "balanced accuracy", success, 0.5, base, targets)
         )

@@ -1,13 +1,14 @@
 """How an attack is reported: its success, what guessing gives, what no protection would give."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.attacks.rates import Rate
+from discreet import check
+from discreet.errors import InvalidValue
 
 LEVEL = 0.95
 """Of every confidence interval here."""
@@ -25,6 +26,46 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Rate(Estimate):
+    """A share of trials, with its Clopper-Pearson interval, which holds at every sample size.
+
+    >>> rate = Rate.of(np.array([True, False, False, False]))
+    >>> rate.value, round(rate.low, 3), round(rate.high, 3)
+    (0.25, 0.006, 0.806)
+    >>> rate.other.value
+    0.75
+    """
+
+    trials: int
+
+    @classmethod
+    def of(cls, hits: NDArray[np.bool_], *, confidence: float = LEVEL) -> "Rate":
+        """The rate at which an event occurred.
+
+        Args:
+            hits: Whether it occurred, for each trial.
+            confidence: Of the interval.
+        """
+        from scipy import stats
+
+        if not len(hits):
+            raise InvalidValue("a rate needs at least 1 trial")
+        confidence = check.probability(confidence, "confidence of a rate")
+        interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(confidence, "exact")
+        return cls(float(hits.mean()), float(interval.low), float(interval.high), len(hits))
+
+    @property
+    def other(self) -> "Rate":
+        """The rate of the opposite: of a success rate the defence rate, and back."""
+        failures = self.trials - round(self.value * self.trials)
+        return Rate(failures / self.trials, 1 - self.high, 1 - self.low, self.trials)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -73,8 +114,8 @@ def share(hits: NDArray[np.bool_], *, together: int = 1) -> Estimate:
     >>> print(share(np.arange(100) < 50))
     0.500 (0.398 to 0.602)
     """
-    found = Rate.of(hits, confidence=1 - (1 - LEVEL) / together)
-    return Estimate(found.value, found.low, found.high)
+    rate = Rate.of(hits, confidence=1 - (1 - LEVEL) / together)
+    return Estimate(rate.value, rate.low, rate.high)
 
 
 def mean_of_shares(*hits: NDArray[np.bool_]) -> Estimate:
@@ -83,11 +124,8 @@ def mean_of_shares(*hits: NDArray[np.bool_]) -> Estimate:
     All their exact intervals hold together at 95 %, so that of the mean does too, whatever the
     shares are; it is a little too wide.
     """
-    each = [share(part, together=len(hits)) for part in hits]
-    value, low, high = (
-        float(np.mean([getattr(one, name) for one in each])) for name in ("value", "low", "high")
-    )
-    return Estimate(value, low, high)
+    each = [astuple(share(part, together=len(hits))) for part in hits]
+    return Estimate(*map(float, np.mean(each, axis=0)))
 
 
 def bootstrapped(
@@ -101,12 +139,9 @@ def bootstrapped(
         rng: The randomness.
     """
     table = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
-    rows = len(table)
+    even = np.full(len(table), 1 / len(table))
     drawn = np.concatenate(
-        [
-            rng.multinomial(rows, np.full(rows, 1 / rows), size=100) @ table
-            for _ in range(_RESAMPLES // 100)
-        ]
+        [rng.multinomial(len(table), even, 100) @ table for _ in range(_RESAMPLES // 100)]
     )
     outside = (1 - LEVEL) / 2
     low, high = np.quantile(figure(*drawn.T), [outside, 1 - outside])

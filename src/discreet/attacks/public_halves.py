@@ -1,15 +1,45 @@
 """Public text as vectors, with the noise and without: one half to learn from, one to attack."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.arrays import Floats32, Ids, Progress, Rows
+from discreet.arrays import Floats, Floats32, Ids, Progress, Rows
 from discreet.errors import InvalidValue
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.sentences import SentenceEmbedder
+
+T = TypeVar("T")
+_FEWEST = 20
+
+
+def checked_halves(
+    auxiliary: ArrayLike, known: Sized, targets: ArrayLike, hidden: Sized, names: tuple[str, str]
+) -> tuple[Floats, Floats]:
+    """The vectors of both halves, if there are enough of them and the truth of each is given.
+
+    Args:
+        auxiliary: Vectors that the attacker learns from.
+        known: What is true of them.
+        targets: Vectors under attack.
+        hidden: What is true of them.
+        names: What the attack and the truth of a vector are called in a message.
+    """
+    attack, truth = names
+    seen, under_attack = (np.asarray(rows, dtype=np.float64) for rows in (auxiliary, targets))
+    if seen.ndim != 2 or under_attack.ndim != 2 or seen.shape[1] != under_attack.shape[1]:
+        raise InvalidValue("auxiliary and target vectors must be rows of one length")
+    if (len(seen), len(under_attack)) != (len(known), len(hidden)):
+        raise InvalidValue(f"{attack} attack needs the {truth} of each vector")
+    if len(seen) < _FEWEST or not len(under_attack):
+        raise InvalidValue(
+            f"{attack} attack needs at least {_FEWEST} public sentences and a target; "
+            f"got {len(seen)} and {len(under_attack)}"
+        )
+    return seen, under_attack
 
 
 @dataclass(frozen=True)
@@ -34,7 +64,7 @@ class PublicHalves:
     def of(
         cls,
         texts: Sequence[str],
-        embedder: SentenceEmbedder | Callable[[], SentenceEmbedder],
+        make: Callable[[], SentenceEmbedder],
         *,
         most: int | None = None,
         seed: int = 0,
@@ -44,9 +74,9 @@ class PublicHalves:
 
         Args:
             texts: PUBLIC, none of them blank.
-            embedder: Or a function that makes one, called once the texts were looked at.
+            make: The embedder, asked for once the texts were looked at.
             most: How many, drawn at random; all unless given.
-            seed: Of the draw and of the noise.
+            seed: For the draw and the noise.
             progress: Called with (done, total) while texts are encoded.
         """
         for row, text in enumerate(texts, 1):
@@ -54,15 +84,28 @@ class PublicHalves:
                 raise InvalidValue(f"the text of row {row} is empty; drop the row")
         rng = np.random.default_rng(seed)
         drawn = rng.permutation(len(texts))[:most]
-        made = embedder() if callable(embedder) else embedder
-        clean = made.units([texts[row] for row in drawn], progress=progress)
-        released = made.mechanism.release(clean, rng)
-        middle = len(drawn) // 2
+        embedder = make()
+        clean = embedder.units([texts[row] for row in drawn], progress=progress)
+        released = embedder.mechanism.release(clean, rng)
 
         def cut(array: Any) -> Any:
-            return array[:middle], array[middle:]
+            return np.split(array, [len(drawn) // 2])
 
-        return cls(made, cut(drawn), cut(released), cut(clean))
+        return cls(embedder, cut(drawn), cut(released), cut(clean))
+
+    def attacked(
+        self, attack: Callable[..., T], truth: Callable[[Ids], Any], *, seed: int = 0
+    ) -> T:
+        """What an attack on the released half achieves, with the noise and without.
+
+        Args:
+            attack: Takes vectors and truth of the attacker's half, then of the other.
+            truth: What is true of these rows of the texts.
+            seed: For the attack.
+        """
+        known, hidden = map(truth, self.rows)
+        (seen, targets), bare = self.released, self.clean
+        return attack(seen, known, targets, hidden, unprotected=bare, seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
         """The setting that was attacked, ready for JSON."""

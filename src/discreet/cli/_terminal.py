@@ -1,9 +1,13 @@
 """Words for people go to standard error; data goes to standard output or a file."""
 
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from discreet.receipt import receipt_path
 
@@ -14,6 +18,14 @@ def say(*lines: str) -> None:
         return  # closed by the caller, and print would take standard output in its place
     for line in lines:
         print(line, file=sys.stderr)
+
+
+def show(values: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a result: plain values as JSON for programs, or lines for people."""
+    if as_json:
+        lines = [json.dumps(values, indent=2, ensure_ascii=False)]
+    for line in lines:
+        typer.echo(line)
 
 
 def say_written(output: str | Path) -> None:

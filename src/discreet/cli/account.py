@@ -1,31 +1,36 @@
 """``discreet account``: what a guarantee becomes when releases are put together."""
 
-import json
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from discreet import check
+from discreet.accounting.calibrate import local_epsilon
+from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
+from discreet.accounting.user_entity import UserEntityTraining, published_figures
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
-from discreet.cli._terminal import say
+from discreet.cli._settings import takes_settings
+from discreet.cli._terminal import say, show
 from discreet.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from discreet.accounting.user_entity import UserEntityTraining
+from discreet.report.plots import Curve, Plot, check_plot, draw
+from discreet.statement import odds
 
 _POINTS = 16
 
 account = command_group("Say what releases guarantee together.")
 
+Delta = Annotated[
+    float, typer.Option("--delta", help="Probability with which the loss may be larger.")
+]
+
 
 @account.command(short_help="What n private releases guarantee once they were shuffled.")
 def shuffle(
     n: Annotated[int, typer.Option("--n", help="How many people release, one unit each.")],
-    delta: Annotated[
-        float, typer.Option("--delta", help="Probability with which the loss may be larger.")
-    ],
+    delta: Delta,
     epsilon0: Annotated[
         float | None,
         typer.Option("--epsilon0", help="Pure local epsilon of every single release."),
@@ -44,10 +49,6 @@ def shuffle(
 
     Example: discreet account shuffle --epsilon0 2 --n 10000 --delta 1e-6
     """
-    from discreet.accounting.calibrate import local_epsilon
-    from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
-    from discreet.statement import odds
-
     if epsilon0 is not None and target is None:
         local = epsilon0
     elif target is not None and epsilon0 is None:
@@ -56,55 +57,25 @@ def shuffle(
         raise InvalidValue("give --epsilon0 or --target, one of the two")
     epsilon = shuffle_epsilon(local, n, delta)
     closed = shuffle_closed_form(local, n, delta)
-    if as_json:
-        values = {
-            "epsilon0": local,
-            "n": n,
-            "delta": delta,
-            "epsilon": epsilon,
-            "closed_form": closed,
-        }
-        typer.echo(json.dumps(values, indent=2))
-        return
-    typer.echo(
-        f"Shuffled among {n:,}, releases of epsilon0 = {local:.6g} have epsilon = {epsilon:.6g} "
-        f"at delta = {delta:.3g}."
-    )
-    typer.echo(
-        f"  before the shuffle: odds change by at most {odds(local)}; after it: {odds(epsilon)}, "
-        f"at delta = {delta:.3g}"
-    )
+    values = {"epsilon0": local, "n": n, "delta": delta, "epsilon": epsilon, "closed_form": closed}
     published = "does not reach here" if closed is None else f"gives {closed:.6g}"
-    typer.echo(f"  the closed form of the paper {published}")
+    lines = [
+        f"Shuffled among {n:,}, releases of epsilon0 = {local:.6g} have epsilon = {epsilon:.6g} "
+        f"at delta = {delta:.3g}.",
+        f"  before the shuffle: odds change by at most {odds(local)}; after it: {odds(epsilon)}, "
+        f"at delta = {delta:.3g}",
+        f"  the closed form of the paper {published}",
+    ]
+    show(values, lines, as_json=as_json)
 
 
 @account.command(
     "user-entity", short_help="What training costs for a user, for an entity, and for both."
 )
+@takes_settings
 def user_entity(
-    user_rate: Annotated[float, typer.Option("--user-rate", help="Chance of a user in a step.")],
-    entity_rate: Annotated[
-        float, typer.Option("--entity-rate", help="Chance of an entity in a step.")
-    ],
-    noise: Annotated[
-        float, typer.Option("--noise", help="Noise, in units of the user's clipping norm.")
-    ],
-    steps: Annotated[int, typer.Option("--steps", help="Number of steps.")],
-    delta: Annotated[float, typer.Option("--delta", help="Failure probability.")],
-    holders: Annotated[
-        int, typer.Option("--holders", help="An entity occurs with at most so many users.")
-    ] = 10,
-    cells: Annotated[
-        int, typer.Option("--cells", help="And in at most so many cells of each of them.")
-    ] = 1,
-    cell_ratio: Annotated[
-        float,
-        typer.Option(
-            "--cell-ratio",
-            help="Clipping norm of a cell (the sentences of one user that name the same entities) "
-            "over that of a user.",
-        ),
-    ] = 0.1,
+    run: UserEntityTraining,
+    delta: Delta,
     published: Annotated[
         str | None,
         typer.Option(
@@ -130,20 +101,7 @@ def user_entity(
     Example: discreet account user-entity --user-rate .05 --entity-rate .5 --noise 2.5 --steps 500
     --delta 1e-5 --holders 10 --cell-ratio .1
     """
-    from discreet.accounting.user_entity import UserEntityTraining, published_figures
-
-    run = UserEntityTraining(
-        user_rate=user_rate,
-        entity_rate=entity_rate,
-        noise=noise,
-        steps=steps,
-        holders=holders,
-        cells=cells,
-        cell_ratio=cell_ratio,
-    )
     if plot is not None:
-        from discreet.report.plots import check_plot
-
         check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
         check_plot(plot, force=force)
     if (published == "optimized") != (sensitive_share is not None):
@@ -155,42 +113,31 @@ def user_entity(
         check.one_of(published, ("simple", "optimized"), "--published")
         share = 1.0 if sensitive_share is None else sensitive_share
         paper = published_figures(run, delta, sensitive_share=share)
-    values: dict[str, Any] = {
-        "user": run.user_epsilon(delta),
-        "entity": run.entity_epsilon(delta),
-        "joint": run.joint_epsilon(delta),
-    }
+    loss = run.loss(delta)
+    values = asdict(loss)
+    lines = [
+        f"Epsilon after {run.steps:,} steps, at delta = {delta:.3g}:",
+        f"  one user more or less:            {loss.user:.4g}",
+        f"  one entity more or less:          {loss.entity:.4g}",
+        f"  one user and one entity together: {loss.joint:.4g}",
+    ]
     if paper is not None:
-        values["published"] = {
-            "claimed": paper.claimed,
-            "at_true_rate": paper.at_true_rate,
-            "faults": list(paper.faults),
-        }
+        values["published"] = asdict(paper)
+        lines += [
+            f"The paper's accounting claims {paper.claimed:.4g}. Its sampling alone costs at least "
+            f"{paper.at_true_rate:.4g}, because:",
+            *(f"  - {fault}" for fault in paper.faults),
+        ]
     if plot is not None:
         _draw_training(plot, run, delta)
         say(f"Written: {plot}")
-    if as_json:
-        typer.echo(json.dumps(values, indent=2))
-        return
-    typer.echo(f"Epsilon after {steps:,} steps, at delta = {delta:.3g}:")
-    typer.echo(f"  one user more or less:            {values['user']:.4g}")
-    typer.echo(f"  one entity more or less:          {values['entity']:.4g}")
-    typer.echo(f"  one user and one entity together: {values['joint']:.4g}")
-    if paper is not None:
-        typer.echo(
-            f"The paper's accounting claims {paper.claimed:.4g}. Its sampling alone costs at least "
-            f"{paper.at_true_rate:.4g}, because:"
-        )
-        for fault in paper.faults:
-            typer.echo(f"  - {fault}")
+    show(values, lines, as_json=as_json)
 
 
-def _draw_training(path: Path, run: "UserEntityTraining", delta: float) -> None:
+def _draw_training(path: Path, run: UserEntityTraining, delta: float) -> None:
     """Epsilon over steps, for a user, an entity and both."""
-    from discreet.report.plots import Curve, Plot, draw
-
     steps = sorted({max(1, round(run.steps * i / _POINTS)) for i in range(_POINTS + 1)})
-    losses = run.curve(steps, delta)
+    losses = [replace(run, steps=n).loss(delta) for n in steps]
     curves = tuple(
         Curve(label, tuple(map(float, steps)), tuple(getattr(loss, name) for loss in losses))
         for label, name in (("user", "user"), ("entity", "entity"), ("both together", "joint"))

@@ -1,6 +1,5 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,10 @@ import typer
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
+from discreet.cli._terminal import show
 from discreet.errors import InvalidValue
+from discreet.evaluation import explanation
+from discreet.text.readers import open_documents
 
 
 @takes_settings
@@ -47,51 +49,41 @@ def explain(
 
     Example: discreet explain --find keep=0.5
     """
-    from discreet.evaluation.explanation import (
-        example_words,
-        find_epsilon,
-        sample_words,
-    )
-    from discreet.evaluation.explanation import explain as explain_mechanism
-    from discreet.text.readers import open_documents
-
     vocabulary = choice.vocabulary()
-    examples = word or example_words(vocabulary)
+    examples = word or explanation.example_words(vocabulary)
     for example in examples:
         vocabulary.id_of(example)  # a word that is not there is said before the long work
     if public_sample is None:
         ids = vocabulary.spread_words()
     else:
         with open_documents(public_sample, text_field=text_field) as reader:
-            ids = sample_words(vocabulary, [text for batch in reader for text in batch.texts])
-
+            texts = [text for batch in reader for text in batch.texts]
+        ids = explanation.sample_words(vocabulary, texts)
     epsilon = choice.epsilon
     if find is not None:
         if epsilon is not None:
             raise InvalidValue("give --epsilon or --find, not both")
-        epsilon = find_epsilon(lambda at: choice.at(at).build(vocabulary), ids, **_wish(find))
+        wish = _wish(find)
+        epsilon = explanation.find_epsilon(lambda at: choice.at(at).build(vocabulary), ids, **wish)
     built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary)
-    explanation = explain_mechanism(built, ids, examples)
+    explained = explanation.explain(built, ids, examples)
     certificate = getattr(built, "certificate", None)
-    if as_json:
-        values = explanation.to_dict() | {
-            "mechanism": choice.name,
-            "space": vocabulary.name,
-            "epsilon": epsilon,
-            "kappa": getattr(built, "kappa", None),
-            "rate": getattr(certificate, "rate", None),
-        }
-        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
-        return
+    values = explained.to_dict() | {
+        "mechanism": choice.name,
+        "space": vocabulary.name,
+        "epsilon": epsilon,
+        "kappa": getattr(built, "kappa", None),
+        "rate": getattr(certificate, "rate", None),
+    }
     title = f"{choice.name} in the space {vocabulary.name} ({len(vocabulary):,} words)"
-    typer.echo(title if epsilon is None else f"{title} at epsilon = {epsilon:.6g}")
-    for line in explanation.lines():
-        typer.echo(line)
+    lines = [title if epsilon is None else f"{title} at epsilon = {epsilon:.6g}"]
+    lines += explained.lines()
     if certificate is not None:
-        typer.echo(
+        lines.append(
             f"kappa = {certificate.kappa:.6g}: chances fall as exp(-kappa * d), which costs at "
             f"most {certificate.rate:.6g} per unit of distance ({certificate.reason})."
         )
+    show(values, lines, as_json=as_json)
 
 
 def _wish(text: str) -> dict[str, float]:

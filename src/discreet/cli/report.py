@@ -7,6 +7,9 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, say
+from discreet.files import check_ending, refuse_existing
+from discreet.report.page import write_page
+from discreet.report.runs import overview, runs_in, section_of
 
 
 def report(
@@ -30,15 +33,11 @@ def report(
 
     Example: discreet report out.csv audit.json attack.json -o report.html
     """
-    from discreet.files import check_ending, refuse_existing
-    from discreet.report.page import write_page
-    from discreet.report.runs import overview, runs_in, section_of
-
     check_ending(output, (".html", ".htm"), "a page of HTML")
     refuse_existing(output, force=force)
-    found = runs_in(runs)
-    sections = [section_of(name, values) for name, values in found]
-    summary = overview(found)
+    contents = runs_in(runs)
+    sections = [section_of(name, values) for name, values in contents]
+    summary = overview(contents)
     if summary.tables or summary.plots:
         sections.insert(0, summary)
     introduction = [
@@ -49,4 +48,4 @@ def report(
         "is how far apart the two are, so that its epsilon means something else in every space.",
     ]
     write_page(output, title, introduction, sections)
-    say(f"Written: {output}, a page of {counted(len(found), 'run')}.")
+    say(f"Written: {output}, a page of {counted(len(contents), 'run')}.")

@@ -1,16 +1,21 @@
 """``discreet spaces``: list, build, inspect and certify public vocabularies."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._terminal import progress_bar, say
-
-if TYPE_CHECKING:
-    from discreet.spaces import EmbeddingSpace
+from discreet.cli._choice import WordChoice
+from discreet.cli._terminal import progress_bar, say, show
+from discreet.evaluation.explanation import example_words
+from discreet.files import refuse_existing
+from discreet.mechanisms.certificate import certificate_table, known_table, metric_of
+from discreet.mechanisms.word.santext_plus import sensitive_targets, sensitive_words
+from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.spaces.loaders import known_spaces, save_space
+from discreet.spaces.neighbours import nearest
+from discreet.spaces.space import EmbeddingSpace
 
 spaces = typer.Typer(
     add_completion=False,
@@ -34,20 +39,15 @@ def list_spaces(as_json: options.Json = False) -> None:
 
     Example: discreet spaces list
     """
-    from discreet.spaces.loaders import known_spaces
-
-    found = known_spaces()
-    if as_json:
-        rows = [
-            {"name": s.name, "kind": s.kind, "words": s.words, "dimension": s.dimension}
-            for s in found
-        ]
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    width = max(20, *(len(s.name) for s in found))
-    for s in found:
-        size = "not found" if s.words is None else f"{s.words:,} words x {s.dimension}"
-        typer.echo(f"{s.name:<{width}} {size:<24} {s.note}")
+    known = known_spaces()
+    width = max(20, *(len(each.name) for each in known))
+    values, lines = [], []
+    for each in known:
+        size = "not found" if each.words is None else f"{each.words:,} words x {each.dimension}"
+        lines.append(f"{each.name:<{width}} {size:<24} {each.note}")
+        shown = ("name", "kind", "words", "dimension")
+        values.append({name: getattr(each, name) for name in shown})
+    show(values, lines, as_json=as_json)
 
 
 @spaces.command()
@@ -63,51 +63,32 @@ def inspect(
 
     Example: discreet spaces inspect starter --word doctor
     """
-    from discreet.evaluation.explanation import example_words
-    from discreet.mechanisms.certificate import known_table, metric_of
-    from discreet.spaces.index import cached_index
-
     space = _load(name, max_words)
     metric = metric_of(space)
-    shown = {one: _neighbours(space, one) for one in word or example_words(space)}
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "name": space.name,
-                    "words": len(space),
-                    "dimension": space.dimension,
-                    "fingerprint": space.fingerprint,
-                    "provenance": space.provenance,
-                    "unknown": None if space.unknown is None else space.words[space.unknown],
-                    "frequencies": space.frequencies is not None,
-                    "distances": {
-                        "nearest": metric.nearest,
-                        "median": metric.median,
-                        "farthest": metric.farthest,
-                    },
-                    "indexed": cached_index(space) is not None,
-                    "certified": known_table(space) is not None,
-                    "neighbours": shown,
-                },
-                ensure_ascii=False,
-                indent=2,
-            )
-        )
-        return
-    unknown = "none" if space.unknown is None else space.words[space.unknown]
-    for line in (
+    neighbours = {one: _neighbours(space, one) for one in word or example_words(space)}
+    unknown = None if space.unknown is None else space.words[space.unknown]
+    indexed, certified = cached_index(space) is not None, known_table(space) is not None
+    values = {
+        **space.to_dict(),
+        "unknown": unknown,
+        "frequencies": space.frequencies is not None,
+        "distances": {name: getattr(metric, name) for name in ("nearest", "median", "farthest")},
+        "indexed": indexed,
+        "certified": certified,
+        "neighbours": neighbours,
+    }
+    lines = [
         f"{space.name}: {len(space):,} words x {space.dimension}, fingerprint {space.fingerprint}",
         f"From: {space.provenance}",
-        f"Unknown words become: {unknown}",
+        f"Unknown words become: {unknown or 'none'}",
         "Public word frequencies: " + ("no" if space.frequencies is None else "yes"),
         f"Distances: nearest neighbour {metric.nearest:.3g} (median), any pair {metric.median:.3g} "
         f"(median), farthest pair at most {metric.farthest:.3g}",
-        "Certificate table: " + ("yes" if known_table(space) else "not yet (spaces certify)"),
-        "Neighbour index: " + ("yes" if cached_index(space) else "not yet (spaces build)"),
-        *(f"  {one}: {', '.join(others)}" for one, others in shown.items()),
-    ):
-        typer.echo(line)
+        "Certificate table: " + ("yes" if certified else "not yet (spaces certify)"),
+        "Neighbour index: " + ("yes" if indexed else "not yet (spaces build)"),
+        *(f"  {one}: {', '.join(others)}" for one, others in neighbours.items()),
+    ]
+    show(values, lines, as_json=as_json)
 
 
 @spaces.command(short_help="Build a space's neighbour index, which makes later runs fast.")
@@ -126,17 +107,13 @@ def build(
 
     Example: discreet spaces build vectors.txt --max-words 50000
     """
-    from discreet.files import refuse_existing
-    from discreet.spaces.index import build_index, store_index
-    from discreet.spaces.loaders import save_space
-
     if output is not None:
         refuse_existing(output, force=force)  # before anything large is read
     space = _load(name, max_words)
     if output is not None:
         save_space(space, output, force=force)
-    with progress_bar("finding neighbours") as show:
-        index = build_index(space, progress=show)
+    with progress_bar("finding neighbours") as bar:
+        index = build_index(space, progress=bar)
     store_index(space, index)
     say(f"Kept the {index.size} nearest neighbours of each of {len(space):,} words.")
     if output is not None:
@@ -162,18 +139,12 @@ def certify(
 
     Example: discreet spaces certify vectors.txt --max-words 20000
     """
-    from discreet.mechanisms.certificate import certificate_table
-    from discreet.mechanisms.word.santext_plus import sensitive_targets, sensitive_words
-
     space = _load(name, max_words)
-    some = sensitive_share is not None or sensitive_file is not None
-    targets = (
-        sensitive_targets(space, sensitive_words(space, sensitive_share, sensitive_file))
-        if some
-        else None
-    )
-    with progress_bar("checking every pair of words") as show:
-        table = certificate_table(space, targets, show, again=again)
+    targets = None
+    if sensitive_share is not None or sensitive_file is not None:
+        targets = sensitive_targets(space, sensitive_words(space, sensitive_share, sensitive_file))
+    with progress_bar("checking every pair of words") as bar:
+        table = certificate_table(space, targets, bar, again=again)
     if as_json:
         typer.echo(table.to_json())
         return
@@ -188,16 +159,11 @@ def certify(
         )
 
 
-def _load(name: str, max_words: int | None) -> "EmbeddingSpace":
-    from discreet.spaces import load_space
-
-    with progress_bar("reading the space") as show:
-        return load_space(name, max_words=max_words, progress=show)
+def _load(name: str, max_words: int | None) -> EmbeddingSpace:
+    return WordChoice(space=name, max_words=max_words).vocabulary()
 
 
-def _neighbours(space: "EmbeddingSpace", word: str, count: int = 8) -> list[str]:
-    from discreet.spaces.neighbours import nearest
-
+def _neighbours(space: EmbeddingSpace, word: str, count: int = 8) -> list[str]:
     own = space.id_of(word)
-    found = nearest(space.vectors, space.vectors[[own]], min(count + 1, len(space)))[0]
-    return [space.words[i] for i in found if i != own][:count]
+    close = nearest(space.vectors, space.vectors[[own]], min(count + 1, len(space)))[0]
+    return [space.words[i] for i in close if i != own][:count]

@@ -1,12 +1,12 @@
 """What a setting means in a space: odds, how often a word stays, what it may become."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from discreet.accounting.bisection import smallest_that_holds
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
@@ -109,23 +109,10 @@ def find_epsilon(
             return float(measured.keep.mean()) >= keep
         return float(np.median(measured.options)) <= options
 
-    high = 1.0
-    if reached(high):
-        while reached(high / 2):
-            high /= 2
-            if high < 1e-6:
-                return high  # even next to no epsilon gives as much
-    else:
-        high = 2.0
-        while not reached(high):
-            high *= 2
-            if high > 1e9:
-                raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
-    low = high / 2
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    epsilon = smallest_that_holds(reached, least=1e-6, most=1e9, precision=1e-3)
+    if epsilon is None:
+        raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
+    return epsilon
 
 
 def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:

@@ -51,10 +51,10 @@ def predict_file(
     Args:
         source: What the model was trained for: vectors with their receipt, or texts.
         model: From ``discreet train embeddings`` or ``discreet train classify``.
-        score_field: Of vectors: a kept column with the true score.
-        text_field: Of texts: the field that holds them.
-        pair_field: Of pairs of texts: the second.
-        label_field: Of texts: the true label.
+        score_field: The kept column with the true score, for vectors.
+        text_field: The field that holds the text, for texts.
+        pair_field: The field that holds the second text, for pairs of texts.
+        label_field: The field that holds the true label, for texts.
     """
     if not model.is_file():
         raise NotFound(f"there is no file {model}; check the path")

@@ -6,14 +6,15 @@ estimated by simulation, and every result says which of the two it is.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet import check
-from discreet.arrays import Floats, Ids, Progress
+from discreet.arrays import Floats, Ids, Progress, row_blocks
+from discreet.attacks.bayes import checked_prior
 from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
 from discreet.protocols import WordMechanism
@@ -93,8 +94,8 @@ def word_privacy(
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
-    >>> found = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
-    >>> found.keep.round(3).tolist(), found.options.tolist(), found.exact
+    >>> privacy = word_privacy(SanText(space, epsilon=2.0, calibration="published"), [0, 2])
+    >>> privacy.keep.round(3).tolist(), privacy.options.tolist(), privacy.exact
     ([0.731, 1.0], [2, 1], True)
     """
     words = mechanism.space.checked_ids(ids)
@@ -102,16 +103,18 @@ def word_privacy(
     runs = check.whole(runs, "runs of word_privacy", at_least=1)
     keep, distinct = np.empty(len(words)), np.empty(len(words))
     options = np.empty(len(words), dtype=np.int64)
-    law = _law_of(mechanism)
+    law = getattr(mechanism, "log_probabilities", None)
     if law is None:
-        for part, draws in _draw_blocks(mechanism, words, runs, rng, progress):
+        rng = secure_generator() if rng is None else rng
+        for part in row_blocks(len(words), runs, _DRAWS, progress):
+            draws = mechanism.release(np.repeat(words[part], runs), rng).reshape(-1, runs)
             keep[part] = (draws == words[part, None]).mean(axis=1)
             groups, _, counts = _counted(draws)
             distinct[part] = np.bincount(groups, minlength=len(draws))
             options[part] = _grouped_support(groups, counts, len(draws), mass)
         return WordPrivacy(words, keep, options, distinct, exact=False)
-    for part, logs in _law_blocks(law, words, len(mechanism.space), progress):
-        probabilities = np.exp(logs, out=logs)
+    for part in row_blocks(len(words), len(mechanism.space), _LAW_NUMBERS, progress):
+        probabilities = np.exp(law(words[part]))
         keep[part] = probabilities[np.arange(len(probabilities)), words[part]]
         distinct[part] = _expected_distinct(probabilities, runs)
         options[part] = _support(probabilities, mass)
@@ -133,17 +136,17 @@ def likely_outputs(
     words = mechanism.space.checked_ids([id])
     count = check.whole(count, "count of likely_outputs", at_least=1)
     runs = check.whole(runs, "runs of likely_outputs", at_least=1)
-    law = _law_of(mechanism)
+    law = getattr(mechanism, "log_probabilities", None)
     if law is None:
         rng = secure_generator() if rng is None else rng
         draws = mechanism.release(np.repeat(words, runs), rng)
-        found, counts = np.unique(draws, return_counts=True)
+        outputs, counts = np.unique(draws, return_counts=True)
         probabilities = counts / runs
     else:
         probabilities = np.exp(law(words)[0])
-        found = np.arange(len(probabilities))
+        outputs = np.arange(len(probabilities))
     order = np.argsort(-probabilities, kind="stable")[:count]
-    return [(int(found[i]), float(probabilities[i])) for i in order if probabilities[i] > 0]
+    return [(int(outputs[i]), float(probabilities[i])) for i in order if probabilities[i] > 0]
 
 
 def output_privacy(
@@ -195,15 +198,18 @@ def output_privacy(
     seen = mechanism.space.checked_ids(outputs)
     mass = check.probability(mass, "mass of output_privacy")
     runs = check.whole(runs, "runs of output_privacy", at_least=1)
-    possible, weights = _checked_prior(prior, len(mechanism.space))
-    law = _law_of(mechanism)
+    count = len(mechanism.space)
+    beliefs = checked_prior(
+        np.ones(count) if prior is None else prior, count, "prior of output_privacy"
+    )
+    possible = np.flatnonzero(beliefs)
+    weights = beliefs[possible]
+    law = getattr(mechanism, "log_probabilities", None)
     if exact and law is None:
         raise InvalidValue("exact of output_privacy needs a mechanism that can say its law")
     if law is None or exact is False or (exact is None and len(possible) > EXACT_INPUTS):
         return _simulated_posterior(mechanism, seen, possible, weights, mass, runs, rng, progress)
-    return _exact_posterior(
-        law, len(mechanism.space), seen, possible, weights, mass, runs, progress
-    )
+    return _exact_posterior(law, count, seen, possible, weights, mass, runs, progress)
 
 
 def _exact_posterior(
@@ -223,8 +229,8 @@ def _exact_posterior(
     for number in range(passes):
         chosen = slice(number * at_once, (number + 1) * at_once)
         table = np.empty((len(seen[chosen]), len(possible)))
-        for part, logs in _law_blocks(law, possible, width, None):
-            table[:, part] = logs[:, seen[chosen]].T
+        for part in row_blocks(len(possible), width, _LAW_NUMBERS):
+            table[:, part] = law(possible[part])[:, seen[chosen]].T
             if progress is not None:
                 progress(number * len(possible) + part.stop, passes * len(possible))
         distinct[chosen] = _expected_distinct(np.exp(table), runs)
@@ -253,10 +259,12 @@ def _simulated_posterior(
     column = np.full(len(mechanism.space), -1)
     column[wanted] = np.arange(len(wanted))
     columns, shares = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-    for part, draws in _draw_blocks(mechanism, possible, runs, rng, progress):
-        rows, found, counts = _counted(draws)
-        hit = column[found] >= 0
-        columns.append(column[found[hit]])
+    rng = secure_generator() if rng is None else rng
+    for part in row_blocks(len(possible), runs, _DRAWS, progress):
+        draws = mechanism.release(np.repeat(possible[part], runs), rng).reshape(-1, runs)
+        rows, outputs, counts = _counted(draws)
+        hit = column[outputs] >= 0
+        columns.append(column[outputs[hit]])
         shares.append(weights[part][rows[hit]] * counts[hit])
     groups, posterior = np.concatenate(columns), np.concatenate(shares)
     totals = np.bincount(groups, posterior, minlength=len(wanted))
@@ -305,55 +313,6 @@ def renyi_entropy(log_probabilities: ArrayLike, order: float) -> Floats:
     return np.asarray((np.log(powers) + order * highest) / (1 - order))
 
 
-def _checked_prior(prior: ArrayLike | None, count: int) -> tuple[Ids, Floats]:
-    """The words that are possible under a prior, and their probabilities."""
-    if prior is None:
-        return np.arange(count), np.full(count, 1.0 / count)
-    weights = np.asarray(prior, dtype=np.float64)
-    if weights.shape != (count,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidValue(
-            f"prior of output_privacy must be {count} finite numbers of at least 0, one per word"
-        )
-    possible = np.flatnonzero(weights)
-    if not possible.size:
-        raise InvalidValue("prior of output_privacy must be above 0 for at least 1 word")
-    return possible, weights[possible] / weights.sum()
-
-
-def _law_of(mechanism: WordMechanism) -> Callable[[Ids], Floats] | None:
-    return getattr(mechanism, "log_probabilities", None)
-
-
-def _law_blocks(
-    law: Callable[[Ids], Floats], words: Ids, width: int, progress: Progress | None
-) -> Iterator[tuple[slice, Floats]]:
-    """The log-probabilities of some words, a bounded number of rows at a time."""
-    step = max(1, _LAW_NUMBERS // width)
-    for start in range(0, len(words), step):
-        part = slice(start, min(start + step, len(words)))
-        yield part, law(words[part])
-        if progress is not None:
-            progress(part.stop, len(words))
-
-
-def _draw_blocks(
-    mechanism: WordMechanism,
-    words: Ids,
-    runs: int,
-    rng: np.random.Generator | None,
-    progress: Progress | None,
-) -> Iterator[tuple[slice, Ids]]:
-    """``(words, runs)`` draws, a bounded number at a time."""
-    rng = secure_generator() if rng is None else rng
-    step = max(1, _DRAWS // runs)
-    for start in range(0, len(words), step):
-        part = slice(start, min(start + step, len(words)))
-        drawn = mechanism.release(np.repeat(words[part], runs), rng)
-        yield part, drawn.reshape(-1, runs)
-        if progress is not None:
-            progress(part.stop, len(words))
-
-
 def _support(weights: Floats, mass: float) -> Ids:
     """For each row the least number of its entries that make up ``mass`` of the row's sum."""
     out = np.empty(len(weights), dtype=np.int64)
@@ -363,8 +322,7 @@ def _support(weights: Floats, mass: float) -> Ids:
         short = sums < sums[:, -1:] * (mass - _ROUNDING)
         out[part] = np.where(sums[:, -1] > 0, short.sum(axis=1) + 1, 0)
 
-    step = max(1, 2**19 // max(1, weights.shape[1]))
-    in_threads(measure, [slice(i, i + step) for i in range(0, len(weights), step)])
+    in_threads(measure, list(row_blocks(*weights.shape)))
     return out
 
 
@@ -383,8 +341,8 @@ def _counted(draws: Ids) -> tuple[Ids, Ids, Floats]:
     """Rows, outputs and counts of the different outputs of each row of draws."""
     width = int(draws.max(initial=0)) + 1
     codes = draws + width * np.arange(len(draws))[:, None]
-    found, counts = np.unique(codes, return_counts=True)
-    return found // width, found % width, counts.astype(np.float64)
+    different, counts = np.unique(codes, return_counts=True)
+    return different // width, different % width, counts.astype(np.float64)
 
 
 def _expected_distinct(probabilities: Floats, runs: int) -> Floats:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from discreet import check
 from discreet.arrays import Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import (
@@ -18,11 +17,70 @@ from discreet.evaluation.privacy import (
 )
 from discreet.evaluation.summary import Summary
 from discreet.protocols import WordMechanism
+from discreet.settings import Setting, Settings
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.readers import open_documents
 from discreet.text.tokens import tokenizer_for
 
 _OUTPUTS = 1000
 _SIMULATED_DRAWS = 1_000_000
+_VOCABULARY_SAMPLE = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacySettings(Settings):
+    """On which public words a mechanism is measured, and how."""
+
+    public_sample: Annotated[
+        str | None,
+        Setting(
+            "Measure on the words of this PUBLIC text, each as often as it occurs, instead of on "
+            "words of the vocabulary. Never give protected text: the figures depend on it."
+        ),
+    ] = None
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    words: Annotated[
+        int | None,
+        Setting(
+            "Measure only so many words, drawn at random: 1000 of the vocabulary unless given; of "
+            "a text, all unless given.",
+            at_least=1,
+        ),
+    ] = None
+    mass: Annotated[
+        float, Setting("The probability that S_x and S*_y must cover.", above=0, below=1)
+    ] = 0.95
+    prior: Annotated[
+        str,
+        Setting(
+            "What is thought likely before a word is seen, for S*_y. uniform: any word of the "
+            "vocabulary; sample: words as often as in --public-sample.",
+            choices=("uniform", "sample"),
+        ),
+    ] = "uniform"
+    runs: Annotated[
+        int,
+        Setting(
+            "Draws of each word, for the paper's way of counting and for mechanisms whose law has "
+            "no formula.",
+            at_least=1,
+        ),
+    ] = 1000
+    seed: Annotated[
+        int, Setting("Chooses the samples; the same seed gives the same figures.", at_least=0)
+    ] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prior == "sample" and self.public_sample is None:
+            raise InvalidValue("--prior sample needs --public-sample")
+
+    def sample(self, space: EmbeddingSpace, rng: np.random.Generator) -> "Sample":
+        """The words to measure on."""
+        if self.public_sample is None:
+            return vocabulary_sample(space, self.words or _VOCABULARY_SAMPLE, rng)
+        with open_documents(self.public_sample, text_field=self.text_field) as reader:
+            return text_sample(space, (batch.texts for batch in reader), self.words, rng)
 
 
 @dataclass(frozen=True)
@@ -50,7 +108,7 @@ class Sample:
 
 def vocabulary_sample(space: EmbeddingSpace, count: int, rng: np.random.Generator) -> Sample:
     """Words of the vocabulary, all alike; all of them if there are no more than ``count``."""
-    count = min(check.whole(count, "count of vocabulary_sample", at_least=1), len(space))
+    count = min(count, len(space))
     ids = np.sort(rng.choice(len(space), count, replace=False))
     return Sample(ids, np.ones(count, dtype=np.int64))
 
@@ -70,7 +128,7 @@ def text_sample(
     if not total:
         raise InvalidValue("the public text holds no words; give another file")
     weights = counts
-    if count is not None and check.whole(count, "count of text_sample", at_least=1) < total:
+    if count is not None and count < total:
         weights = rng.multivariate_hypergeometric(counts, count, method="marginals")
     ids = np.flatnonzero(weights)
     unknown = 0 if space.unknown is None else int(counts[space.unknown])
@@ -86,15 +144,13 @@ class PrivacyReport:
     outputs: OutputPrivacy
     output_weights: Ids
     """How often each output came out."""
-    mass: float
-    uses_prior: bool
-    runs: int
+    settings: PrivacySettings
     output_runs: int
     space_words: int
 
     @property
     def seen(self) -> Ids:
-        # An output that the simulation never gave again tells nothing: it counts 0 times.
+        """As often, but 0 times where the simulation never gave it again: that tells nothing."""
         return self.output_weights * (self.outputs.inputs > 0)
 
     def summaries(self) -> dict[str, Summary]:
@@ -115,7 +171,7 @@ class PrivacyReport:
             "options": f"S_x   outputs that cover {self.share} of x",
             "inputs": f"S*_y  inputs that cover {self.share} of y",
             "guess": "      best guess at the input of y",
-            "published_options": f"S_x   the paper's, {self.runs:,} runs",
+            "published_options": f"S_x   the paper's, {self.settings.runs:,} runs",
             "published_inputs": f"S*_y  the paper's, {self.output_runs:,} runs",
         }
         columns = ("mean", "lowest", "25 %", "median", "75 %", "highest")
@@ -128,19 +184,19 @@ class PrivacyReport:
 
     @property
     def share(self) -> str:
-        return f"{100 * self.mass:g} %"
+        return f"{100 * self.settings.mass:g} %"
 
     def _notes(self) -> list[str]:
         before = (
             "words beforehand as likely as they are frequent in the text"
-            if self.uses_prior
+            if self.settings.prior == "sample"
             else f"beforehand any of the {self.space_words:,} words equally likely"
         )
         first = "N_x and S_x: exact, from the law."
         if not self.words.exact:
             first = (
-                f"N_x and S_x: estimated from {self.runs:,} draws of each word; S_x is a lower "
-                "estimate."
+                f"N_x and S_x: estimated from {self.settings.runs:,} draws of each word; S_x is a "
+                "lower estimate."
             )
         how = "exact, from the law of every possible input"
         if not self.outputs.exact:
@@ -161,7 +217,7 @@ class PrivacyReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {
-            "mass": self.mass,
+            "mass": self.settings.mass,
             "sample": {
                 "source": "vocabulary" if self.sample.counts is None else "text",
                 "words": len(self.sample.ids),
@@ -169,20 +225,17 @@ class PrivacyReport:
                 "unknown": self.sample.unknown,
                 "outputs": int(self.seen.sum()),
             },
-            "prior": "sample" if self.uses_prior else "uniform",
+            "prior": self.settings.prior,
             **{key: summary.to_dict() for key, summary in self.summaries().items()},
             "exact": {"words": self.words.exact, "outputs": self.outputs.exact},
-            "runs": {"words": self.runs, "outputs": self.output_runs},
+            "runs": {"words": self.settings.runs, "outputs": self.output_runs},
         }
 
 
 def measure_privacy(
     mechanism: WordMechanism,
     sample: Sample,
-    *,
-    mass: float = 0.95,
-    use_prior: bool = False,
-    runs: int = 1000,
+    settings: PrivacySettings,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> PrivacyReport:
@@ -190,31 +243,24 @@ def measure_privacy(
 
     Args:
         mechanism: a word mechanism.
-        sample: public words.
-        mass: the probability that S_x and S*_y must cover.
-        use_prior: whoever sees an output knows how frequent words are in the sample's text;
-            otherwise every word of the vocabulary is thought equally likely.
-        runs: draws of each word for simulated figures and for the paper's way of counting.
+        sample: public words, from the settings.
+        settings: how to measure.
         rng: chooses the outputs, and draws what must be simulated.
         progress: called with (done, total).
     """
-    if use_prior and sample.counts is None:
-        raise InvalidValue("a prior needs a sample from a text")
+    mass, runs = settings.mass, settings.runs
     words = word_privacy(mechanism, sample.ids, mass=mass, runs=runs, rng=rng, progress=progress)
     # Outputs are measured as often as they come out, because that is what somebody sees.
     chosen = rng.choice(sample.ids, _OUTPUTS, p=sample.weights / sample.weights.sum())
     outputs, counts = np.unique(mechanism.release(chosen, rng), return_counts=True)
-    prior = sample.counts if use_prior else None
+    prior = sample.counts if settings.prior == "sample" else None
     possible = len(mechanism.space) if prior is None else int(np.count_nonzero(prior))
-    output_runs = runs
     if not words.exact or possible > EXACT_INPUTS:
-        output_runs = max(1, min(runs, _SIMULATED_DRAWS // possible))
-    found = output_privacy(
-        mechanism, outputs, prior, mass=mass, runs=output_runs, rng=rng, progress=progress
+        runs = max(1, min(runs, _SIMULATED_DRAWS // possible))
+    posterior = output_privacy(
+        mechanism, outputs, prior, mass=mass, runs=runs, rng=rng, progress=progress
     )
-    return PrivacyReport(
-        sample, words, found, counts, mass, use_prior, runs, output_runs, len(mechanism.space)
-    )
+    return PrivacyReport(sample, words, posterior, counts, settings, runs, len(mechanism.space))
 
 
 def _short(value: float) -> str:

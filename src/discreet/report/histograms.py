@@ -50,12 +50,10 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
         raise InvalidValue("a plot needs at least 1 panel")
     figure = figure_class()(figsize=(3.6 * len(panels) + 0.6, 3.6), layout="constrained")
     figure.suptitle(heading, fontsize=11)
-    for number, (axes, panel) in enumerate(
-        zip(np.atleast_1d(figure.subplots(1, len(panels), sharey=True)), panels, strict=True)
-    ):
+    places = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    places[0].set_ylabel(f"share of {unit} (%)")
+    for axes, panel in zip(places, panels, strict=True):
         _draw(axes, panel)
-        if number == 0:
-            axes.set_ylabel(f"share of {unit} (%)")
     write_figure(path, figure)
 
 
@@ -67,9 +65,7 @@ def _draw(axes: Any, panel: Histogram) -> None:
     if panel.counts:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
-    axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(0, _TOP)
-    axes.set_yticks(range(0, 101, 20))
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, _TOP), yticks=range(0, 101, 20))
     median = Summary.of(values, panel.weights).median
     axes.axvline(median, color=_INK, linestyle="--", linewidth=1.2)
     # On the side where there is room, or the label would leave the panel.
@@ -88,8 +84,7 @@ def _draw(axes: Any, panel: Histogram) -> None:
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", color="0.88", linewidth=0.6)
     axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _count_edges(most: int) -> NDArray[np.float64]:

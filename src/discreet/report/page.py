@@ -2,15 +2,16 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from discreet import __version__
 from discreet.errors import MissingExtra
 from discreet.files import written_whole
 from discreet.report.claims import Claim
-from discreet.report.plots import Plot, picture
-from discreet.report.tables import Table, shown
+from discreet.report.plots import Curve, Plot, picture
+from discreet.report.tables import Cell, Table, shown
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -26,13 +27,6 @@ class Section:
     claims: tuple[Claim, ...] = ()
     tables: tuple[Table, ...] = ()
     plots: tuple[Plot, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Picture:
-    plot: Plot
-    source: str
-    values: Table = field(repr=False)
 
 
 def write_page(
@@ -64,25 +58,22 @@ def write_page(
         temporary.write_text(text, "utf-8")
 
 
-def _pictured(plot: Plot) -> _Picture:
+def _pictured(plot: Plot) -> dict[str, Any]:
     encoded = base64.b64encode(picture(plot)).decode()
-    return _Picture(plot, f"data:image/png;base64,{encoded}", figures_of(plot))
+    source = f"data:image/png;base64,{encoded}"
+    return {"plot": plot, "source": source, "figures": figures_of(plot)}
 
 
 def figures_of(plot: Plot) -> Table:
     """The points of all curves, a row for each place on the axis."""
     places = sorted({x for curve in plot.curves for x in curve.x})
-    rows = []
-    for place in places:
-        row: list[str | float | None] = [place]
-        for curve in plot.curves:
-            at = dict(zip(curve.x, range(len(curve.x)), strict=True)).get(place)
-            if at is None:
-                row.append(None)
-            elif curve.spread is None:
-                row.append(curve.y[at])
-            else:
-                row.append(f"{curve.y[at]:.3g} ± {curve.spread[at]:.2g}")
-        rows.append(tuple(row))
+    curves = [dict(zip(curve.x, _cells(curve), strict=True)) for curve in plot.curves]
+    rows = tuple((place, *(cells.get(place) for cells in curves)) for place in places)
     columns = (plot.x, *(curve.label for curve in plot.curves))
-    return Table(plot.name, plot.title, columns, tuple(rows))
+    return Table(plot.name, plot.title, columns, rows)
+
+
+def _cells(curve: Curve) -> list[Cell]:
+    if curve.spread is None:
+        return list(curve.y)
+    return [f"{y:.3g} ± {s:.2g}" for y, s in zip(curve.y, curve.spread, strict=True)]

@@ -76,8 +76,7 @@ def _figure(plot: Plot) -> Any:
         axes.set_xscale("log", base=2)
     if plot.log_y:
         axes.set_yscale("log")
-    axes.set_xlabel(plot.x)
-    axes.set_ylabel(plot.y)
+    axes.set(xlabel=plot.x, ylabel=plot.y)
     axes.set_title(plot.title, fontsize=11)
     axes.grid(alpha=0.25)
     # Beneath the axes, where it covers no curve however many there are.

@@ -114,10 +114,10 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
             record = path / _RECORD
-            found = [record] if record.is_file() else sorted(path.glob("*.json"))
-            if not found:
+            held = [record] if record.is_file() else sorted(path.glob("*.json"))
+            if not held:
                 raise NotFound(f"{path} holds no receipt and no record; give the files themselves")
-            yield from found
+            yield from held
         elif path.is_file():
             receipt = receipt_path(path)
             yield receipt if path.suffix != ".json" and receipt.is_file() else path
@@ -130,8 +130,8 @@ def _name(path: Path) -> str:
 
 
 def _statement(values: Mapping[str, Any]) -> PrivacyStatement | None:
-    found = values.get("statement")
-    return PrivacyStatement.from_dict(found) if isinstance(found, dict) else None
+    said = values.get("statement")
+    return PrivacyStatement.from_dict(said) if isinstance(said, dict) else None
 
 
 def _guarantee(statement: PrivacyStatement | None) -> tuple[Cell, ...]:
@@ -156,7 +156,7 @@ def _is_audit(values: Mapping[str, Any]) -> bool:
 
 
 def _outcome(values: Mapping[str, Any]) -> str:
-    if "findings" in values and "passed" in values:
+    if "findings" in values and "passed" in values:  # of training they are not a list
         return "audit passed" if values["passed"] else "AUDIT FAILED"
     counts, keep = values.get("counts"), values.get("keep")
     listed = counts.items() if isinstance(counts, dict) else ()

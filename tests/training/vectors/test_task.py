@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.membership import Predictions, membership_attack
+from discreet.attacks.membership import LabelledPredictions, membership_attack
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.mechanisms.label import RandomizedResponse
@@ -152,8 +152,8 @@ def test_map_release_train_predict_attack():
     model = train_on_release(seen, TaskTarget.classes(_names(inside)), settings=QUICK)
     assert np.mean(np.array(model.predict(unseen)) == np.array(_names(outside))) > 0.9
     for outcome in membership_attack(
-        Predictions(model.probabilities(seen), inside),
-        Predictions(model.probabilities(unseen), outside),
+        LabelledPredictions(model.probabilities(seen), inside),
+        LabelledPredictions(model.probabilities(unseen), outside),
     ):
         assert outcome.success.low < 0.5 < outcome.success.high
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.attacks.bayes import best_guesses
 from discreet.attacks.mask_inference import Target, attack_words
-from discreet.attacks.rates import Rate
+from discreet.attacks.outcome import Rate
 from discreet.errors import NotFound
 from discreet.evaluation.privacy import output_privacy, word_privacy
 from discreet.mechanisms.word import CMP, SanText

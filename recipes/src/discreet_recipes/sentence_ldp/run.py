@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats32
 from discreet.attacks.attributes import attribute_attack
 from discreet.attacks.inversion import Bags, inversion_attack
-from discreet.attacks.membership import Predictions, membership_attack
+from discreet.attacks.membership import LabelledPredictions, membership_attack
 from discreet.encoders.encoder import Encoder, load_encoder
 from discreet.encoders.maps import PublicMap
 from discreet.mechanisms import registry
@@ -225,10 +225,12 @@ class Task:
         trained = slice(0, last.start)
         target = _target(self.private.codes[trained], None, rng)
 
-        def told(vectors: Floats32) -> tuple[Predictions, Predictions]:
+        def told(vectors: Floats32) -> tuple[LabelledPredictions, LabelledPredictions]:
             model = self.model(vectors[trained], target, 0)
             inside, outside = (
-                Predictions(model.probabilities(VectorSet(vectors[rows])), self.private.codes[rows])
+                LabelledPredictions(
+                    model.probabilities(VectorSet(vectors[rows])), self.private.codes[rows]
+                )
                 for rows in (few, last)
             )
             return inside, outside
@@ -245,7 +247,7 @@ class Task:
         )
         out |= {f"words, {outcome.measure}": outcome.to_dict() for outcome in inverted}
         limit = float(np.median([len(text.split()) for text in self.public.texts[few]]))
-        guessed = attribute_attack(
+        [guessed] = attribute_attack(
             public[few],
             _lengths(self.public.texts[few], limit),
             private[few],

@@ -1,17 +1,19 @@
 """What the commands that attack vectors share."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
+from discreet.arrays import Ids
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.public_halves import PublicHalves
 from discreet.cli._choice import SentenceChoice
-from discreet.cli._terminal import progress_bar
+from discreet.cli._terminal import counted, progress_bar, say, show
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.release.sentences import SentenceEmbedder
+from discreet.settings import Setting, Settings
 
 Source = Annotated[
     str,
@@ -21,21 +23,30 @@ Source = Annotated[
         "the figures depend on it.",
     ),
 ]
-Texts = Annotated[
-    int, typer.Option("--texts", help="Use so many texts, drawn at random; 0 uses all.", min=0)
-]
-Seed = Annotated[int, typer.Option("--seed", help="Of noise, halves and training.", min=0)]
 
 
-def halves(
-    choice: SentenceChoice,
-    vectors: MapSettings,
-    encoding: EncoderSettings,
+@dataclass(frozen=True, kw_only=True)
+class PublicTexts(Settings):
+    """The public texts on which vectors are attacked."""
+
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    texts: Annotated[
+        int, Setting("Use so many texts, drawn at random; 0 uses all.", at_least=0)
+    ] = 4000
+    seed: Annotated[int, Setting("Seed of the noise, the halves and the training.", at_least=0)] = 0
+
+
+def attack_vectors(
+    embedder: tuple[SentenceChoice, MapSettings, EncoderSettings],
+    public: PublicTexts,
     texts: Sequence[str],
-    most: int,
-    seed: int,
-) -> PublicHalves:
-    """The texts as vectors of the setting that was chosen."""
+    truth: Callable[[Ids], Any],
+    attack: Callable[..., Sequence[Outcome]],
+    *,
+    as_json: bool,
+) -> None:
+    """Release the texts as the embedder that was chosen does, attack one half, and show it."""
+    choice, vectors, encoding = embedder
 
     def made() -> SentenceEmbedder:
         name = choice.name_in("sentence")
@@ -43,14 +54,16 @@ def halves(
             name, choice.settings, vectors, encoding, called=choice.flag
         )
 
-    with progress_bar("encoding") as show:
-        return PublicHalves.of(texts, made, most=most or None, seed=seed, progress=show)
+    most, seed = public.texts or None, public.seed
+    with progress_bar("encoding") as bar:
+        halves = PublicHalves.of(texts, made, most=most, seed=seed, progress=bar)
+    known, hidden = map(len, halves.rows)
+    if not as_json:
+        say(f"Learning from {counted(known, 'sentence')}, attacking {hidden:,}.")
+    show_outcomes(halves.attacked(attack, truth, seed=seed), halves.to_dict(), as_json=as_json)
 
 
 def show_outcomes(outcomes: Sequence[Outcome], about: dict[str, Any], *, as_json: bool) -> None:
     """Print what attacks achieved."""
-    if as_json:
-        values = about | {"outcomes": [outcome.to_dict() for outcome in outcomes]}
-        typer.echo(json.dumps(values, indent=2))
-        return
-    typer.echo("\n".join(line for outcome in outcomes for line in outcome.lines()))
+    values = about | {"outcomes": [outcome.to_dict() for outcome in outcomes]}
+    show(values, [line for outcome in outcomes for line in outcome.lines()], as_json=as_json)

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
+from discreet.attacks.attributes import attribute_attack
 from discreet.cli import _options as options
 from discreet.cli._choice import SentenceChoice
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, say
-from discreet.cli.attack import _public as public
+from discreet.cli.attack._public import PublicTexts, Source, attack_vectors
 from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.text.labelled import read_labelled
 
 
 @takes_settings
@@ -17,16 +18,14 @@ def attributes(
     choice: SentenceChoice,
     vectors: MapSettings,
     encoding: EncoderSettings,
-    source: public.Source,
+    public: PublicTexts,
+    source: Source,
     attribute_field: Annotated[
         str,
         typer.Option(
             "--attribute-field", help="Column or field of the attribute (an author, a genre)."
         ),
     ],
-    text_field: options.TextField = "text",
-    texts: public.Texts = 4000,
-    seed: public.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Try to infer an attribute of sentences from their released vectors.
@@ -37,21 +36,13 @@ def attributes(
 
     Example: discreet attack attributes public.jsonl --attribute-field genre --epsilon 8
     """
-    from discreet.attacks.attributes import attribute_attack
-    from discreet.text.labelled import read_labelled
-
-    read = read_labelled(source, text_field=text_field, label_field=attribute_field)
-    parts = public.halves(choice, vectors, encoding, read.texts, texts, seed)
+    read = read_labelled(source, text_field=public.text_field, label_field=attribute_field)
     values = read.labels or []
-    known, hidden = ([values[row] for row in part] for part in parts.rows)
-    if not as_json:
-        say(f"Learning from {counted(len(known), 'sentence')}, attacking {len(hidden):,}.")
-    outcome = attribute_attack(
-        parts.released[0],
-        known,
-        parts.released[1],
-        hidden,
-        unprotected=parts.clean,
-        seed=seed,
+    attack_vectors(
+        (choice, vectors, encoding),
+        public,
+        read.texts,
+        lambda rows: [values[row] for row in rows],
+        attribute_attack,
+        as_json=as_json,
     )
-    public.show_outcomes([outcome], parts.to_dict(), as_json=as_json)

@@ -1,11 +1,14 @@
 """``discreet attack inversion``: which words does a released vector give away?"""
 
+from discreet.attacks.inversion import Bags, inversion_attack
 from discreet.cli import _options as options
 from discreet.cli._choice import SentenceChoice
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, say
-from discreet.cli.attack import _public as public
+from discreet.cli.attack._public import PublicTexts, Source, attack_vectors
+from discreet.encoders.encoder import locate_model
 from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.spaces.encoder_space import model_space
+from discreet.text.labelled import read_labelled
 
 
 @takes_settings
@@ -13,10 +16,8 @@ def inversion(
     choice: SentenceChoice,
     vectors: MapSettings,
     encoding: EncoderSettings,
-    source: public.Source,
-    text_field: options.TextField = "text",
-    texts: public.Texts = 4000,
-    seed: public.Seed = 0,
+    public: PublicTexts,
+    source: Source,
     as_json: options.Json = False,
 ) -> None:
     """Try to recover the words of sentences from their released vectors.
@@ -28,23 +29,13 @@ def inversion(
 
     Example: discreet attack inversion public.jsonl --epsilon 10 --dim 16
     """
-    from discreet.attacks.inversion import Bags, inversion_attack
-    from discreet.encoders.encoder import locate_model
-    from discreet.spaces.encoder_space import model_space
-    from discreet.text.labelled import read_labelled
-
-    read = read_labelled(source, text_field=text_field, label_field=None).texts
+    texts = read_labelled(source, text_field=public.text_field, label_field=None).texts
     space = model_space(locate_model(encoding.encoder)[0])
-    parts = public.halves(choice, vectors, encoding, read, texts, seed)
-    known, hidden = (Bags.of([read[row] for row in part], space) for part in parts.rows)
-    if not as_json:
-        say(f"Learning from {counted(len(known), 'sentence')}, attacking {len(hidden):,}.")
-    outcomes = inversion_attack(
-        parts.released[0],
-        known,
-        parts.released[1],
-        hidden,
-        unprotected=parts.clean,
-        seed=seed,
+    attack_vectors(
+        (choice, vectors, encoding),
+        public,
+        texts,
+        lambda rows: Bags.of([texts[row] for row in rows], space),
+        inversion_attack,
+        as_json=as_json,
     )
-    public.show_outcomes(outcomes, parts.to_dict(), as_json=as_json)

@@ -1,20 +1,22 @@
 """``discreet attack mask-inference``: can the original words be guessed from sanitised text?"""
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
-from discreet import check
+from discreet.attacks.bayes import rank_prior, text_prior
+from discreet.attacks.mask_inference import Target, attack_words
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, progress_bar, say, show
 from discreet.mechanisms.registry import parameters_of
 from discreet.mechanisms.word.santext_plus import sensitive_words
-
-if TYPE_CHECKING:
-    from discreet.spaces import EmbeddingSpace
+from discreet.models.bert import load_masked_model
+from discreet.randomness import SEEDED_CAVEAT, generator
+from discreet.text.labelled import read_labelled
+from discreet.text.tokens import tokenizer_for
 
 
 @takes_settings
@@ -46,10 +48,13 @@ def mask_inference(
         ),
     ] = None,
     words: Annotated[
-        int, typer.Option("--words", help="Attack so many words, drawn at random; 0 attacks all.")
+        int,
+        typer.Option(
+            "--words", help="Attack so many words, drawn at random; 0 attacks all.", min=0
+        ),
     ] = 2000,
     seed: Annotated[
-        int, typer.Option("--seed", help="Of the noise and of the words attacked.", min=0)
+        int, typer.Option("--seed", help="Seed of the noise and of the words attacked.", min=0)
     ] = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -63,16 +68,6 @@ def mask_inference(
 
     Example: discreet attack mask-inference test.jsonl --model adapted --space encoder --epsilon 9
     """
-    from dataclasses import replace
-
-    from discreet.attacks.bayes import rank_prior, text_prior
-    from discreet.attacks.mask_inference import Target, attack_words
-    from discreet.models.bert import load_masked_model
-    from discreet.randomness import SEEDED_CAVEAT, generator
-    from discreet.text.labelled import read_labelled
-    from discreet.text.tokens import tokenizer_for
-
-    words = check.whole(words, "--words")
     texts = read_labelled(source, text_field=text_field, label_field=None).texts
     known = None
     if prior is not None:
@@ -80,7 +75,9 @@ def mask_inference(
     loaded = None if model is None else load_masked_model(model)
     vocabulary = choice.vocabulary()
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
-    sensitive = _sensitive(choice, vocabulary)
+    share, file = (choice.settings.get(f"sensitive_{kind}") for kind in ("share", "file"))
+    known_frequencies = vocabulary.frequencies is not None
+    sensitive = sensitive_words(vocabulary, share, file) if known_frequencies or file else None
     if choice.name != "santext-plus":  # elsewhere the list only says what to report on
         kept = {k: v for k, v in choice.settings.items() if not k.startswith("sensitive")}
         choice = replace(choice, settings=kept)
@@ -92,7 +89,7 @@ def mask_inference(
     if known is not None:
         weights = text_prior(vocabulary, tokenizer.encode(known))
     say(f"Attacking {counted(len(texts), 'document')} of {counted(batch.tokens, 'word')}.")
-    with progress_bar("attacking") as show:
+    with progress_bar("attacking") as bar:
         report = attack_words(
             mechanism,
             target,
@@ -101,30 +98,15 @@ def mask_inference(
             sensitive=sensitive,
             most=words or None,
             rng=rng,
-            progress=show,
+            progress=bar,
         )
-    if as_json:
-        values = {
-            "statement": mechanism.statement.with_caveats(SEEDED_CAVEAT).to_dict(),
-            "mechanism": {"name": mechanism.name, **parameters_of(mechanism)},
-            "space": {"name": vocabulary.name, "fingerprint": vocabulary.fingerprint},
-            "model": None if loaded is None else {"name": loaded.name, "about": loaded.about},
-            **report.to_dict(),
-        }
-        typer.echo(json.dumps(values, indent=2))
-        return
-    typer.echo("\n".join(report.lines()))
-    if report.unguessable:
-        typer.echo(
-            f"{report.unguessable:,} words are several pieces of the model, which it cannot name."
-        )
-    if loaded is None:
+    values = {
+        "statement": mechanism.statement.with_caveats(SEEDED_CAVEAT).to_dict(),
+        "mechanism": {"name": mechanism.name, **parameters_of(mechanism)},
+        "space": {"name": vocabulary.name, "fingerprint": vocabulary.fingerprint},
+        "model": None if loaded is None else {"name": loaded.name, "about": loaded.about},
+        **report.to_dict(),
+    }
+    show(values, report.lines(), as_json=as_json)
+    if loaded is None and not as_json:
         say("The masked language model was not run: give --model.")
-
-
-def _sensitive(choice: WordChoice, vocabulary: "EmbeddingSpace") -> Any:
-    """Ids of the words that the second column is about; None if nothing tells them."""
-    share, file = (choice.settings.get(f"sensitive_{kind}") for kind in ("share", "file"))
-    if vocabulary.frequencies is None and file is None:
-        return None
-    return sensitive_words(vocabulary, share, file)

@@ -1,17 +1,15 @@
 """``discreet attack membership``: was a row in the training set of a model?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from discreet.attacks.membership import LabelledPredictions, membership_attack
 from discreet.cli import _options as options
 from discreet.cli.attack._public import show_outcomes
 from discreet.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from discreet.attacks.membership import Predictions
-    from discreet.models.task import TaskModel
+from discreet.models.task import TaskModel
 
 
 def membership(
@@ -49,41 +47,20 @@ def membership(
     Example: discreet attack membership --model model.safetensors --members train-again.parquet
     --others other.parquet
     """
-    from discreet.attacks.membership import membership_attack
-    from discreet.models.task import TaskModel
-
-    extra = (unprotected_model, unprotected_members, unprotected_others)
     base = None
-    if any(extra):
-        if unprotected_model is None or unprotected_members is None or unprotected_others is None:
-            raise InvalidValue(
-                "--unprotected-model, --unprotected-members and --unprotected-others belong "
-                "together; give all three or none"
-            )
-        bare = TaskModel.load(unprotected_model)
-        base = (_predicted(bare, unprotected_members), _predicted(bare, unprotected_others))
-    trained = TaskModel.load(model)
-    outcomes = membership_attack(
-        _predicted(trained, members), _predicted(trained, others), unprotected=base, seed=seed
-    )
+    if unprotected_model and unprotected_members and unprotected_others:
+        base = _predicted(unprotected_model, unprotected_members, unprotected_others)
+    elif unprotected_model or unprotected_members or unprotected_others:
+        raise InvalidValue(
+            "--unprotected-model, --unprotected-members and --unprotected-others belong together; "
+            "give all three or none"
+        )
+    outcomes = membership_attack(*_predicted(model, members, others), unprotected=base, seed=seed)
     show_outcomes(outcomes, {}, as_json=as_json)
 
 
-def _predicted(model: "TaskModel", path: Path) -> "Predictions":
-    import numpy as np
-
-    from discreet.attacks.membership import Predictions
-    from discreet.release.vectors import read_vectors
-
-    found = read_vectors(path)
-    if found.labels is None:
-        raise InvalidValue(f"{path} has no labels; a membership attack needs that of each row")
-    places = {label: index for index, label in enumerate(model.labels or ())}
-    wrong = [row for row, label in enumerate(found.labels, 1) if label not in places]
-    law = model.probabilities(found)
-    if wrong:
-        raise InvalidValue(
-            f"the labels of {path} must be those that the model knows; {len(wrong)} are not, the "
-            f"first in row {wrong[0]}"
-        )
-    return Predictions(law, np.array([places[label] for label in found.labels], dtype=np.int64))
+def _predicted(
+    path: Path, members: Path, others: Path
+) -> tuple[LabelledPredictions, LabelledPredictions]:
+    model = TaskModel.load(path)
+    return LabelledPredictions.read(members, model), LabelledPredictions.read(others, model)

@@ -86,7 +86,11 @@ class Rules(SharedRules):
         """What so many steps cost; for ``published`` what certified training would."""
         if self.algorithm == "sample-level":  # a sentence takes the place of the user
             return UserEntityTraining(
-                user_rate=self.sentence_rate, entity_rate=1.0, noise=self.noise, steps=steps
+                user_rate=self.sentence_rate,
+                entity_rate=1.0,
+                noise=self.noise,
+                steps=steps,
+                holders=0,
             )
         certified = self.algorithm == "certified"
         return UserEntityTraining(
@@ -105,11 +109,10 @@ class Rules(SharedRules):
             return None
         if steps == 0:
             return TrainingLoss(0.0, 0.0, 0.0)
-        user = self.accounting(steps).user_epsilon(self.delta)
-        if self.algorithm != "certified":
-            return TrainingLoss(user, math.inf, math.inf)
         run = self.accounting(steps)
-        return TrainingLoss(user, run.entity_epsilon(self.delta), run.joint_epsilon(self.delta))
+        if self.algorithm != "certified":
+            return TrainingLoss(run.user_epsilon(self.delta), math.inf, math.inf)
+        return run.loss(self.delta)
 
     def statement(self, steps: int) -> PrivacyStatement:
         """What is guaranteed after so many steps."""
