@@ -9,7 +9,7 @@ from scipy import stats
 from angles import binned, in_bins, pole, purkayastha_shape, random_units
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import PlanarLaplace
-from discreet.models.sphere_noise import sphere_mechanism, through_noise
+from discreet.models.sphere_noise import through_noise, trainable
 from goodness import LEVEL, fits
 
 torch = pytest.importorskip("torch")
@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 def _angles(name: str, dimension: int, epsilon: float, count: int = 40_000) -> np.ndarray:
     units = torch.from_numpy(pole(dimension, count).astype(np.float32))
-    mechanism = sphere_mechanism(name, dimension, epsilon)
+    mechanism = trainable(name, dimension, epsilon)
     drawn = through_noise(mechanism, units, np.random.default_rng(3)).numpy().astype(np.float64)
     assert np.allclose(np.linalg.norm(drawn, axis=1), 1.0, atol=1e-5)
     return np.arctan2(np.linalg.norm(drawn[:, 1:], axis=1), drawn[:, 0])
@@ -34,7 +34,7 @@ def test_angles_follow_the_law_and_not_another(dimension, epsilon):
 
 def test_directions_are_uniform_around_the_vector():
     units = torch.from_numpy(pole(3, 40_000).astype(np.float32))
-    drawn = through_noise(sphere_mechanism("purkayastha", 3, 5.0), units, np.random.default_rng(4))
+    drawn = through_noise(trainable("purkayastha", 3, 5.0), units, np.random.default_rng(4))
     turn = np.arctan2(drawn[:, 2].numpy(), drawn[:, 1].numpy()) / (2 * math.pi) + 0.5
     assert fits(np.minimum((turn * 20).astype(int), 19), np.full(20, 0.05))
 
@@ -51,7 +51,7 @@ def test_planar_laplace_is_that_of_the_mechanism():
 def test_the_gradient_is_that_of_finite_differences(name):
     # With the noise held fixed the draw is a smooth function of the unit vector.
     units = torch.from_numpy(random_units(3, 5, 1)).double().requires_grad_()
-    mechanism = sphere_mechanism(name, 5, 8.0)
+    mechanism = trainable(name, 5, 8.0)
 
     def drawn(rows):
         return through_noise(mechanism, rows, np.random.default_rng(6)).pow(3).sum()
@@ -65,5 +65,5 @@ def test_the_gradient_is_that_of_finite_differences(name):
 
 
 def test_other_mechanisms_are_refused():
-    with pytest.raises(InvalidValue, match="one of purkayastha, planar-laplace"):
-        sphere_mechanism("gaussian", 2, 1.0)
+    with pytest.raises(InvalidValue, match="one of planar-laplace, purkayastha"):
+        trainable("gaussian", 2, 1.0)

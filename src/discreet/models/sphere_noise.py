@@ -3,43 +3,50 @@
 Training only: what is released goes through the mechanism itself, never through this layer.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from discreet import check
-from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha
+from discreet.arrays import Floats
+from discreet.mechanisms.registry import entries, find
+from discreet.protocols import SentenceMechanism
 
 if TYPE_CHECKING:
     import torch
 
-MECHANISMS = (Purkayastha.name, PlanarLaplace.name)
-SphereMechanism = Purkayastha | PlanarLaplace
+
+class Trainable(SentenceMechanism, Protocol):
+    """A sentence mechanism that can say what is random about a draw, apart from the vector."""
+
+    def random_parts(self, count: int, rng: np.random.Generator) -> tuple[Floats | None, Floats]:
+        """Angles, if the draw turns a vector by an angle, and directions or noise, row by row."""
 
 
-def sphere_mechanism(name: str, dimension: int, epsilon: float) -> SphereMechanism:
-    """The mechanism of this name, one of those a map can be trained through."""
-    check.one_of(name, MECHANISMS, "mechanism")
-    kind = Purkayastha if name == Purkayastha.name else PlanarLaplace
-    return kind(dimension, epsilon)
+def trainable(name: str, dimension: int, epsilon: float) -> Trainable:
+    """The mechanism of this name, if a map can be trained through it."""
+    known = [each.name for each in entries("sentence") if hasattr(each.kind, "random_parts")]
+    check.one_of(name, known, "mechanism")
+    built: Trainable = find(name, "sentence").build({"dimension": dimension, "epsilon": epsilon})
+    return built
 
 
 def through_noise(
-    mechanism: SphereMechanism, units: "torch.Tensor", rng: np.random.Generator
+    mechanism: Trainable, units: "torch.Tensor", rng: np.random.Generator
 ) -> "torch.Tensor":
     """A draw of the mechanism for each unit row, of which the gradient reaches the row.
 
-    The random part is drawn from the mechanism's own law and does not depend on the weights:
-    for Purkayastha the angle t and a direction v at right angles to u, with
-    ``y = cos(t) u + sin(t) v``; for planar Laplace z, with ``y = (u + z) / |u + z|``.
+    The random parts are drawn from the mechanism's own law and do not depend on the weights: an
+    angle t and a direction v, made to be at right angles to u, with ``y = cos(t) u + sin(t) v``;
+    or noise z alone, with ``y = (u + z) / |u + z|``.
     """
     import torch
 
-    if isinstance(mechanism, PlanarLaplace):
-        zeros = np.zeros(tuple(units.shape))
-        return torch.nn.functional.normalize(units + _tensor(mechanism.noise.add_noise(zeros, rng)))
-    angles = _tensor(mechanism.law.sample(len(units), rng))[:, None]
-    across = _tensor(rng.standard_normal(tuple(units.shape)))
+    turned, noise = mechanism.random_parts(len(units), rng)
+    across = _tensor(noise)
+    if turned is None:
+        return torch.nn.functional.normalize(units + across)
+    angles = _tensor(turned)[:, None]
     across = across - (across * units).sum(dim=1, keepdim=True) * units
     return torch.cos(angles) * units + torch.sin(angles) * torch.nn.functional.normalize(across)
 

@@ -2,7 +2,10 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from discreet import check
+from discreet.arrays import Floats
 from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, NoisyDirection, chord_metric
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
@@ -24,7 +27,6 @@ class PlanarLaplace(NoisyDirection):
         dimension: length of the vectors, at least 2.
         epsilon: loss allowed per unit of distance, above 0.
 
-    >>> import numpy as np
     >>> mechanism = PlanarLaplace(dimension=3, epsilon=50.0)
     >>> released = mechanism.release([[1.0, 0.0, 0.0]] * 4, np.random.default_rng(0))
     >>> released.shape, bool((released[:, 0] > 0.5).all())
@@ -49,3 +51,7 @@ class PlanarLaplace(NoisyDirection):
                 public=PUBLIC,
             ),
         )
+
+    def random_parts(self, count: int, rng: np.random.Generator) -> tuple[None, Floats]:
+        """No angles, and the noise."""
+        return None, self.noise.add_noise(np.zeros((count, self.dimension)), rng)

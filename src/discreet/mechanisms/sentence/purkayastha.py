@@ -82,6 +82,10 @@ class Purkayastha:
         second = checked_units(released, self.dimension, "Purkayastha")
         return self._log_constant - self.epsilon * angles_between(first, second)
 
+    def random_parts(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Angles, and directions of which the part across a vector is what counts."""
+        return self.law.sample(count, rng), rng.standard_normal((count, self.dimension))
+
     @property
     def _log_constant(self) -> float:
         # Surface of the sphere of tangent directions; in two dimensions these are two points.

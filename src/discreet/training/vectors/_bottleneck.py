@@ -7,7 +7,7 @@ import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress
 from discreet.encoders.layers import affine_network
-from discreet.models.sphere_noise import SphereMechanism, through_noise
+from discreet.models.sphere_noise import Trainable, through_noise
 from discreet.models.sphere_points import spread
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
 from discreet.training.vectors.settings import MapSettings
@@ -41,7 +41,7 @@ class Bottleneck:
 
     mapped: "torch.nn.Sequential"
     decoder: "torch.nn.Sequential"
-    mechanism: SphereMechanism
+    mechanism: Trainable
 
     def units(self, rows: "torch.Tensor") -> "torch.Tensor":
         """Rows on the sphere, before noise."""
@@ -68,7 +68,7 @@ def starts(dimension: int) -> int:
 def train_bottleneck(
     rows: Floats32,
     goal: Goal,
-    mechanism: SphereMechanism,
+    mechanism: Trainable,
     settings: MapSettings,
     progress: Progress | None = None,
 ) -> Bottleneck:
@@ -86,7 +86,7 @@ def train_bottleneck(
 def _started(
     rows: Floats32,
     goal: Goal,
-    mechanism: SphereMechanism,
+    mechanism: Trainable,
     settings: MapSettings,
     seed: int,
     progress: Progress | None,

@@ -16,7 +16,7 @@ from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, Rows
 from discreet.encoders.layers import layers_of
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue, needs_extra
-from discreet.models.sphere_noise import sphere_mechanism
+from discreet.models.sphere_noise import trainable
 from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
 from discreet.training.vectors.settings import MapSettings
@@ -204,7 +204,7 @@ class MapTrainer:
         return train_bottleneck(
             self._everything[chosen],
             Goal(values[chosen], classes=self._classes is not None),
-            sphere_mechanism(settings.mechanism, size, settings.epsilon),
+            trainable(settings.mechanism, size, settings.epsilon),
             settings,
             show,
         )

@@ -27,13 +27,13 @@ class MapSettings(Settings):
     seed: Annotated[int, Setting("Of the training.", at_least=0)] = 0
 
     def __post_init__(self) -> None:
-        from discreet.models.sphere_noise import sphere_mechanism
+        from discreet.models.sphere_noise import trainable
 
         super().__post_init__()
         if not self.dimensions:
             raise InvalidValue("dimensions of a map must be at least one candidate")
         for dimension in self.dimensions:
-            sphere_mechanism(self.mechanism, dimension, self.epsilon)
+            trainable(self.mechanism, dimension, self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from discreet.arrays import Ids, Progress
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
-from discreet.models.sphere_noise import sphere_mechanism, through_noise
+from discreet.models.sphere_noise import through_noise, trainable
 from discreet.models.task import ReleasedAs, TaskModel, features
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.release.vectors import VectorSet
@@ -203,7 +203,7 @@ def train_published(
         raise InvalidValue(
             f"dimension must be at most that of the encoder, {raw.dimension}; got {dimension}"
         )
-    noise = sphere_mechanism(mechanism, dimension, epsilon)
+    noise = trainable(mechanism, dimension, epsilon)
     drawn = generator(None) if rng is None else rng
     settings = settings or TaskSettings()
     epochs = settings.epochs or PUBLISHED_EPOCHS
