@@ -78,7 +78,8 @@ class _Documents:
 
     def replaced(self, first: Ids, second: Ids) -> Floats:
         """In how many sentences the documents of each pair differ."""
-        return (self._chosen[first] != self._chosen[second]).sum(axis=1).astype(np.float64)
+        differ = self._chosen[first] != self._chosen[second]
+        return np.asarray(differ.sum(axis=1), dtype=np.float64)
 
     def label(self, number: int) -> str:
         """A document by its sentences."""

@@ -83,7 +83,7 @@ class MechanismChoice(Choice):
 class WordChoice(MechanismChoice):
     """A word mechanism and the space it works in."""
 
-    families = ("word",)
+    families: ClassVar[tuple[str, ...]] = ("word",)
 
     space: Annotated[
         str,
@@ -141,19 +141,19 @@ class WordChoice(MechanismChoice):
 class SentenceChoice(MechanismChoice):
     """A mechanism for the vectors of sentences."""
 
-    families = ("sentence",)
+    families: ClassVar[tuple[str, ...]] = ("sentence",)
 
 
 class VectorChoice(MechanismChoice):
     """A mechanism for the vectors of sentences, or of documents."""
 
-    families = ("sentence", "document")
+    families: ClassVar[tuple[str, ...]] = ("sentence", "document")
 
 
 class LabelChoice(MechanismChoice):
     """A mechanism for the labels that are released beside something else, or none."""
 
-    families = ("label",)
+    families: ClassVar[tuple[str, ...]] = ("label",)
     prefix = "label_"
 
     @classmethod

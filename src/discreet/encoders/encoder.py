@@ -150,7 +150,7 @@ def encoded_once(
         with kept.written() as (path,), path.open("wb") as file:
             np.save(file, vectors)
         return vectors
-    known: NDArray[np.float32] = np.load(*kept.paths, allow_pickle=False)
+    known: NDArray[np.float32] = np.load(kept.paths[0], allow_pickle=False)
     return known
 
 
