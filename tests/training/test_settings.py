@@ -25,7 +25,12 @@ from discreet.training.user_entity.settings import (
     RuleOptions,
     RunSettings,
 )
-from discreet.training.vectors.settings import MapSettings, MapText, PublishedTask, TaskSettings
+from discreet.training.vectors.settings import (
+    MapText,
+    MapTrainingSettings,
+    PublishedTask,
+    TaskSettings,
+)
 
 ALL = [
     FineTuning,
@@ -108,4 +113,4 @@ def test_dimensions_of_a_map(dim, dimensions):
     with pytest.raises(InvalidValue, match="auto or a whole number"):
         _ = MapText(dim="few").dimensions
     with pytest.raises(InvalidValue, match="epsilon of Purkayastha"):
-        MapSettings(-1.0)
+        MapTrainingSettings(-1.0)

@@ -11,7 +11,7 @@ from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 from discreet.training.vectors import _bottleneck
 from discreet.training.vectors.maps import MapTrainer
-from discreet.training.vectors.settings import MapSettings
+from discreet.training.vectors.settings import MapTrainingSettings
 
 pytest.importorskip("torch")
 
@@ -34,7 +34,7 @@ def _public(rows: int = 600, classes: int = 2, dimension: int = 24, seed: int = 
 
 def _trained(epsilon=3.0, dimensions=(2,), labels=True, **more):
     vectors, names = _public()
-    settings = MapSettings(epsilon, dimensions=dimensions, epochs=8, **more)
+    settings = MapTrainingSettings(epsilon, dimensions=dimensions, epochs=8, **more)
     return train_map(
         vectors, names if labels else None, settings=settings, encoder=ENCODER, source="mine"
     )
@@ -76,7 +76,7 @@ def test_the_bound_is_the_mass_beyond_the_right_angle():
 def test_validation_prefers_few_dimensions_for_two_classes_and_more_for_many():
     assert _trained(2.0, (2, 16)).dimension == 2
     vectors, names = _public(900, classes=8)
-    settings = MapSettings(12.0, dimensions=(2, 8), epochs=8)
+    settings = MapTrainingSettings(12.0, dimensions=(2, 8), epochs=8)
     many = train_map(vectors, names, settings=settings, encoder=ENCODER, source="mine")
     assert many.dimension == 8
 
@@ -119,7 +119,7 @@ def test_without_labels_it_keeps_more_of_the_vectors_than_chance(mechanism):
 def test_further_rows_help_when_labels_are_few_and_are_left_alone_when_they_mislead():
     vectors, names = _public(60, seed=3)
     more, more_names = _public(2000, seed=4)
-    settings = MapSettings(6.0, dimensions=(2,), epochs=8)
+    settings = MapTrainingSettings(6.0, dimensions=(2,), epochs=8)
     common = {"settings": settings, "encoder": ENCODER, "source": "mine", "more": more}
     alone = train_map(vectors, names, settings=settings, encoder=ENCODER, source="mine")
     helped = train_map(vectors, names, more_labels=more_names, **common)
@@ -148,13 +148,15 @@ BROKEN[6, 0] = np.nan
         (VECTORS, NAMES, {"dimensions": ()}, "at least one candidate"),
         (VECTORS, NAMES, {"epsilon": -1.0}, "epsilon of Purkayastha"),
         (VECTORS, NAMES, {"mechanism": "gaussian"}, "one of purkayastha, planar-laplace"),
-        (VECTORS, NAMES, {"epochs": 0}, "epochs of MapSettings"),
+        (VECTORS, NAMES, {"epochs": 0}, "epochs of MapTrainingSettings"),
         (VECTORS[0], NAMES, {}, "rows of numbers"),
     ],
 )
 def test_bad_input(vectors, labels, options, message):
     def attempt():
-        settings = MapSettings(**{"epsilon": 2.0, "dimensions": (2,), "epochs": 1, **options})
+        settings = MapTrainingSettings(
+            **{"epsilon": 2.0, "dimensions": (2,), "epochs": 1, **options}
+        )
         train_map(vectors, labels, settings=settings, encoder=ENCODER, source="mine")
 
     with pytest.raises(InvalidValue, match=message):
@@ -171,7 +173,7 @@ def test_bad_input(vectors, labels, options, message):
     ],
 )
 def test_bad_further_rows(labels, more, more_labels, message):
-    settings = MapSettings(2.0, dimensions=(2,), epochs=1)
+    settings = MapTrainingSettings(2.0, dimensions=(2,), epochs=1)
     with pytest.raises(InvalidValue, match=message):
         train_map(
             VECTORS,

@@ -13,7 +13,7 @@ from discreet.release.vectors import VectorSet
 from discreet.statement import Notion
 from discreet.training.scores import number_scores
 from discreet.training.vectors.maps import MapTrainer
-from discreet.training.vectors.settings import MapSettings, TaskSettings
+from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
 from discreet.training.vectors.task import (
     NOT_COVERED,
     TaskTarget,
@@ -141,7 +141,7 @@ def test_the_published_loop_pays_for_every_epoch_and_says_what_is_not_covered():
 def test_map_release_train_predict_attack():
     public, public_codes = _rows(600, 10)
     trainer = MapTrainer(public, _names(public_codes), encoder="e" * 64, source="mine")
-    mapped = trainer.train(MapSettings(6.0, dimensions=(2,), epochs=8))
+    mapped = trainer.train(MapTrainingSettings(6.0, dimensions=(2,), epochs=8))
     mechanism, rng = Purkayastha(2, 6.0), np.random.default_rng(0)
 
     def release(vectors, with_map: PublicMap = mapped):

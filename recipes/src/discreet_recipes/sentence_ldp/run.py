@@ -24,7 +24,7 @@ from discreet.release.vectors import VectorSet
 from discreet.spaces.encoder_space import encoder_space
 from discreet.training.linear_head import fit_head
 from discreet.training.vectors.maps import MapTrainer
-from discreet.training.vectors.settings import MapSettings, TaskSettings
+from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
 from discreet.training.vectors.task import TaskTarget, train_on_release
 from discreet_recipes.guarantee import add_guarantee, audited
 from discreet_recipes.recipe import Options, Say
@@ -168,7 +168,9 @@ class Task:
         """The map trained on the public part for this noise; made once."""
         key = (mechanism, epsilon, dimension)
         if key not in self._maps:
-            settings = MapSettings(epsilon, mechanism, (dimension,), epochs=self.size.map_epochs)
+            settings = MapTrainingSettings(
+                epsilon, mechanism, (dimension,), epochs=self.size.map_epochs
+            )
             self._maps[key] = self._trainer.train(settings)
         return self._maps[key]
 

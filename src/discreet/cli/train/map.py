@@ -10,7 +10,7 @@ from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
-from discreet.training.vectors.settings import MapSettings, MapText
+from discreet.training.vectors.settings import MapText, MapTrainingSettings
 
 if TYPE_CHECKING:
     from discreet.encoders.maps import PublicMap
@@ -29,7 +29,7 @@ def map(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File for the map (.safetensors).")
     ],
-    settings: MapSettings,
+    settings: MapTrainingSettings,
     text: MapText,
     encoder: EncoderSettings,
     force: options.Force = False,

@@ -10,7 +10,7 @@ from discreet.encoders.layers import affine_network
 from discreet.models.sphere_noise import Trainable, through_noise
 from discreet.models.sphere_points import spread
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
-from discreet.training.vectors.settings import MapSettings
+from discreet.training.vectors.settings import MapTrainingSettings
 
 if TYPE_CHECKING:
     import torch
@@ -69,7 +69,7 @@ def train_bottleneck(
     rows: Floats32,
     goal: Goal,
     mechanism: Trainable,
-    settings: MapSettings,
+    settings: MapTrainingSettings,
     progress: Progress | None = None,
 ) -> Bottleneck:
     """Train through the noise of a mechanism on public rows; the best of several starts.
@@ -87,7 +87,7 @@ def _started(
     rows: Floats32,
     goal: Goal,
     mechanism: Trainable,
-    settings: MapSettings,
+    settings: MapTrainingSettings,
     seed: int,
     progress: Progress | None,
 ) -> Bottleneck:

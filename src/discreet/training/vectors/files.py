@@ -18,8 +18,8 @@ from discreet.training.progress import Announce, silently
 from discreet.training.vectors.maps import MapTrainer
 from discreet.training.vectors.settings import (
     PUBLISHED_DIMENSION,
-    MapSettings,
     MapText,
+    MapTrainingSettings,
     PublishedTask,
     TaskSettings,
 )
@@ -34,7 +34,7 @@ from discreet.training.vectors.task import (
 def map_from_text(
     source: str,
     output: Path,
-    settings: MapSettings,
+    settings: MapTrainingSettings,
     text: MapText,
     encoder: EncoderSettings,
     *,
@@ -142,7 +142,7 @@ def task_from_text(
             epsilon=task.epsilon,
             dimension=PUBLISHED_DIMENSION if task.dim is None else task.dim,
             encoder=model.fingerprint,
-            mechanism=task.mechanism or MapSettings.mechanism,
+            mechanism=task.mechanism or MapTrainingSettings.mechanism,
             settings=settings,
             progress=show,
         )

@@ -19,7 +19,7 @@ from discreet.errors import InvalidValue, needs_extra
 from discreet.models.sphere_noise import trainable
 from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
-from discreet.training.vectors.settings import MapSettings
+from discreet.training.vectors.settings import MapTrainingSettings
 
 OBJECTIVES = {
     True: "cross-entropy of a decoder's classes against those of a regularised classifier of the "
@@ -107,7 +107,7 @@ class MapTrainer:
         self._held_out, self._kept = np.flatnonzero(out), np.flatnonzero(~out)
         self._targets = self._target(self._kept), self._target(np.arange(len(rows)))
 
-    def train(self, settings: MapSettings, progress: Progress | None = None) -> PublicMap:
+    def train(self, settings: MapTrainingSettings, progress: Progress | None = None) -> PublicMap:
         """A map for these settings; its ``about`` holds the validation table."""
         sizes, widest = settings.dimensions, self._rows.shape[1]
         if max(sizes) > widest:
@@ -197,7 +197,7 @@ class MapTrainer:
         return np.asarray(np.log(np.maximum(law, _SMALLEST)))
 
     def _trained(
-        self, size: int, settings: MapSettings, values: Floats32, train: Ids, show: Progress
+        self, size: int, settings: MapTrainingSettings, values: Floats32, train: Ids, show: Progress
     ) -> Bottleneck:
         """A map to this size, trained on these rows and the further ones."""
         chosen = np.concatenate([train, np.arange(len(self._rows), len(self._everything))])

@@ -15,7 +15,7 @@ _AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class MapSettings(Settings):
+class MapTrainingSettings(Settings):
     """How to train a map; the whole training is a function of this and of the public rows."""
 
     epsilon: Annotated[float, Setting("Of the noise that the map is to be used with.", short="-e")]

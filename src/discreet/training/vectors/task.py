@@ -23,7 +23,12 @@ from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
 from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
-from discreet.training.vectors.settings import EPOCHS, PUBLISHED_EPOCHS, MapSettings, TaskSettings
+from discreet.training.vectors.settings import (
+    EPOCHS,
+    PUBLISHED_EPOCHS,
+    MapTrainingSettings,
+    TaskSettings,
+)
 
 _FEWEST = 10
 NOT_COVERED = (
@@ -173,7 +178,7 @@ def train_published(
     epsilon: float,
     dimension: int,
     encoder: str,
-    mechanism: str = MapSettings.mechanism,
+    mechanism: str = MapTrainingSettings.mechanism,
     settings: TaskSettings | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
