@@ -127,7 +127,9 @@ def membership_attack(
     outcomes = []
     for name, score in SCORES.items():
         success, targets = _attacked(score(members), score(others), seed)
-        base = None if unprotected is None else _attacked(*map(score, unprotected), seed)[0]
+        base = None
+        if unprotected is not None:
+            base, _ = _attacked(score(unprotected[0]), score(unprotected[1]), seed)
         outcomes.append(
             Outcome(f"membership by {name}", "balanced accuracy", success, 0.5, base, targets)
         )
