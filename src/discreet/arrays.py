@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between rooms, and a way to go through long ones."""
+"""Names for the arrays that pass between rooms, and ways to go through long or ragged ones."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def ragged_places(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:
 
 
 def row_blocks(
-    count: int, width: int, numbers: int = 2**19, progress: Progress | None = None
+    count: int, width: int = 1, numbers: int = 2**19, progress: Progress | None = None
 ) -> Iterator[slice]:
     """Slices that cover ``count`` rows of ``width`` numbers, about so many numbers each.
 
@@ -42,3 +42,26 @@ def row_blocks(
         yield part
         if progress is not None:
             progress(part.stop, count)
+
+
+def offsets_of(lengths: Any) -> Ids:
+    """Where each ragged row starts, and where the last one ends.
+
+    >>> offsets_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.append(0, np.cumsum(lengths, dtype=np.int64))
+
+
+def ragged_blocks(offsets: Ids, size: int, most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Ranges of ragged rows of about ``size`` entries in all, at least one row and at most some.
+
+    >>> list(ragged_blocks(np.array([0, 2, 4, 9, 10]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    first, rows = 0, len(offsets) - 1
+    while first < rows:
+        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
+        last = min(max(last, first + 1), first + (most or rows), rows)
+        yield first, last
+        first = last

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.spaces.distances import Distances, blocks, euclidean_metric
+from discreet.arrays import row_blocks
+from discreet.spaces.distances import Distances, euclidean_metric
 from discreet.spaces.index import build_index, cached_index, store_index
 from discreet.spaces.space import EmbeddingSpace
 from small_spaces import all_distances, both_spaces, clustered_space
@@ -132,7 +133,7 @@ def test_index_is_kept_by_space(tmp_path, monkeypatch):
 
 def test_blocks_cover_everything_once():
     for count, width in ((0, 5), (1, 10**9), (10, 1), (100_000, 384)):
-        covered = [i for part in blocks(count, width) for i in range(part.start, part.stop)]
+        covered = [i for part in row_blocks(count, width) for i in range(part.start, part.stop)]
         assert covered == list(range(count))
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidValue
-from discreet.text import chunks
+from discreet.text import chunk_table as chunks
 from discreet.text.layout import Layout, PublicLayout, TokensLayout, public_characters
 from discreet.text.tokens import Tokenizer, WordPieceTokenizer, WordTokenizer
 from text import slow

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tokenizers.implementations import BertWordPieceTokenizer
 
 from discreet.errors import InvalidValue
-from discreet.text import chunks
-from discreet.text.chunks import ChunkTable
+from discreet.text import chunk_table as chunks
+from discreet.text.chunk_table import ChunkTable
 from discreet.text.tokens import (
     TokenBatch,
     Tokenizer,

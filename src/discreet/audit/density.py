@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from discreet.arrays import Floats, Generator, Ids
+from discreet.arrays import Floats, Generator, Ids, row_blocks
 from discreet.audit.subject import VectorStage, rate_of
 from discreet.audit.verify import Worst
 from discreet.statement import PrivacyStatement
@@ -49,10 +49,8 @@ def worst_ratio(
         rng: for the outputs that are drawn.
     """
     losses = np.empty((len(pairs), 2))
-    width = max(stage.points.shape[1], stage.centres.shape[1])
-    step = max(1, _BLOCK_NUMBERS // ((2 * _DRAWN + len(_LINE)) * width))
-    for start in range(0, len(pairs), step):
-        part = slice(start, start + step)
+    width = max(stage.points.shape[1], stage.centres.shape[1]) * (2 * _DRAWN + len(_LINE))
+    for part in row_blocks(len(pairs), width, numbers=_BLOCK_NUMBERS):
         losses[part] = _largest_ratios(stage, pairs[part, 0], pairs[part, 1], rng)
     both = None if distances is None else np.column_stack([distances, distances])
     rates = rate_of(statement, losses, both)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Ids, Progress
+from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.audit.subject import ROUNDING
 from discreet.parallel import in_threads
-from discreet.spaces.distances import Distances, blocks
+from discreet.spaces.distances import Distances
 from discreet.spaces.space import EmbeddingSpace
 
 MOST_WORDS = 30_000
@@ -100,7 +100,7 @@ def _log_normalisers(
     place[distances.targets] = np.arange(width)
     norms = distances.band(every, every) / 2
     most = norms[distances.targets].max()
-    for rows in _row_blocks(count, width):
+    for rows in row_blocks(count, width, numbers=_BLOCK_NUMBERS):
         table = distances.lower_squared(every[rows])
 
         def weigh(part: slice, rows: slice = rows, table: NDArray[np.float32] = table) -> None:
@@ -122,7 +122,7 @@ def _log_normalisers(
             error[ids] = np.log(own + others) - np.log(own + others * np.exp(-off))
             nearest[ids] = least
 
-        in_threads(weigh, list(blocks(len(table), width)))
+        in_threads(weigh, list(row_blocks(len(table), width)))
         if progress:
             progress(rows.stop, 2 * count)
     return upper, error, nearest
@@ -130,7 +130,7 @@ def _log_normalisers(
 
 def _exact_log_normalisers(distances: Distances, kappa: float, words: Ids) -> Floats:
     out = np.empty(len(words))
-    for rows in blocks(len(words), len(distances.targets)):
+    for rows in row_blocks(len(words), len(distances.targets)):
         exponents = -kappa * distances.block(words[rows])
         top = exponents.max(axis=1)
         out[rows] = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
@@ -162,7 +162,7 @@ def _steepest(
     done = 0
     # Words without close neighbours first: for them most columns are ruled out by ln Z alone.
     for group, closest in ((np.flatnonzero(lonely), typical), (np.flatnonzero(~lonely), 0.0)):
-        for part in _row_blocks(len(group), count):
+        for part in row_blocks(len(group), count, numbers=_BLOCK_NUMBERS):
             rows = group[part]
             table = distances.lower_squared(order[rows])
             needed = kept.limit * closest - loose
@@ -215,8 +215,3 @@ class _Top:
             top = np.argpartition(-slopes, _KEPT - 1)[:_KEPT]
             slopes, first, second = slopes[top], first[top], second[top]
         self.slopes, self.first, self.second = slopes, first, second
-
-
-def _row_blocks(count: int, width: int) -> list[slice]:
-    step = max(1, _BLOCK_NUMBERS // max(1, width))
-    return [slice(i, min(i + step, count)) for i in range(0, count, step)]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Generator, Ids
+from discreet.arrays import Floats, Generator, Ids, row_blocks
 from discreet.audit.subject import Subject
 from discreet.parallel import in_threads
 
@@ -76,7 +76,6 @@ def nearest_other(vectors: NDArray[np.floating[Any]], ids: list[int]) -> list[in
     """For each input the nearest other one, good enough to choose pairs with."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     out = np.empty(len(ids), dtype=np.int64)
-    step = max(1, _BLOCK_NUMBERS // len(vectors))
 
     def search(part: slice) -> None:
         rows = np.array(ids[part])
@@ -84,7 +83,7 @@ def nearest_other(vectors: NDArray[np.floating[Any]], ids: list[int]) -> list[in
         table[np.arange(len(rows)), rows] = np.inf
         out[part] = table.argmin(axis=1)
 
-    in_threads(search, [slice(i, i + step) for i in range(0, len(ids), step)])
+    in_threads(search, list(row_blocks(len(ids), len(vectors), numbers=_BLOCK_NUMBERS)))
     return [int(i) for i in out]
 
 
@@ -99,10 +98,9 @@ def _far_l2(vectors: NDArray[np.floating[Any]], rows: Ids) -> Pair:
     """The farthest pair of some rows with all (all rows, unless there are very many)."""
     single = (vectors - vectors.mean(axis=0)).astype(np.float32)
     squares = np.einsum("ij,ij->i", single, single)
-    step = max(1, _BLOCK_NUMBERS // len(vectors))
 
-    def search(start: int) -> tuple[float, int, int]:
-        part = rows[start : start + step]
+    def search(block: slice) -> tuple[float, int, int]:
+        part = rows[block]
         table = single[part] @ (-2 * single.T)
         table += squares
         there = table.argmax(axis=1)
@@ -110,7 +108,8 @@ def _far_l2(vectors: NDArray[np.floating[Any]], rows: Ids) -> Pair:
         top = int(lengths.argmax())
         return float(lengths[top]), int(part[top]), int(there[top])
 
-    _, first, second = max(in_threads(search, range(0, len(rows), step)))
+    blocks = list(row_blocks(len(rows), len(vectors), numbers=_BLOCK_NUMBERS))
+    _, first, second = max(in_threads(search, blocks))
     return first, second
 
 

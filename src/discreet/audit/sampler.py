@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import Floats, Generator, Ids
+from discreet.arrays import Floats, Generator, Ids, row_blocks
 from discreet.audit.chance import binomial_p_values, fit_p_value
 from discreet.audit.subject import Subject
 
@@ -93,15 +93,13 @@ def many_inputs(subject: Subject, inputs: Ids, draws: int, rng: Generator) -> li
     likeliest, chance = np.empty(len(inputs), dtype=np.int64), np.empty(len(inputs))
     own_chance = np.empty(len(inputs))
     impossible = []
-    step = max(1, _BLOCK_NUMBERS // width)
-    for start in range(0, len(inputs), step):
-        rows = slice(start, start + step)
+    for rows in row_blocks(len(inputs), width, numbers=_BLOCK_NUMBERS):
         laws = np.exp(subject.log_probabilities(inputs[rows]))
         likeliest[rows] = laws.argmax(axis=1)
         chance[rows] = laws.max(axis=1)
         if width == subject.count:
             own_chance[rows] = laws[np.arange(len(laws)), inputs[rows]]
-        for i, law in enumerate(laws, start):
+        for i, law in enumerate(laws, rows.start):
             if (law[table[i]] <= 0).any():
                 impossible.append(int(inputs[i]))
             places[i] = _places(law, table[i], rng)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.audit.subject import rate_of
 from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
@@ -156,11 +156,10 @@ def divergences(logs: Floats, epsilon: float) -> Floats:
     law = np.exp(logs)
     raised = np.exp(np.minimum(logs + epsilon, 700.0))  # above that nothing is left of P_i anyway
     out = np.zeros((rows, rows))
-    step = max(1, _CACHE_NUMBERS // max(1, width))
+    parts = list(row_blocks(rows, width, numbers=_CACHE_NUMBERS))
 
     def compare(i: int) -> None:
-        for start in range(0, rows, step):
-            part = slice(start, start + step)
+        for part in parts:
             out[i, part] = np.maximum(law[i] - raised[part], 0.0).sum(axis=1)
 
     in_threads(compare, range(rows))

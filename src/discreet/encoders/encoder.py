@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Progress
+from discreet.arrays import Progress, row_blocks
 from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.encoders.settings import POOLINGS as POOLINGS
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
@@ -75,11 +75,11 @@ class Encoder:
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         # Texts of like length together: little is then spent on padding, whatever the order.
         order = np.argsort([-len(text) for text in texts], kind="stable")
-        for start in range(0, len(texts), _CHUNK):
-            rows = order[start : start + _CHUNK]
+        for part in row_blocks(len(texts), numbers=_CHUNK):
+            rows = order[part]
             out[rows] = self._model.encode([texts[row] for row in rows], batch)
             if progress is not None:
-                progress(min(start + _CHUNK, len(texts)), len(texts))
+                progress(part.stop, len(texts))
         bad = ~np.isfinite(out).all(axis=1)
         if bad.any():
             raise InvalidValue(
@@ -198,9 +198,9 @@ class _Pooled:
         import torch
 
         parts = []
-        for start in range(0, len(texts), batch_size):
+        for part in row_blocks(len(texts), numbers=batch_size):
             tokens = self._tokenizer(
-                list(texts[start : start + batch_size]),
+                list(texts[part]),
                 padding=True,
                 truncation=True,
                 max_length=self.max_seq_length,

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Ids, Progress
+from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.files import cache_directory, sealed_json, unsealed_json, written_whole
 from discreet.spaces.distances import Distances, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
@@ -242,7 +242,7 @@ def _log_normalisers(
     lows, highs = np.empty((fine, _COLUMNS)), np.ones((coarse, _COLUMNS))
     log_z = np.empty((len(kappas), count))
     far = [0.0]
-    for rows in _big_blocks(count, width):
+    for rows in row_blocks(count, width, numbers=_BLOCK_NUMBERS):
         table = distances.block(np.arange(rows.start, rows.stop))
         far.append(float(table.max()))
         least = table.min(axis=1)
@@ -285,7 +285,7 @@ def _steepest(
     best = np.zeros(steps)
     pairs = np.zeros((steps, 2), dtype=np.int64)
     done = 0
-    for rows in _extremes_first(list(_big_blocks(count, count))):
+    for rows in _extremes_first(list(row_blocks(count, count, numbers=_BLOCK_NUMBERS))):
         with np.errstate(divide="ignore"):
             inverse = 1.0 / distances.block(order[rows])[:, order]
         inverse[np.isinf(inverse)] = 0.0  # the same point: ln Z is the same too
@@ -319,8 +319,3 @@ def _steepest(
 def _extremes_first(parts: list[slice]) -> list[slice]:
     """From both ends inwards."""
     return [parts.pop(0 if turn % 2 else -1) for turn in range(len(parts))]
-
-
-def _big_blocks(count: int, width: int) -> list[slice]:
-    step = max(1, _BLOCK_NUMBERS // max(1, width))
-    return [slice(i, min(i + step, count)) for i in range(0, count, step)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.compose import joint_statement
-from discreet.arrays import Floats32, Generator, Ids, Progress
+from discreet.arrays import Floats32, Generator, Ids, Progress, row_blocks
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import EncoderSettings, MapSettings
@@ -242,9 +242,8 @@ class SentenceEmbedder:
     ) -> Floats32:
         """Block after block, so that unprotected vectors are few at any time."""
         out = np.empty((len(texts), self.mechanism.dimension), dtype=np.float32)
-        for start in range(0, len(texts), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            done = before + start
+        for part in row_blocks(len(texts), numbers=_BLOCK):
+            done = before + part.start
 
             def show(count: int, _total: int, done: int = done) -> None:
                 if progress is not None:

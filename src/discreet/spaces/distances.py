@@ -6,14 +6,13 @@ needs the exact value asks for it, for the few pairs where the difference matter
 """
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids
+from discreet.arrays import Ids, row_blocks
 from discreet.parallel import in_threads
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, MetricKind
@@ -47,7 +46,7 @@ class Distances:
     @cached_property
     def _squared_norms(self) -> NDArray[np.float64]:
         norms = np.empty(len(self.space))
-        for block in blocks(len(self.space), self.space.dimension):
+        for block in row_blocks(len(self.space), self.space.dimension):
             centred = self._centred(block)
             norms[block] = np.einsum("ij,ij->i", centred, centred)
         return norms
@@ -77,7 +76,7 @@ class Distances:
     def _augmented(self, ids: Ids, *, scale: float, swap: bool) -> NDArray[np.float32]:
         d = self.space.dimension
         out = np.empty((len(ids), d + 2), dtype=np.float32)
-        for block in blocks(len(ids), d):
+        for block in row_blocks(len(ids), d):
             out[block, :d] = scale * self._centred(ids[block])
         norms = (1.0 - self.relative_error) * self._squared_norms[ids]
         out[:, d] = 1.0 if swap else norms
@@ -124,7 +123,7 @@ class Distances:
             gap -= vectors.take(targets[part], axis=0)
             out[part] = np.einsum("ij,ij->i", gap, gap)
 
-        in_threads(measure, list(blocks(len(ids), self.space.dimension)))
+        in_threads(measure, list(row_blocks(len(ids), self.space.dimension)))
         return np.sqrt(out, out=out)
 
     def block(self, ids: Ids) -> NDArray[np.float64]:
@@ -133,7 +132,7 @@ class Distances:
         rows = np.column_stack(
             [-2.0 * self._centred(ids), self._squared_norms[ids], np.ones(len(ids))]
         )
-        for part in blocks(len(self.targets), self.space.dimension):
+        for part in row_blocks(len(self.targets), self.space.dimension):
             columns = self.targets[part]
             ones = np.ones(len(columns))
             out[:, part] = (
@@ -149,17 +148,10 @@ class Distances:
             np.sqrt(np.maximum(table, 0.0, out=table), out=table)
             return near_rows + part.start, near_columns
 
-        found = in_threads(finish, list(blocks(len(ids), len(self.targets))))
+        found = in_threads(finish, list(row_blocks(len(ids), len(self.targets))))
         for near_rows, near_columns in found:
             out[near_rows, near_columns] = self.exact(ids[near_rows], self.targets[near_columns])
         return out
-
-
-def blocks(count: int, width: int) -> Iterator[slice]:
-    """Slices that cover ``count`` rows of ``width`` numbers, about half a million numbers each."""
-    step = max(1, _BLOCK_NUMBERS // max(1, width))
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
 
 
 _EXACT_DIAMETER = 4096
@@ -178,7 +170,7 @@ def euclidean_metric(space: EmbeddingSpace) -> Metric:
     everything = count <= _EXACT_DIAMETER
     ids = np.arange(count) if everything else np.linspace(0, count - 1, _SAMPLED_WORDS).astype(int)
     nearest, medians, farthest = [], [], 0.0
-    for part in blocks(len(ids), count):
+    for part in row_blocks(len(ids), count):
         table = distances.block(ids[part])
         farthest = max(farthest, float(table.max()))
         table[np.arange(len(table)), ids[part]] = np.inf

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Progress
+from discreet.arrays import Progress, row_blocks
 from discreet.files import SealedFiles, cache_directory
 from discreet.parallel import ahead
-from discreet.spaces.distances import Distances, blocks
+from discreet.spaces.distances import Distances
 from discreet.spaces.space import EmbeddingSpace
 
 DEFAULT_NEIGHBORS = 128
@@ -51,7 +51,7 @@ def build_index(
         lower[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))
         return int(rows.stop)
 
-    for done in ahead(keep_nearest, blocks(count, count // 8)):
+    for done in ahead(keep_nearest, row_blocks(count, count // 8)):
         if progress:
             progress(done, count)
     return NeighborIndex(neighbors, lower)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
-from discreet.spaces.distances import blocks
 
 _UNIT_ROUNDOFF = 2.0**-24
 # More than any underflow of a float32 can amount to.
@@ -51,7 +50,7 @@ def nearest(points: NDArray[np.floating], vectors: NDArray[np.floating], k: int)
     out = np.empty((len(vectors), k), dtype=np.int64)
     distances = np.empty(len(points))
     for row, vector in enumerate(vectors):
-        for part in blocks(len(points), points.shape[1]):
+        for part in row_blocks(len(points), points.shape[1]):
             gap = points[part] - vector.astype(np.float64)
             distances[part] = np.einsum("ij,ij->i", gap, gap)
         limit = np.partition(distances, k - 1)[k - 1]
@@ -113,7 +112,7 @@ class NearestWords:
             out[part] = self._ids[self._search_block(vectors[part])]
 
         # While one thread reduces a block the other has the next product running.
-        in_threads(fill, [slice(i, i + _ROWS) for i in range(0, len(vectors), _ROWS)])
+        in_threads(fill, list(row_blocks(len(vectors), numbers=_ROWS)))
         return out
 
     # -- the fast product and its error -----------------------------------------------------------
@@ -125,7 +124,7 @@ class NearestWords:
         """A power of two, so that dividing by it is exact, not below the largest centred norm."""
         largest = max(
             float(_norms(self._centred(part)).max())
-            for part in blocks(len(self._points), self._points.shape[1])
+            for part in row_blocks(len(self._points), self._points.shape[1])
         )
         if not math.isfinite(largest):
             raise InvalidValue("points are too far apart for their distances to be finite numbers")
@@ -143,7 +142,7 @@ class NearestWords:
         d = self._points.shape[1]
         relative = 1.01 * (d + 16) * _UNIT_ROUNDOFF
         columns = np.empty((len(self._points), d + 2), dtype=np.float32)
-        for part in blocks(len(self._points), d):
+        for part in row_blocks(len(self._points), d):
             scaled = self._centred(part) / self._radius
             squares = np.einsum("ij,ij->i", scaled, scaled)
             columns[part, :d] = scaled
@@ -208,7 +207,7 @@ class NearestWords:
         form loses no digits, neither for a vector far from all points nor for one close to two.
         """
         difference = np.empty(len(row))
-        for part in blocks(len(row), vectors.shape[1]):
+        for part in row_blocks(len(row), vectors.shape[1]):
             v = vectors[row[part]].astype(np.float64)
             p = self._points[column[part]].astype(np.float64)
             r = self._points[reference[row[part]]].astype(np.float64)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from itertools import chain
 
 from discreet.errors import InputError
-from discreet.text.blocks import LineBlocks
 from discreet.text.faults import no_documents, too_large
+from discreet.text.lines import LineBlocks
 
 
 class DelimitedRows:

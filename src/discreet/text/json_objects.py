@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from discreet.errors import InputError
-from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
 from discreet.text.faults import listed_names, no_documents
 from discreet.text.formats import STANDARD_STREAM
+from discreet.text.lines import LineBlocks, display_name, lines_of, open_bytes
 
 _LINE_BYTES = 4 * 2**20
 

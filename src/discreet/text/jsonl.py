@@ -11,8 +11,8 @@ from json import JSONDecodeError, JSONDecoder
 from json.encoder import encode_basestring
 
 from discreet.errors import InputError
-from discreet.text.blocks import LineBlocks, lines_of
 from discreet.text.faults import UNUSABLE, first_unusable, listed_names
+from discreet.text.lines import LineBlocks, lines_of
 
 _NO_OBJECT = "is not a JSON object; write one complete JSON object per line"
 _INVALID = "is not valid JSON; write one complete JSON object per line"

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arrays import Ids
+from discreet.arrays import Ids, offsets_of
 from discreet.errors import InvalidValue
-from discreet.text.chunks import ChunkTable, Ints, concatenate, string_array
+from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_array
 from discreet.text.tokens import (
     INNER_MARKS,
     TokenBatch,
@@ -173,7 +173,7 @@ class PublicLayout:
     def _protected_ids(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
         fields = self._units(chunks)
         numbers, counts = self.tokenizer.pieces([unit for field in fields for unit in field[1::2]])
-        ends = np.append(0, np.cumsum(counts))
+        ends = offsets_of(counts)
         last_units = list(accumulate((len(field) // 2 for field in fields), initial=0))
         return numbers, np.diff(ends[last_units])
 

@@ -16,10 +16,10 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, Self, cast
 from discreet.check import fail, whole
 from discreet.errors import InputError
 from discreet.text import jsonl
-from discreet.text.blocks import LineBlocks, display_name, lines_of, open_bytes
 from discreet.text.delimited import DelimitedRows
 from discreet.text.faults import column_index, no_documents
 from discreet.text.formats import DELIMITERS, STANDARD_STREAM, input_format
+from discreet.text.lines import LineBlocks, display_name, lines_of, open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Ids
+from discreet.arrays import Ids, offsets_of
 from discreet.errors import InvalidValue, MissingExtra
 
 AT_LEAST = 2
@@ -111,4 +111,4 @@ def kept_documents(
     """
     counts = np.diff(offsets)
     left = [sentences[i] for i in np.flatnonzero(np.repeat(keep, counts)).tolist()]
-    return left, np.concatenate([[0], np.cumsum(counts[keep])]).astype(np.int64)
+    return left, offsets_of(counts[keep])

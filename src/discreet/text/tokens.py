@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Ids, ragged_places
 from discreet.check import fail
 from discreet.errors import InvalidValue
-from discreet.text.chunks import ChunkTable, Ints, concatenate, string_array
+from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_array
 
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Protocol, Self, cast
 
+from discreet.arrays import row_blocks
 from discreet.check import fail
 from discreet.errors import DiscreetError, InputError, OutputError
 from discreet.files import check_place, refuse_existing
@@ -87,10 +88,10 @@ class DocumentWriter:
         """Add the documents of a batch."""
         if self._sink is None or self._finished:
             raise OutputError(f"{self.name} is closed; open it again to write more")
-        for start in range(0, len(batch.texts), _SLICE):
-            bad = first_unusable(batch.texts[start : start + _SLICE])
+        for part in row_blocks(len(batch.texts), numbers=_SLICE):
+            bad = first_unusable(batch.texts[part])
             if bad is not None:
-                raise OutputError(f"document {batch.first_row + start + bad} {UNUSABLE}")
+                raise OutputError(f"document {batch.first_row + part.start + bad} {UNUSABLE}")
         with self._failures():
             self._sink.write(batch)
 
@@ -268,10 +269,9 @@ class _TextSink:
         self._out.write(header.encode("utf-8"))
 
     def write(self, batch: Batch) -> None:
-        for start in range(0, len(batch.texts), _SLICE):
-            part = slice(start, start + _SLICE)
+        for part in row_blocks(len(batch.texts), numbers=_SLICE):
             rows = batch.rows[part] if isinstance(batch.rows, list) else None
-            text = self._render(Batch(batch.first_row + start, batch.texts[part], rows))
+            text = self._render(Batch(batch.first_row + part.start, batch.texts[part], rows))
             self._out.write(text.encode("utf-8"))
 
     def close(self) -> None:

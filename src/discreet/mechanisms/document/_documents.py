@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Ids, Rows
+from discreet.arrays import Ids, Rows, ragged_blocks, row_blocks
 from discreet.errors import InvalidValue
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
@@ -73,20 +73,14 @@ def checked_documents(
         f"of at least {FEWEST_SENTENCES} sentences, which one of them could hide among",
         "document",
     )
-    for start in range(0, len(rows), _BLOCK_SENTENCES):
-        part = rows[start : start + _BLOCK_SENTENCES]
-        _refuse(_not_finite(part), name, "finite", "row", start)
+    for part in row_blocks(len(rows), numbers=_BLOCK_SENTENCES):
+        _refuse(_not_finite(rows[part]), name, "finite", "row", part.start)
     return rows, starts
 
 
-def blocks(offsets: Ids) -> Iterator[tuple[int, int]]:
+def document_blocks(offsets: Ids) -> Iterator[tuple[int, int]]:
     """Ranges of documents whose sentences are a block; a longer document is a block of its own."""
-    first, documents = 0, len(offsets) - 1
-    while first < documents:
-        last = int(np.searchsorted(offsets, offsets[first] + _BLOCK_SENTENCES, side="right")) - 1
-        last = min(max(last, first + 1), first + _BLOCK_DOCUMENTS, documents)
-        yield first, last
-        first = last
+    return ragged_blocks(offsets, _BLOCK_SENTENCES, _BLOCK_DOCUMENTS)
 
 
 def _numbers(vectors: ArrayLike, name: str, dimension: int | None) -> Rows:

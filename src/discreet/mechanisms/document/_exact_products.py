@@ -18,7 +18,7 @@ the directions, and no vector is too large: beyond 32 bits an entry counts as th
 
 import numpy as np
 
-from discreet.arrays import Floats, Rows
+from discreet.arrays import Floats, Rows, row_blocks
 
 _EXACT = 53
 _LARGEST = np.finfo(np.float32).max
@@ -44,10 +44,9 @@ class ExactProducts:
     def of(self, rows: Rows) -> Floats:
         """``(n, p)``: finite, and bit for bit the same for a row in any batch anywhere."""
         out = np.empty((len(rows), len(self._scales)))
-        step = max(1, _ENTRIES // len(self._directions))
-        for start in range(0, len(rows), step):
-            whole, scales = rounded(rows[start : start + step])
-            part = np.matmul(whole, self._directions, out=out[start : start + step])
+        for block in row_blocks(len(rows), len(self._directions), numbers=_ENTRIES):
+            whole, scales = rounded(rows[block])
+            part = np.matmul(whole, self._directions, out=out[block])
             part *= scales[:, None]
         out *= self._scales
         return out

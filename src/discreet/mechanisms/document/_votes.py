@@ -9,8 +9,8 @@ from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
-    blocks,
     checked_documents,
+    document_blocks,
     public_rows,
     sentence_statement,
 )
@@ -69,7 +69,7 @@ class LinearVotes:
         """``(documents, choices)``: the votes of all sentences, added up. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, type(self).__name__)
         out = np.empty((len(starts) - 1, len(self.choices)), dtype=np.int64)
-        for first, last in blocks(starts):
+        for first, last in document_blocks(starts):
             products = self._products.of(rows[starts[first] : starts[last]])
             votes = self._vote(products + self.biases)
             out[first:last] = np.add.reduceat(votes, starts[first:last] - starts[first], axis=0)

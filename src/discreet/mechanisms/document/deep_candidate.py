@@ -11,8 +11,8 @@ from discreet.arrays import Floats, Ids, Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._depth import Depths
 from discreet.mechanisms.document._documents import (
-    blocks,
     checked_documents,
+    document_blocks,
     public_rows,
     sentence_statement,
 )
@@ -112,7 +112,7 @@ class DeepCandidate:
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
         rule, depths = Selection(self.selection, self.epsilon), self._depths
         chosen = np.empty(len(starts) - 1, dtype=np.int64)
-        parts = list(blocks(starts))
+        parts = list(document_blocks(starts))
         for (first, last), levels in zip(
             parts, ahead(lambda part: depths.levels(rows, starts, *part), parts), strict=True
         ):
@@ -128,7 +128,7 @@ class DeepCandidate:
         """``(documents, candidates)``: the depth of each candidate, from -k/2 to 0. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
         out = np.empty((len(starts) - 1, len(self.choices)))
-        for first, last in blocks(starts):
+        for first, last in document_blocks(starts):
             out[first:last] = self._depths.levels(rows, starts, first, last).dense() / -2
         return out
 

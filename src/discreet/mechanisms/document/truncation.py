@@ -10,8 +10,8 @@ from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
-    blocks,
     checked_documents,
+    document_blocks,
     public_rows,
     sentence_statement,
 )
@@ -104,7 +104,7 @@ class Truncation:
         """``(documents, m)``: the means, which the noise is added to. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, "Truncation")
         out = np.empty((len(starts) - 1, self.dimension))
-        for first, last in blocks(starts):
+        for first, last in document_blocks(starts):
             part = np.clip(rows[starts[first] : starts[last]], self.lower, self.upper)
             cuts = starts[first : last + 1] - starts[first]
             out[first:last] = np.add.reduceat(part, cuts[:-1], axis=0) / np.diff(cuts)[:, None]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, row_blocks
 
 # Covers the rounding of sums of up to a few thousand terms, generously.
 MARGIN = 1.0 + 1e-11
@@ -93,9 +93,8 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
     best, worst = 0.0, np.zeros(dimension)
     scaled = points * rate
     computed = 0
-    step = max(1, _BLOCK_NUMBERS // count)
-    for start in range(0, count, step):
-        rows, others = scaled[start : start + step], scaled[start:]
+    for block in row_blocks(count, count, numbers=_BLOCK_NUMBERS):
+        rows, others = scaled[block], scaled[block.start :]
         upper = _upper(
             cdist(rows, others, "cityblock"),
             cdist(rows, others, "sqeuclidean"),

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.randomness import exponential
-from discreet.spaces.distances import WIDTH_UNIT, Distances, blocks
+from discreet.spaces.distances import WIDTH_UNIT, Distances
 from discreet.spaces.index import NeighborIndex
 from discreet.spaces.space import EmbeddingSpace
 
@@ -116,7 +116,7 @@ class DistanceLaw:
         bound = np.empty(len(words))
         outside = np.empty(len(words), dtype=np.bool_)
         sums = np.empty((len(words), weights.shape[1] // _CHUNK))
-        for part in blocks(len(words), weights.shape[1]):
+        for part in row_blocks(len(words), weights.shape[1]):
             some = weights[part]
             np.sqrt(np.maximum(some, 0.0, out=some), out=some)
             if self._some_targets:
@@ -321,7 +321,7 @@ class _RowHead(_Head):
         chunked = self.weights.reshape(len(self.weights), -1, _CHUNK)
         left = point - before
         column = np.empty(len(rows), dtype=np.int64)
-        for part in blocks(len(rows), _CHUNK):
+        for part in row_blocks(len(rows), _CHUNK):
             inner = np.cumsum(chunked[rows[part], chunk[part]], axis=1, dtype=np.float64)
             place = np.count_nonzero(inner <= left[part, None], axis=1)
             column[part] = chunk[part] * _CHUNK + np.minimum(place, _CHUNK - 1)

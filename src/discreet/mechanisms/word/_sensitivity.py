@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Progress
+from discreet.arrays import Floats, Progress, row_blocks
 from discreet.errors import InvalidValue
 from discreet.files import Memo
 from discreet.mechanisms.word._words import PUBLIC
 from discreet.mechanisms.word._words import SCOPE as ANY_WORD
 from discreet.parallel import WORKERS, in_threads
-from discreet.spaces.distances import blocks
 from discreet.spaces.space import EmbeddingSpace
 
 Points = NDArray[np.floating]
@@ -53,7 +52,7 @@ def clipped(space: EmbeddingSpace, clip: float) -> Points:
     dtype = vectors.dtype if clip > 1e-30 else np.dtype(np.float64)
     shrink = 1.0 - 4.0 * float(np.finfo(dtype).eps)
     points = np.empty(vectors.shape, dtype)
-    for part in blocks(len(space), space.dimension):
+    for part in row_blocks(len(space), space.dimension):
         rows = vectors[part].astype(np.float64)
         # Dividing by the largest entry first keeps the squares in range.
         largest = np.abs(rows).max(axis=1)
@@ -174,7 +173,7 @@ def _radii(points: Points, norm: str, exponent: int) -> Floats:
     """Never below the distance of each row from a central point; any centre would do."""
     centre = _centre(points, norm, exponent)
     radii = np.empty(len(points))
-    for part in blocks(*points.shape):
+    for part in row_blocks(*points.shape):
         centred = np.ldexp(points[part].astype(np.float64), -exponent) - centre
         if norm == "l1":
             radii[part] = np.abs(centred).sum(axis=1)
@@ -203,7 +202,7 @@ def _farthest_l1(points: Floats, radius: Floats, progress: Progress | None) -> f
             return 0.0
         return float(cdist(points[rows], points[columns], "cityblock").max())
 
-    parts = _row_blocks(count)
+    parts = list(row_blocks(count, count, numbers=_BLOCK_NUMBERS))
     for first in range(0, len(parts), WORKERS):
         if 2.0 * radius[parts[first].start] <= best:
             break
@@ -222,7 +221,7 @@ def _farthest_l2(points: Floats, radius: Floats, progress: Progress | None) -> f
     # (|x|^2 + |y|^2) / 2; centring and the norms add a few more.
     upper = squares * (1.0 + 2.0 * (dimension + 12) * 2.0**-53)
     best = 0.0
-    for rows in _row_blocks(count):
+    for rows in row_blocks(count, count, numbers=_BLOCK_NUMBERS):
         if 2.0 * radius[rows.start] <= best:
             break
         columns = _hopeful(rows.start, radius, best)
@@ -257,11 +256,6 @@ def _hopeful(start: int, radius: Floats, best: float) -> slice:
     """Columns from ``start`` on that can be farther than ``best`` from a row at or after it."""
     stop = int(np.searchsorted(-radius, radius[start] - best, side="left"))
     return slice(start, max(start, stop))
-
-
-def _row_blocks(count: int) -> list[slice]:
-    step = max(1, _BLOCK_NUMBERS // count)
-    return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
 
 def _up(value: float, roundings: int) -> float:

@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.errors import InvalidValue
 from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
-from discreet.spaces.distances import blocks, euclidean_metric
+from discreet.spaces.distances import euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Unit
 
@@ -117,7 +117,7 @@ def shaped_covariance(space: EmbeddingSpace, shrinkage: float) -> Floats:
     d = space.dimension
     mean = space.vectors.mean(axis=0, dtype=np.float64)
     scatter = np.zeros((d, d))
-    for part in blocks(len(space), d):
+    for part in row_blocks(len(space), d):
         centred = space.vectors[part].astype(np.float64) - mean
         scatter += centred.T @ centred
     average = float(np.trace(scatter)) / d
@@ -136,7 +136,7 @@ def _from_0_to_1(value: float) -> float:
 def _metric(space: EmbeddingSpace, inverse_root: Floats, shrinkage: float) -> Metric:
     """Euclidean distances of the whitened vectors are the Mahalanobis distances of the words."""
     whitened = np.empty_like(space.vectors)
-    for part in blocks(len(space), space.dimension):
+    for part in row_blocks(len(space), space.dimension):
         whitened[part] = space.vectors[part].astype(np.float64) @ inverse_root
     whitened.flags.writeable = False
     measured = euclidean_metric(EmbeddingSpace.from_arrays(space.words, whitened))

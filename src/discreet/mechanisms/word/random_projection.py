@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Ids, Progress
+from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.files import Memo
 from discreet.mechanisms.certificate import metric_of
 from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
-from discreet.spaces.distances import blocks
 from discreet.spaces.neighbours import first_equal, middle
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
@@ -108,7 +107,7 @@ def projection_matrix(rows: int, columns: int, seed: int) -> Floats:
 def project(vectors: NDArray[np.floating], matrix: Floats) -> Floats:
     """Every vector times the matrix; equal vectors become equal points, to the last bit."""
     points = np.empty((len(vectors), matrix.shape[1]))
-    for part in blocks(len(vectors), len(matrix)):
+    for part in row_blocks(len(vectors), len(matrix)):
         points[part] = vectors[part].astype(np.float64) @ matrix
     return points[first_equal(vectors)]
 
@@ -171,7 +170,7 @@ class _Pairs:
         self._columns = np.ones((len(keep), d + k + 2), dtype=np.float32)
         self._squares = np.empty((2, len(keep)))
         self._scale = float(max(np.abs(vectors).max(), np.abs(points).max()))
-        for part in blocks(len(keep), d):
+        for part in row_blocks(len(keep), d):
             v = (vectors[keep[part]].astype(np.float64) - centre) / self._scale
             p = (points[keep[part]] - projected_centre) / self._scale
             self._columns[part, :d], self._columns[part, d:-2] = v, p
@@ -202,7 +201,7 @@ class _Pairs:
     def try_to_beat(self, row: Ids, column: Ids) -> bool:
         """Compute the ratios of some pairs in float64; true if one is better than the best."""
         best = self.best
-        for part in blocks(len(row), self._split):
+        for part in row_blocks(len(row), self._split):
             x, y = self._keep[row[part]], self._keep[column[part]]
             gap = (self._vectors[x].astype(np.float64) - self._vectors[y]) / self._scale
             moved = (self._points[x] - self._points[y]) / self._scale

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.text.blocks import LineBlocks, lines_of, open_bytes
 from discreet.text.entities.found import Entity, entity_id, entity_key, is_category
+from discreet.text.lines import LineBlocks, lines_of, open_bytes
 
 DEFAULT_CATEGORY = "misc"
 _WORD = re.compile(r"\w+")

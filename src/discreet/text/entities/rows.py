@@ -11,10 +11,10 @@ from itertools import accumulate
 from typing import Any
 
 from discreet.errors import InputError
-from discreet.text.blocks import display_name
 from discreet.text.entities.found import Entity
 from discreet.text.formats import input_format
 from discreet.text.json_objects import read_objects, strings
+from discreet.text.lines import display_name
 from discreet.text.readers import Batch, DocumentReader, open_documents
 
 FIELD = "entities"

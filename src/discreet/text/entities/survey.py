@@ -6,13 +6,13 @@ from typing import Any
 
 from discreet.arrays import Progress
 from discreet.errors import InputError, InvalidValue
-from discreet.text.blocks import display_name
 from discreet.text.entities.agreement import Agreement
 from discreet.text.entities.found import Entity, Source, merged
 from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.entities.output import lines_to
 from discreet.text.entities.rows import Fields, Row, read_rows
 from discreet.text.entities.settings import EntitySettings
+from discreet.text.lines import display_name
 
 
 def find_entities(

@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from discreet.errors import InputError
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
-from discreet.text.blocks import display_name
 from discreet.text.entities.found import Entity, chosen_categories
 from discreet.text.entities.gazetteer import Gazetteer, load_gazetteer
 from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.entities.rows import Row
 from discreet.text.formats import STANDARD_STREAM, input_format
 from discreet.text.json_objects import read_objects, strings
+from discreet.text.lines import display_name
 from discreet.training.user_entity.settings import RecordFields, Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 

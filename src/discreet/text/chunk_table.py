@@ -5,7 +5,7 @@ Both are what makes millions of tokens a second possible: no Python statement ru
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, islice
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids
+from discreet.arrays import Ids, offsets_of, ragged_blocks
 from discreet.errors import InvalidValue
 
 Ints = NDArray[np.int32]
@@ -50,7 +50,7 @@ class ChunkTable:
             raise InvalidValue("texts must be a list of texts; got a single text")
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         values, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
-        for first, last in slices(np.append(0, np.cumsum(sizes)), SLICE):
+        for first, last in ragged_blocks(offsets_of(sizes), SLICE):
             with self._lock:
                 found, lengths = self._gather(texts[first:last])
             values.append(found)
@@ -89,16 +89,6 @@ class ChunkTable:
         self._characters += sum(map(len, chunks))
 
 
-def slices(offsets: Ids, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges of documents of about ``size`` each, and of at least one document."""
-    first, documents = 0, len(offsets) - 1
-    while first < documents:
-        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
-        last = min(max(last, first + 1), documents)
-        yield first, last
-        first = last
-
-
 def string_array(strings: Sequence[str]) -> Any:
     """Strings end to end in an Arrow array.
 
@@ -118,7 +108,7 @@ def concatenate(strings: Any, codes: NDArray[np.integer], offsets: Ids) -> list[
     Arrow stores the chosen strings end to end, so a document is a range of that buffer.
     """
     documents: list[str] = []
-    for first, last in slices(offsets, SLICE):
+    for first, last in ragged_blocks(offsets, SLICE):
         bounds = offsets[first : last + 1]
         some = np.ascontiguousarray(codes[bounds[0] : bounds[-1]], np.int64)
         places = pa.Array.from_buffers(pa.int64(), len(some), [None, pa.py_buffer(some.data)])
