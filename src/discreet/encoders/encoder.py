@@ -160,10 +160,10 @@ def locate_model(model: str) -> tuple[Path, str]:
     if directory.is_dir():
         return directory, f"model in {directory.resolve().name}"
     if model in (DEFAULT, MODEL):
-        found = find_encoder()
-        if found.directory is None:
-            raise NotFound(missing_encoder(found))
-        return found.directory, f"{MODEL} from {found.place}"
+        place = find_encoder()
+        if place.directory is None:
+            raise NotFound(missing_encoder(place))
+        return place.directory, f"{MODEL} from {place.place}"
     if directory.exists() or directory.is_absolute() or model.startswith((".", "~")):
         raise NotFound(f"{model} is not a directory with a model; check the path")
     try:

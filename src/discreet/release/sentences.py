@@ -200,10 +200,10 @@ class SentenceEmbedder:
         statement = self.statement
         if pairs:
             statement = statement.with_caveats(_PAIRS)
-        found = VectorSet(
+        values = VectorSet(
             vectors[0], vectors[1] if pairs else None, self._drawn_labels(indices, rng)
         )
-        return Release.of(found, statement, units, rng)
+        return Release.of(values, statement, units, rng)
 
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""
@@ -262,14 +262,14 @@ class SentenceEmbedder:
         if len(labels) != rows:
             raise InvalidValue(f"{rows} sentences need as many labels; got {len(labels)}")
         places = {label: index for index, label in enumerate(self.labels)}
-        found = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
-        wrong = np.flatnonzero(found < 0)
+        indices = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+        wrong = np.flatnonzero(indices < 0)
         if wrong.size:
             raise InvalidValue(
                 f"labels must be among the {len(places)} possible ones; {wrong.size} of {rows} "
                 f"are not, the first in row {first_row + int(wrong[0])}"
             )
-        return found
+        return indices
 
     def _drawn_labels(self, indices: Ids | None, rng: Generator) -> list[str] | None:
         if indices is None or self.labels is None:

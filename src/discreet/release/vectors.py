@@ -85,8 +85,8 @@ class VectorSet:
         first = parts[0]
 
         def column(name: str) -> Any:
-            found = [getattr(part, name) for part in parts]
-            return None if found[0] is None else np.concatenate(found)
+            columns = [getattr(part, name) for part in parts]
+            return None if columns[0] is None else np.concatenate(columns)
 
         labels = None if first.labels is None else [x for part in parts for x in part.labels or ()]
         kept = {name: [x for part in parts for x in part.kept[name]] for name in first.kept}
@@ -168,12 +168,12 @@ def read_vectors(path: Path) -> VectorSet:
         raise InputError(f"{path} cannot be used: {error}") from error
 
 
-def _beside(found: VectorSet) -> list[str]:
+def _beside(data: VectorSet) -> list[str]:
     parts = {
-        "labels": found.labels is not None,
-        "second vectors": found.second is not None,
-        "numbers of documents": found.rows is not None,
-        "kept columns": bool(found.kept),
+        "labels": data.labels is not None,
+        "second vectors": data.second is not None,
+        "numbers of documents": data.rows is not None,
+        "kept columns": bool(data.kept),
     }
     return [what for what, there in parts.items() if there]
 
@@ -197,23 +197,23 @@ def _checked(vectors: ArrayLike, name: str) -> Floats32:
 # -- Parquet -------------------------------------------------------------------------------------
 
 
-def _write_parquet(path: Path, found: VectorSet) -> None:
+def _write_parquet(path: Path, data: VectorSet) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: dict[str, Any] = {"vector": _list_column(found.vectors)}
-    if found.second is not None:
-        columns["vector2"] = _list_column(found.second)
-    if found.labels is not None:
-        columns["label"] = pa.array(found.labels, pa.string())
-    if found.rows is not None:
-        columns["row"] = pa.array(found.rows)
-    for name, values in found.kept.items():
+    columns: dict[str, Any] = {"vector": _list_column(data.vectors)}
+    if data.second is not None:
+        columns["vector2"] = _list_column(data.second)
+    if data.labels is not None:
+        columns["label"] = pa.array(data.labels, pa.string())
+    if data.rows is not None:
+        columns["row"] = pa.array(data.rows)
+    for name, values in data.kept.items():
         try:
             columns[name] = pa.array(values)
         except (pa.ArrowException, OverflowError):  # its message holds a value
             continue
-    if lost := found.kept.keys() - columns.keys():
+    if lost := data.kept.keys() - columns.keys():
         raise OutputError(
             f"the kept column {min(lost)} holds values of different types, which Parquet has no "
             "place for; keep another one"
@@ -298,15 +298,15 @@ def _no_nulls(column: Any, path: Path, name: str) -> Any:
 # -- NumPy ---------------------------------------------------------------------------------------
 
 
-def _write_npz(path: Path, found: VectorSet) -> None:
-    arrays: dict[str, NDArray[Any]] = {"vectors": found.vectors}
-    if found.second is not None:
-        arrays["vectors2"] = found.second
-    if found.labels is not None:
-        arrays["labels"] = np.array(found.labels, dtype=np.str_)
-    if found.rows is not None:
-        arrays["rows"] = found.rows
-    for name, values in found.kept.items():
+def _write_npz(path: Path, data: VectorSet) -> None:
+    arrays: dict[str, NDArray[Any]] = {"vectors": data.vectors}
+    if data.second is not None:
+        arrays["vectors2"] = data.second
+    if data.labels is not None:
+        arrays["labels"] = np.array(data.labels, dtype=np.str_)
+    if data.rows is not None:
+        arrays["rows"] = data.rows
+    for name, values in data.kept.items():
         try:
             array = np.array(values)
         except ValueError:
@@ -322,39 +322,39 @@ def _write_npz(path: Path, found: VectorSet) -> None:
 
 
 def _read_npz(path: Path) -> VectorSet:
-    found = _loaded(path)
-    if not isinstance(found, dict):
+    arrays = _loaded(path)
+    if not isinstance(arrays, dict):
         raise InputError(f"{path} is a single array; name it .npy")
-    if "vectors" not in found:
+    if "vectors" not in arrays:
         raise InputError(f"{path} has no array vectors; 'discreet embed' writes one")
-    vectors, second = found.pop("vectors"), found.pop("vectors2", None)
-    labels, rows = found.pop("labels", None), found.pop("rows", None)
+    vectors, second = arrays.pop("vectors"), arrays.pop("vectors2", None)
+    labels, rows = arrays.pop("labels", None), arrays.pop("rows", None)
     return VectorSet(
         vectors,
         second,
         None if labels is None else [str(label) for label in labels.reshape(-1).tolist()],
         rows,
-        {name: array.tolist() for name, array in found.items() if array.ndim},
+        {name: array.tolist() for name, array in arrays.items() if array.ndim},
     )
 
 
-def _write_npy(path: Path, found: VectorSet) -> None:
+def _write_npy(path: Path, data: VectorSet) -> None:
     with path.open("wb") as file:
-        np.save(file, found.vectors, allow_pickle=False)
+        np.save(file, data.vectors, allow_pickle=False)
 
 
 def _read_npy(path: Path) -> VectorSet:
-    found = _loaded(path)
-    if isinstance(found, dict):
+    array = _loaded(path)
+    if isinstance(array, dict):
         raise InputError(f"{path} holds several arrays; name it .npz")
-    return VectorSet(found)
+    return VectorSet(array)
 
 
 def _loaded(path: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
     try:
         with path.open("rb") as file:
-            found = np.load(file, allow_pickle=False)
-            return found if isinstance(found, np.ndarray) else {n: found[n] for n in found.files}
+            read = np.load(file, allow_pickle=False)
+            return read if isinstance(read, np.ndarray) else {n: read[n] for n in read.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
         raise InputError(
             f"{path} is not an intact NumPy file of plain numbers; write it again"

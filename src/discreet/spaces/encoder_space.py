@@ -32,7 +32,7 @@ _BERT_FIRST_RANKED = 1996
 
 
 @dataclass(frozen=True)
-class Found:
+class EncoderPlace:
     """Where the default encoder was found, or what was wrong at each place looked at."""
 
     directory: Path | None
@@ -42,12 +42,12 @@ class Found:
     """Of the weights, where they had to be hashed to be accepted."""
 
 
-def find_encoder() -> Found:
+def find_encoder() -> EncoderPlace:
     """The default encoder on this machine: the local hub cache first, then a packaged copy."""
     refused: list[str] = []
     for snapshot in _hub_snapshots():
         if _is_model(snapshot):
-            return Found(snapshot, "the local Hugging Face cache")
+            return EncoderPlace(snapshot, "the local Hugging Face cache")
         refused.append(f"{snapshot} lacks {_WEIGHTS} or the vocabulary")
     packaged = _packaged()
     if packaged is not None:
@@ -58,21 +58,21 @@ def find_encoder() -> Found:
                 f"the package {PACKAGE} holds other weights than those {MODEL} is published with"
             )
         else:
-            return Found(packaged, f"the package {PACKAGE}", tuple(refused), WEIGHTS_SHA256)
-    return Found(None, "", tuple(refused))
+            return EncoderPlace(packaged, f"the package {PACKAGE}", tuple(refused), WEIGHTS_SHA256)
+    return EncoderPlace(None, "", tuple(refused))
 
 
 def encoder_space() -> EmbeddingSpace:
     """The token matrix of the default encoder, wherever it is on this machine."""
-    found = find_encoder()
-    if found.directory is None:
-        raise NotFound(missing_encoder(found))
-    return model_space(found.directory, name="encoder", sha256=found.sha256)
+    place = find_encoder()
+    if place.directory is None:
+        raise NotFound(missing_encoder(place))
+    return model_space(place.directory, name="encoder", sha256=place.sha256)
 
 
-def missing_encoder(found: Found) -> str:
+def missing_encoder(looked: EncoderPlace) -> str:
     """What to do when the encoder is not on this machine."""
-    reasons = "".join(f" ({reason})" for reason in found.refused)
+    reasons = "".join(f" ({reason})" for reason in looked.refused)
     return (
         f"the encoder {MODEL} is not on this machine{reasons}; nothing is downloaded without being "
         f"asked for. Fetch it once with: hf download {MODEL}; or give the directory that holds its "

@@ -97,17 +97,19 @@ def known_spaces() -> list[KnownSpace]:
     """The spaces that have names, and those in the cache; nothing large is read."""
     words, dimension = describe_saved(_STARTER)
     known = [KnownSpace("starter", "shipped", words, dimension, _STARTER, "part of discreet")]
-    found = find_encoder()
-    if found.directory is None:
-        known.append(KnownSpace("encoder", "encoder", None, None, None, missing_encoder(found)))
+    encoder = find_encoder()
+    if encoder.directory is None:
+        known.append(KnownSpace("encoder", "encoder", None, None, None, missing_encoder(encoder)))
     else:
         try:
-            words, dimension = describe_model(found.directory)
+            words, dimension = describe_model(encoder.directory)
             known.append(
-                KnownSpace("encoder", "encoder", words, dimension, found.directory, found.place)
+                KnownSpace("encoder", "encoder", words, dimension, encoder.directory, encoder.place)
             )
         except DiscreetError as error:
-            known.append(KnownSpace("encoder", "encoder", None, None, found.directory, str(error)))
+            known.append(
+                KnownSpace("encoder", "encoder", None, None, encoder.directory, str(error))
+            )
     for path in sorted(_cached_directory().glob("*.words")):
         try:
             with path.open("rb") as file:

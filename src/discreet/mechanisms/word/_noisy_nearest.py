@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, row_blocks
 from discreet.mechanisms.noise import VectorNoise
 from discreet.parallel import ahead
 from discreet.spaces.neighbours import NearestWords
@@ -52,11 +52,10 @@ class NoisyNearest:
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Noise on each word's vector, then the nearest word; memory is a block."""
         words = self.space.checked_ids(ids)
-        step = max(1, _BLOCK_NUMBERS // self.points.shape[1])
-        parts = [words[start : start + step] for start in range(0, len(words), step)]
+        blocks = row_blocks(len(words), self.points.shape[1], _BLOCK_NUMBERS)
         # All noise is drawn here, in order; other threads search while the next block is drawn.
-        found = ahead(self._nearest.search, (self.noisy(part, rng) for part in parts))
-        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+        nearest = ahead(self._nearest.search, (self.noisy(words[part], rng) for part in blocks))
+        return np.concatenate([np.empty(0, dtype=np.int64), *nearest])
 
     @cached_property
     def _nearest(self) -> NearestWords:
