@@ -8,6 +8,7 @@ from discreet.accounting.compose import RepeatedRelease
 from discreet.accounting.shuffle import shuffle_epsilon
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence.purkayastha import LARGEST_EPSILON, Purkayastha
+from discreet.search import last_that_holds
 
 _PRECISION = 1e-4
 
@@ -33,10 +34,7 @@ def largest_within(
         raise InvalidValue(f"no value of at least {low!r} stays within {target!r}")
     if cost(high) <= target:
         return high
-    while high - low > precision * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= target else (low, middle)
-    return low
+    return last_that_holds(lambda value: cost(value) <= target, low, high, relative=precision)
 
 
 def local_epsilon(epsilon: float, n: int, delta: float) -> float:

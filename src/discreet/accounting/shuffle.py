@@ -21,6 +21,7 @@ from scipy.stats import binom
 from discreet import check
 from discreet.arrays import Floats
 from discreet.errors import InvalidValue
+from discreet.search import last_that_holds
 from discreet.statement import Notion, PrivacyStatement
 
 # Larger ranges of the number of clones are cut into this many groups.
@@ -72,11 +73,7 @@ def shuffle_epsilon(epsilon0: float, n: int, delta: float) -> float:
 
     if enough(0.0):
         return 0.0
-    low, high = 0.0, epsilon0
-    while high - low > _PRECISION * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return last_that_holds(enough, epsilon0, 0.0, relative=_PRECISION)
 
 
 def shuffle_closed_form(epsilon0: float, n: int, delta: float) -> float | None:

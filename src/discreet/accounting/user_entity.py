@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import check
 from discreet.errors import InvalidValue
+from discreet.search import last_that_holds, last_whole_that_holds
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -116,15 +117,12 @@ class UserEntityTraining:
         (50, 0)
         """
         epsilon = check.positive(epsilon, "epsilon")
-        allowed, too_many = 0, self.steps + 1
-        while too_many - allowed > 1:
-            # The whole run first: most runs fit.
-            middle = self.steps if too_many > self.steps else (allowed + too_many) // 2
-            if replace(self, steps=middle).joint_epsilon(delta) <= epsilon:
-                allowed = middle
-            else:
-                too_many = middle
-        return allowed
+
+        def within(steps: int) -> bool:
+            return replace(self, steps=steps).joint_epsilon(delta) <= epsilon
+
+        # The whole run first: most runs fit.
+        return self.steps if within(self.steps) else last_whole_that_holds(within, 0, self.steps)
 
     def _epsilon(self, delta: float, *, user: bool, entity: bool) -> float:
         delta = check.probability(delta, "delta")
@@ -315,7 +313,4 @@ def noise_for(make: Callable[[float], UserEntityTraining], epsilon: float, delta
     low = high / 2
     while low > _LEAST_NOISE and enough(low):
         high, low = low, low / 2
-    while high / low > 1 + _NOISE_PRECISION:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return last_that_holds(enough, high, low, relative=_NOISE_PRECISION, geometric=True)

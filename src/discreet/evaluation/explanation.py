@@ -1,6 +1,5 @@
 """What a setting means in a space: odds, how often a word stays, what it may become."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.protocols import WordMechanism
+from discreet.search import last_that_holds
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.tokens import tokenizer_for
@@ -121,11 +121,7 @@ def find_epsilon(
             high *= 2
             if high > 1e9:
                 raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
-    low = high / 2
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    return last_that_holds(reached, high, high / 2, relative=1e-3, geometric=True)
 
 
 def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:
