@@ -21,7 +21,7 @@ PACKAGES = {
 # Rooms from the ground up; a module imports from its own room and from rooms below.
 FLOORS = [
     ["errors"],
-    ["arrays", "check", "files", "parallel"],
+    ["arrays", "check", "files", "parallel", "search"],
     ["settings"],
     ["randomness", "tensors"],
     ["statement"],

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import IncompatibleStatements, InvalidValue
-from discreet.statement import Adjacency, Metric, Notion, PrivacyStatement, Unit, odds
+from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Unit, odds
 
 METRICS = [Metric("one", 0.5, 1.0, 2.0), Metric("other", 0.5, 1.0, 2.0)]
 # Multiples of 1/8 add without rounding, so equalities can be exact.
@@ -186,3 +186,21 @@ def test_plain_words_say_what_matters():
     both = replace(approximate, unit=Unit.USER_ENTITY)
     assert "each user together with any entity: having one user and one entity more" in str(both)
     assert "1e-05" in str(approximate)
+
+
+def test_a_metric_says_its_kind_and_a_file_without_one_can_be_read():
+    metric = Metric("chord", None, 1.0, 2.0, MetricKind.EUCLIDEAN)
+    statement = PrivacyStatement(
+        notion=Notion.METRIC, epsilon=1.0, unit=Unit.SENTENCE, metric=metric
+    )
+    values = statement.to_dict()
+    assert values["metric"]["kind"] == "euclidean"
+    assert PrivacyStatement.from_json(statement.to_json()).metric.kind is MetricKind.EUCLIDEAN
+    del values["metric"]["kind"]
+    old = PrivacyStatement.from_dict(values)
+    assert old.metric.kind is MetricKind.OTHER
+    # The name identifies a metric, so that releases of both times add up.
+    assert old == statement
+    assert (old + statement).epsilon == 2.0
+    with pytest.raises(InvalidValue, match="not a privacy statement"):
+        PrivacyStatement.from_dict({**values, "metric": {**values["metric"], "kind": "odd"}})

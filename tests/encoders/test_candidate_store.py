@@ -9,6 +9,7 @@ import pytest
 from discreet.encoders.candidate_store import ABOUT, ARRAYS, TEXTS, CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InputError, InvalidValue, NotFound, OutputError
+from discreet.mechanisms.document import SoftVotes
 from discreet.tensors import load_tensors, save_tensors
 
 ENCODER = "e" * 64
@@ -70,6 +71,26 @@ def test_the_choice_of_the_nearest_epsilon_counts():
     assert len(store.voters_for(1).choices) == 2
     with pytest.raises(InvalidValue, match="epsilon"):
         store.centroids_for(0)
+
+
+def test_soft_votes_are_kept_by_epsilon(tmp_path):
+    soft = {
+        e: Voters(rows(3, 6, 20 + n), rows(3, 6, 30 + n), rows(1, 3, n)[0])
+        for n, e in enumerate((1.0, 0.1, 30.0))
+    }
+    store = make_store(soft_voters=soft)
+    store.save(tmp_path / "store")
+    again = CandidateStore.load(tmp_path / "store")
+    assert again.fingerprint == store.fingerprint != make_store().fingerprint
+    assert list(again.soft_voters) == [1.0, 0.1, 30.0]
+    assert (again.soft_voters_for(9.0).weights == soft[30.0].weights).all()
+    assert (SoftVotes.from_store(again, 0.2).choices == soft[0.1].choices).all()
+
+
+def test_a_store_without_soft_votes_says_how_to_get_them(tmp_path):
+    make_store().save(tmp_path / "store")
+    with pytest.raises(InvalidValue, match=r"no soft votes; make it again .* --label-field"):
+        SoftVotes.from_store(CandidateStore.load(tmp_path / "store"), 3.0)
 
 
 def test_the_fingerprint_tells_stores_apart():

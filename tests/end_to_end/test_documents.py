@@ -91,6 +91,27 @@ def test_from_public_documents_to_a_release(place, tmp_path, mechanism):
     assert "the number of sentences of each document" in statement["public"]
 
 
+def test_soft_votes_need_a_store_made_with_labels(place, tmp_path):
+    out = tmp_path / "out.parquet"
+    soft = ("--mechanism", "soft-votes", "--epsilon", 10, "--candidates")
+    done = embed(place, out, *soft, place / "store")
+    assert done.code == 2
+    assert "this candidate store has no soft votes" in done.err
+    done = called(
+        *("train", "candidates", place / "public.jsonl", "-o", tmp_path / "labelled", *STORE),
+        *("--encoder", place / "model", "--label-field", "label", "--no-recoder"),
+        cache=place / "cache",
+    )
+    assert done.code == 0, done.err
+    done = embed(place, out, *soft, tmp_path / "labelled", "--seed", 1)
+    assert done.code == 0, done.err
+    choices = CandidateStore.load(tmp_path / "labelled").soft_voters_for(10).choices
+    released = np.stack(pq.read_table(out).column("vector").to_numpy())
+    chosen = [int((row == choices).all(axis=1).argmax()) for row in released]
+    assert (choices[chosen] == released).all()
+    assert [sorted(TOPICS)[one] for one in chosen] == [topic for _, topic in texts(12, 1)]
+
+
 def test_a_public_document_stands_in_for_a_private_one(place, tmp_path):
     out = tmp_path / "out.parquet"
     done = embed(

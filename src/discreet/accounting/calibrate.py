@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 
 from discreet import check
-from discreet.accounting.bisection import nearest_that_holds
 from discreet.accounting.compose import RepeatedRelease
 from discreet.accounting.shuffle import shuffle_epsilon
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence.purkayastha import LARGEST_EPSILON, Purkayastha
+from discreet.search import last_that_holds
 
 _PRECISION = 1e-4
 
@@ -34,9 +34,7 @@ def largest_within(
         raise InvalidValue(f"no value of at least {low!r} stays within {target!r}")
     if cost(high) <= target:
         return high
-    return nearest_that_holds(
-        lambda value: cost(value) <= target, good=low, bad=high, precision=precision
-    )
+    return last_that_holds(lambda value: cost(value) <= target, low, high, relative=precision)
 
 
 def local_epsilon(epsilon: float, n: int, delta: float) -> float:

@@ -18,9 +18,9 @@ from dataclasses import replace
 import numpy as np
 
 from discreet import check
-from discreet.accounting.bisection import nearest_that_holds
 from discreet.arrays import Floats
 from discreet.errors import InvalidValue
+from discreet.search import last_that_holds
 from discreet.statement import Notion, PrivacyStatement
 
 # Larger ranges of the number of clones are cut into this many groups.
@@ -72,7 +72,7 @@ def shuffle_epsilon(epsilon0: float, n: int, delta: float) -> float:
 
     if enough(0.0):
         return 0.0
-    return nearest_that_holds(enough, good=epsilon0, bad=0.0, precision=_PRECISION)
+    return last_that_holds(enough, epsilon0, 0.0, relative=_PRECISION)
 
 
 def shuffle_closed_form(epsilon0: float, n: int, delta: float) -> float | None:

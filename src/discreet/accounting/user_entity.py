@@ -9,7 +9,6 @@ loss of a mixture of Gaussians; dp-accounting knows the latter.
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,8 +16,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 from discreet import check
-from discreet.accounting.bisection import smallest_that_holds
 from discreet.errors import InvalidValue
+from discreet.search import last_whole_that_holds, smallest_that_holds
 from discreet.settings import Setting, Settings
 
 if TYPE_CHECKING:
@@ -110,13 +109,12 @@ class UserEntityTraining(Settings):
         (50, 0)
         """
         epsilon = check.positive(epsilon, "epsilon")
-        if self.joint_epsilon(delta) <= epsilon:  # most runs fit
-            return self.steps
 
-        def cost(steps: int) -> float:
-            return replace(self, steps=steps).joint_epsilon(delta)
+        def within(steps: int) -> bool:
+            return replace(self, steps=steps).joint_epsilon(delta) <= epsilon
 
-        return bisect_right(range(1, self.steps), epsilon, key=cost)
+        # The whole run first: most runs fit.
+        return self.steps if within(self.steps) else last_whole_that_holds(within, 0, self.steps)
 
     def _epsilon(self, delta: float, *, user: bool, entity: bool) -> float:
         delta = check.probability(delta, "delta")

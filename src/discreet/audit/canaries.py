@@ -18,6 +18,7 @@ from scipy import stats
 from discreet import check
 from discreet.arrays import Floats
 from discreet.randomness import generator
+from discreet.search import last_that_holds
 
 Bools = NDArray[np.bool_]
 
@@ -85,11 +86,7 @@ def lower_bound(canaries: int, guesses: int, correct: int, delta: float, level: 
         low += _GRID
     if low < 0:
         return 0.0
-    high = low + _GRID
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (middle, high) if contradicted(middle) else (low, middle)
-    return low
+    return last_that_holds(contradicted, low, low + _GRID, absolute=1e-6)
 
 
 class Game(Protocol):

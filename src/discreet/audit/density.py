@@ -134,7 +134,7 @@ def divergence(
     length = float(np.sqrt(gap @ gap))
     pilot = stage.add_noise(np.repeat(x[None], _PILOT, axis=0), rng)
     shifts: tuple[float, ...] = (0.0,)
-    if stage.centres is stage.points and length > 0 and not on_sphere(pilot):
+    if stage.statistics is None and length > 0 and not on_sphere(pilot):
         shifts = _SHIFTS
         gap = gap / length * float(np.std(pilot @ (gap / length)))
     places = x + np.array(shifts)[:, None] * gap

@@ -42,8 +42,13 @@ class VectorStage:
     points: NDArray[np.floating[Any]]
     add_noise: Callable[[Floats, Generator], Floats]
     log_density: Callable[[Floats, Floats], Floats]
-    centres: NDArray[np.floating[Any]]
-    """What the noise goes on, for each input: its vector, unless that is first made smaller."""
+    statistics: NDArray[np.floating[Any]] | None = None
+    """What the noise goes on, for each input, if that is not its vector."""
+
+    @property
+    def centres(self) -> NDArray[np.floating[Any]]:
+        """What the noise goes on."""
+        return self.points if self.statistics is None else self.statistics
 
     def at(self, ids: Ids) -> Floats:
         """The vectors of some inputs."""
@@ -216,7 +221,7 @@ def _stage(
         points,
         partial(_guarded, f"the noise of {name}", add_noise),
         partial(_guarded, f"log_density of {name}", log_density),
-        points if centres is None else _guarded(f"the statistic of {name}", centres, points),
+        None if centres is None else _guarded(f"the statistic of {name}", centres, points),
     )
     vectors = stage.at(np.arange(_TRIED) % len(points))
     noisy = np.asarray(stage.add_noise(vectors, np.random.default_rng(0)))

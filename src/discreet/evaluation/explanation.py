@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.bisection import smallest_that_holds
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.protocols import WordMechanism
+from discreet.search import smallest_that_holds
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.tokens import tokenizer_for

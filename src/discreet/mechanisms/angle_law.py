@@ -12,6 +12,7 @@ from scipy.special import gammaln, loggamma
 
 from discreet.arrays import Floats
 from discreet.randomness import bernoulli_exp, exponential
+from discreet.search import last_that_holds
 
 # Where the body ends and the tails begin: the density has fallen by this much, on a log scale.
 _DROP = 12.0
@@ -131,16 +132,8 @@ class AngleLaw:
 
     def _where_fallen(self, end: float, drop: float) -> float:
         """Between the mode and an end of the range, where l is ``drop`` below its top."""
-        near, far = self._mode, end
-        for _ in range(60):
-            middle = (near + far) / 2
-            if middle in (near, far):
-                break
-            if self._at(middle) > self._top - drop:
-                near = middle
-            else:
-                far = middle
-        return far if 0.0 < far < math.pi else near
+        far = last_that_holds(lambda t: self._at(t) <= self._top - drop, end, self._mode)
+        return far if 0.0 < far < math.pi else math.nextafter(end, self._mode)
 
     def _accepted(self, tries: int, rng: np.random.Generator) -> Floats:
         """Those of ``tries`` proposals that are accepted, in the order in which they were made."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.files import cache_directory, sealed_json, unsealed_json, written_whole
+from discreet.search import last_that_holds
 from discreet.spaces.distances import Distances, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, MetricKind
@@ -217,11 +218,12 @@ def _grid(distances: Distances) -> Floats:
     positive = table[table > 0]
     if not positive.size:
         return np.array([1.0])  # all words at one point: every kappa gives the same law
-    low, high = 0.0, 64.0 / float(np.median(positive))
-    while high - low > 1e-3 * high:
-        middle = (low + high) / 2
-        keep = float(np.median(1.0 / np.exp(-middle * table).sum(axis=1)))
-        low, high = (low, middle) if keep >= _KEPT_AT_THE_TOP else (middle, high)
+
+    def kept(kappa: float) -> bool:
+        keep = float(np.median(1.0 / np.exp(-kappa * table).sum(axis=1)))
+        return keep >= _KEPT_AT_THE_TOP
+
+    high = last_that_holds(kept, 64.0 / float(np.median(positive)), 0.0, relative=1e-3)
     exact = high / _FEWEST_STEPS
     power = 10.0 ** math.floor(math.log10(exact))
     step = power * max(nice for nice in (1.0, 2.0, 2.5, 5.0) if nice * power <= exact)

@@ -8,6 +8,7 @@ import numpy as np
 from discreet import check
 from discreet.arrays import Floats
 from discreet.errors import VerificationFailed
+from discreet.search import last_that_holds
 
 # Far above any norm that comes out: noise of this many times its mean is still a finite number.
 _HEADROOM = 1e6
@@ -113,15 +114,10 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
     """
     # Searched over a, not over the multiplier: b = sqrt(a^2 + 2 epsilon) then has no cancellation,
     # and the same interval serves every epsilon.
-    low, high, target = -_FARTHEST, _FARTHEST, math.log(delta)
-    for _ in range(200):
-        middle = (low + high) / 2
-        if _log_delta(middle, epsilon) <= target:
-            low = middle
-        else:
-            high = middle
-    root = math.sqrt(low * low + 2.0 * epsilon)
-    multiplier = ((root - low) / (2.0 * epsilon) if low < 0 else 1.0 / (root + low)) * (1 + _MARGIN)
+    target = math.log(delta)
+    a = last_that_holds(lambda a: _log_delta(a, epsilon) <= target, -_FARTHEST, _FARTHEST)
+    root = math.sqrt(a * a + 2.0 * epsilon)
+    multiplier = ((root - a) / (2.0 * epsilon) if a < 0 else 1.0 / (root + a)) * (1 + _MARGIN)
     if math.isfinite(multiplier) and gaussian_delta(epsilon, multiplier) > delta:
         raise VerificationFailed(
             f"no noise could be calibrated to epsilon {epsilon!r} and delta {delta!r}"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
-from discreet.mechanisms.document import DeepCandidate, LearnedVotes
+from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SoftVotes
 from discreet.training.documents.candidates import Documents, learned_voters, train_candidates
 from discreet.training.documents.recoder import train_recoder
 from discreet.training.documents.settings import StoreSettings
@@ -115,6 +115,8 @@ def test_with_labels_the_number_of_centroids_follows_the_task():
     public, validation = documents(160, 0, labels=True)[0], documents(40, 1, labels=True)[0]
     store = make(public, validation, recoder=False)
     assert store.about["classes"] == "labels"
+    law = SoftVotes.from_store(store, 3.0).log_probabilities(validation.vectors, validation.offsets)
+    assert (law.argmax(axis=1) == validation.labels).mean() > 0.9
     assert store.recoder is None
     assert store.best_centroids[3.0] == 5  # the fewest on offer for four topics
 

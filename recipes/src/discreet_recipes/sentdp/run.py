@@ -18,6 +18,7 @@ from discreet.mechanisms.selection import Selection
 from discreet.mechanisms.word import CMP
 from discreet.randomness import generator
 from discreet.release.text import Sanitizer
+from discreet.search import last_whole_that_holds
 from discreet.spaces.loaders import load_space
 from discreet.training.documents.candidates import (
     EPSILONS,
@@ -360,8 +361,4 @@ def needed_candidates(
         law = Selection(rule, epsilon).log_probabilities(values[None, :])[0]
         return float(np.exp(law[:deep]).sum()) >= sure
 
-    low, high = 0, candidates
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return last_whole_that_holds(enough, candidates, 0)

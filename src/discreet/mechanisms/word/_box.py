@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, row_blocks
+from discreet.search import last_that_holds
 
 # Covers the rounding of sums of up to a few thousand terms, generously.
 MARGIN = 1.0 + 1e-11
@@ -137,16 +138,7 @@ def smallest_width(exponent_at: Callable[[float], float], delta: float, enough: 
     ``exponent_at`` falls with the width, and ``enough`` is known to suffice.
     """
     target = -math.log1p(-delta)
-    low, high = 0.0, enough
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        if exponent_at(middle) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    return last_that_holds(lambda width: exponent_at(width) <= target, enough, 0.0, relative=1e-13)
 
 
 def smallest_width_of_pairs(

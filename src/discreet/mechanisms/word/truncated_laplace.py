@@ -24,6 +24,7 @@ from discreet.mechanisms.word._sensitivity import (
 from discreet.mechanisms.word._words import CALIBRATIONS
 from discreet.mechanisms.word.laplace import symmetric
 from discreet.randomness import exponential
+from discreet.search import last_whole_that_holds
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
@@ -234,12 +235,9 @@ def _published_width(epsilon: float, delta: float, dimension: int, padded: int) 
         needed = padded
         while epsilon >= _published_range(delta, needed):
             needed *= 2
-        low = needed // 2
-        while needed - low > 1:
-            middle = (low + needed) // 2
-            low, needed = (
-                (low, middle) if epsilon < _published_range(delta, middle) else (middle, needed)
-            )
+        needed = last_whole_that_holds(
+            lambda d: epsilon < _published_range(delta, d), needed, needed // 2
+        )
         raise InvalidValue(
             f"epsilon of {_OWNER} must be below 2 * delta**(1/d) * sqrt(d) = "
             f"{_published_range(delta, padded):.6g} with calibration published; got {epsilon!r}; "
