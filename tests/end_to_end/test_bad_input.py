@@ -334,9 +334,10 @@ def wait_for(condition: Callable[[], object]) -> None:
     ids=lambda value: " ".join(value) or "discreet" if isinstance(value, list) else "",
 )
 def test_help_is_quick_and_says_what_matters(tmp_path, command, says):
-    start = time.perf_counter()
+    # Processor time, not the clock: a busy machine is no failure.
+    start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = discreet(*command, "--help", cache=tmp_path)
-    assert time.perf_counter() - start < 3
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - start < 3
     assert (done.code, done.err) == (0, "")
     assert says in " ".join(done.out.decode().split())
 

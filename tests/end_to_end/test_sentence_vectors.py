@@ -124,7 +124,10 @@ def test_the_published_loop_says_what_it_costs(place):
         (("train", "map", "{public}", "--epsilon", "-1"), "epsilon of Purkayastha"),
         (("train", "map", "{public}", "--epsilon", "1", "--dim", "1"), "at least 2; got 1"),
         (("train", "map", "{public}", "--epsilon", "1", "--dim", "few"), "auto or a whole number"),
-        (("train", "map", "{public}", "--epsilon", "1", "-m", "gaussian"), "one of purkayastha"),
+        (
+            ("train", "map", "{public}", "--epsilon", "1", "-m", "gaussian"),
+            "one of planar-laplace, ",
+        ),
         (("train", "map", "{public}", "--epsilon", "1", "--label-field", "x"), "has no field x"),
         (("train", "map", "{public}", "--epsilon", "1", "--encoder", "/no"), "is not a directory"),
         (("train", "embeddings", "{public}"), "is no file of vectors"),
