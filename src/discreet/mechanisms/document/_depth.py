@@ -80,8 +80,9 @@ class Depths:
             levels = self._counted(heights, hopeful)
         else:
             at_least, at_most = self._bounds(np.sort(cells, axis=0))
-            levels = sentences - 2 * at_least[hopeful]
-            unsure = at_least[hopeful] < at_most[hopeful]
+            surely = at_least[hopeful]
+            levels = sentences - 2 * surely
+            unsure = surely < at_most[hopeful]
             levels[unsure] = self._counted(heights, hopeful[unsure])
         deeper = levels < sentences
         return hopeful[deeper], levels[deeper]
