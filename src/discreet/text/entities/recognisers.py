@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from discreet import check
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
@@ -94,6 +94,16 @@ def directory_sha256(directory: Path) -> str:
     return digest.hexdigest()
 
 
+class Recogniser(Protocol):
+    """Something trained that labels places of texts."""
+
+    name: str
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What is found in each text: start, end (characters) and the recogniser's own label."""
+        ...
+
+
 class SpacyEntities:
     """The entities of a spaCy pipeline, with only the components that they need.
 
@@ -107,20 +117,23 @@ class SpacyEntities:
     def __init__(self, pipeline: Any, categories: frozenset[str]) -> None:
         self._pipeline = pipeline
         self._needed = _needed_components(pipeline)
-        self.categories = categories & {category_of(label) for label in _labels(pipeline)}
+        self.categories = categories & {category_of(label) for label in labels_of(pipeline)}
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters."""
+        return [
+            _entities(text, spans, self.categories)
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What the pipeline labels in each text, of all categories."""
         _refuse_long(texts, self._pipeline.max_length)
         with self._pipeline.select_pipes(enable=self._needed):
-            found = [
+            return [
                 [(entity.start_char, entity.end_char, entity.label_) for entity in document.ents]
                 for document in self._pipeline.pipe(texts, batch_size=_BATCH)
             ]
-        return [
-            _entities(text, spans, self.categories)
-            for text, spans in zip(texts, found, strict=True)
-        ]
 
 
 def _needed_components(pipeline: Any) -> list[str]:
@@ -165,13 +178,24 @@ class PresidioEntities:
         except ImportError as error:
             raise MissingExtra("finding entities with Presidio", "entities") from error
         self._pipeline = pipeline
-        names = {_TO_PRESIDIO[label] for label in _labels(pipeline) if label in _TO_PRESIDIO}
+        names = {_TO_PRESIDIO[label] for label in labels_of(pipeline) if label in _TO_PRESIDIO}
         self.categories = categories & {"pii", *map(category_of, names)}
         with _quiet():
             self._engine = _engine(presidio_analyzer, pipeline)
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters."""
+        return [
+            _entities(
+                text,
+                [(start, end, _presidio_label(label)) for start, end, label in spans],
+                self.categories,
+            )
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What Presidio labels in each text, of all categories."""
         from presidio_analyzer import BatchAnalyzerEngine
 
         _refuse_long(texts, self._pipeline.max_length)
@@ -179,20 +203,13 @@ class PresidioEntities:
             found = BatchAnalyzerEngine(self._engine).analyze_iterator(
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
-        return [
-            _entities(
-                text,
-                [(one.start, one.end, _presidio_label(one.entity_type)) for one in results],
-                self.categories,
-            )
-            for text, results in zip(texts, found, strict=True)
-        ]
+        return [[(one.start, one.end, one.entity_type) for one in results] for results in found]
 
 
 def _engine(presidio: Any, pipeline: Any) -> Any:
     from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 
-    ignored = [label for label in _labels(pipeline) if label not in _TO_PRESIDIO]
+    ignored = [label for label in labels_of(pipeline) if label not in _TO_PRESIDIO]
     configuration = NerModelConfiguration(
         model_to_presidio_entity_mapping=_TO_PRESIDIO, labels_to_ignore=ignored
     )
@@ -205,7 +222,8 @@ def _engine(presidio: Any, pipeline: Any) -> Any:
     return analyzer
 
 
-def _labels(pipeline: Any) -> list[str]:
+def labels_of(pipeline: Any) -> list[str]:
+    """The labels that a pipeline may give."""
     names = [name for name in pipeline.pipe_names if hasattr(pipeline.get_pipe(name), "labels")]
     return sorted({label for name in names for label in pipeline.get_pipe(name).labels})
 
