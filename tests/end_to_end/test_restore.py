@@ -48,9 +48,8 @@ def test_from_a_release_to_a_restored_answer(place):
     assert done.code == 0, done.err
     assert "Put back 6 values in 2 documents." in done.err
     back = Path("back.txt").read_text()
-    assert f" Mary Smith, " in back
+    assert " Mary Smith, " in back
     assert f"{MARKER}@kokox.example" in back
-    assert back.splitlines()[1].endswith("$5 on 3 May 2020") is False  # words are not put back
     assert "3 May 2020" in back
     done = called("restore", "out.txt", "--mapping", "map", "-o", "-", "--by-row", cache=place)
     assert done.out.decode() == back
@@ -61,7 +60,7 @@ def test_under_a_key_two_files_are_alike_and_the_key_is_nowhere(place):
     for output in ("a.txt", "b.txt"):
         done = sanitize(place, "--identifiers", "rules", "--consistent", "key:key", output=output)
         assert done.code == 0, done.err
-        both.append([line.split(",")[0].split(" ", 1)[1] for line in open(output)][0])
+        both.append(Path(output).read_text().split(",")[0].split(" ", 1)[1])
         written = Path(f"{output}.privacy.json").read_bytes() + done.err.encode()
         assert bytes(range(40)) not in written
         assert b"HMAC-SHA256" in written
@@ -71,11 +70,17 @@ def test_under_a_key_two_files_are_alike_and_the_key_is_nowhere(place):
 BAD = {
     "key-others": (["--identifiers", "rules", "--consistent", "key:open"], "others than its owner"),
     "key-short": (["--identifiers", "rules", "--consistent", "key:short"], "needs at least 32"),
-    "key-missing": (["--identifiers", "rules", "--consistent", "key:no"], "there is no key file no"),
+    "key-missing": (
+        ["--identifiers", "rules", "--consistent", "key:no"],
+        "there is no key file no",
+    ),
     "consistent": (["--identifiers", "rules", "--consistent", "often"], "consistent must be none"),
     "finder": (["--identifiers", "magic"], "must be one of rules, spacy, presidio"),
     "pipeline": (["--identifiers", "spacy:no_such"], "no installed spaCy pipeline no_such"),
-    "one-entry": (["--identifiers", "rules", "--surrogates", "one"], "at least 2 different entries"),
+    "one-entry": (
+        ["--identifiers", "rules", "--surrogates", "one"],
+        "at least 2 different entries",
+    ),
     "mapping-there": (["--identifiers", "rules", "--keep-mapping", "key"], "key exists already"),
     "mapping-there-force": (
         ["--identifiers", "rules", "--keep-mapping", "key", "--force"],

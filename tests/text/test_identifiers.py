@@ -106,7 +106,9 @@ def test_spans_are_in_order_within_the_text_and_hold_something(text):
         assert span.type in TYPES
 
 
-@pytest.mark.parametrize("part", ["1 ", "a.", "a-", "A-", "1,1", "x@", "AB12 ", "1:", "www.", "+1 "])
+@pytest.mark.parametrize(
+    "part", ["1 ", "a.", "a-", "A-", "1,1", "x@", "AB12 ", "1:", "www.", "+1 "]
+)
 def test_long_odd_texts_take_no_longer_than_their_length(part):
     def took(text):
         start = time.process_time()
@@ -320,7 +322,7 @@ def test_a_list_from_a_file_takes_the_place_of_a_format(tmp_path):
     path.write_text("Ann Lee\tperson\nBob Ray\tperson\n")
     assert set(load_surrogates(path).made("person", words(50))) == {"Ann Lee", "Bob Ray"}
     path.write_text("Ann Lee\tperson\nBob Ray\n")
-    with pytest.raises(InputError, match="line 2 of .* a tab and its type"):
+    with pytest.raises(InputError, match=r"line 2 of .* a tab and its type"):
         load_surrogates(path)
 
 
@@ -504,7 +506,9 @@ def test_a_mapping_is_written_for_its_owner_alone_and_never_replaced(tmp_path):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "x"}', '{"format": "discreet mapping 1"}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": "x"}', '{"format": "discreet mapping 1"}']
+)
 def test_what_is_no_mapping_is_refused(tmp_path, content):
     path = tmp_path / "map"
     path.write_text(content)

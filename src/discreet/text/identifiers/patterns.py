@@ -139,7 +139,7 @@ def identifiers_of(text: str) -> list[Span]:
 
 
 def _digits(value: str) -> list[int]:
-    return [int(character) for character in value if character.isdigit()]
+    return [int(character) for character in value if character.isdecimal()]
 
 
 def is_card(value: str) -> bool:
