@@ -22,7 +22,7 @@ PACKAGES = {
 FLOORS = [
     ["errors"],
     ["arrays", "check", "files", "parallel", "search"],
-    ["settings"],
+    ["exact", "settings"],
     ["randomness", "tensors"],
     ["statement"],
     ["receipt"],

@@ -1,5 +1,11 @@
 """Sentence encoders: a frozen public model that turns each text into one vector.
 
+A vector is a function of its own text, to the last bit. In a batch it would not be: texts are padded
+to the longest, and products of matrices add up in an order that depends on the shape and on where a
+row stands. One sentence replaced would move the vectors of others by about 1e-7, and public weights
+that are made for it turn that into any number of votes. So every text goes through the model by
+itself: equal texts are equal calls, whatever came before or comes after.
+
 Vectors of protected text live in memory only. They reach the disk through a mechanism, or where the
 caller names a folder for them (:func:`encoded_once`, meant for public text).
 """
@@ -33,7 +39,7 @@ class Encoder:
     Attributes:
         name: What messages and provenance call it.
         fingerprint: SHA-256 of the model's files and of the settings; vectors of two encoders with
-            one fingerprint are the same.
+            one fingerprint are the same, up to the rounding of a processor and its libraries.
         dimension: Length of its vectors.
         provenance: Where it comes from, in words.
     """
@@ -54,32 +60,27 @@ class Encoder:
         }
 
     def encode(
-        self, texts: Sequence[str], *, batch: int = 64, progress: Progress | None = None
+        self, texts: Sequence[str], *, progress: Progress | None = None
     ) -> NDArray[np.float32]:
         """``(len(texts), dimension)`` vectors, as the model gives them (not normalised by us).
 
+        On one machine, with one version of the libraries, a text has one vector, bit for bit.
+
         Args:
             texts: None of them empty or blank: such a text has no meaning to encode.
-            batch: How many texts go through the model at once.
             progress: Called with (done, total).
 
         Raises:
             InvalidValue: A text is blank, or its vector is not finite. Its number is named.
         """
-        batch = check.whole(batch, "batch of an encoder", at_least=1)
         for number, text in enumerate(texts, 1):
             if not isinstance(text, str) or not text.strip():
                 raise InvalidValue(
                     f"text {number} of {len(texts)} is empty; an encoder needs at least one word"
                 )
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
-        # Texts of like length together: little is then spent on padding, whatever the order.
-        order = np.argsort([-len(text) for text in texts], kind="stable")
-        for part in row_blocks(len(texts), numbers=_CHUNK):
-            rows = order[part]
-            out[rows] = self._model.encode([texts[row] for row in rows], batch)
-            if progress is not None:
-                progress(part.stop, len(texts))
+        for part in row_blocks(len(texts), numbers=_CHUNK, progress=progress):
+            out[part] = self._model.encode(texts[part])
         bad = ~np.isfinite(out).all(axis=1)
         if bad.any():
             raise InvalidValue(
@@ -194,24 +195,18 @@ class _Pooled:
         self.max_seq_length = min(limits)
         self.dimension = int(config.hidden_size)
 
-    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 
-        parts = []
-        for part in row_blocks(len(texts), numbers=batch_size):
-            tokens = self._tokenizer(
-                list(texts[part]),
-                padding=True,
-                truncation=True,
-                max_length=self.max_seq_length,
-                return_tensors="pt",
-            )
-            with torch.inference_mode():
-                states = self._model(**tokens).last_hidden_state
-            mask = tokens["attention_mask"][:, :, None].to(states.dtype)
-            mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
-            parts.append((mean if self._pooling == "mean" else states[:, 0]).float().numpy())
-        return np.concatenate(parts)
+        tokens = self._tokenizer(list(texts), truncation=True, max_length=self.max_seq_length)
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        with torch.inference_mode():
+            for row, vector in enumerate(vectors):
+                alone = {name: torch.tensor([values[row]]) for name, values in tokens.items()}
+                states = self._model(**alone).last_hidden_state[0]
+                pooled = states.mean(dim=0) if self._pooling == "mean" else states[0]
+                vector[:] = pooled.float().numpy()
+        return vectors
 
 
 class _SentenceTransformer:
@@ -221,7 +216,7 @@ class _SentenceTransformer:
         from sentence_transformers import SentenceTransformer
 
         self._model = SentenceTransformer(str(directory), device="cpu", local_files_only=True)
-        self.dimension = len(self.encode(["a"], 1)[0])
+        self.dimension = len(self.encode(["a"])[0])
 
     @property
     def max_seq_length(self) -> int:
@@ -231,9 +226,9 @@ class _SentenceTransformer:
     def max_seq_length(self, tokens: int) -> None:
         self._model.max_seq_length = tokens
 
-    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._model.encode(
-            list(texts), batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True
+            list(texts), batch_size=1, show_progress_bar=False, convert_to_numpy=True
         )
         return vectors
 
