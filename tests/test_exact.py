@@ -1,4 +1,4 @@
-"""Rows that count by themselves: exact products, lengths and tanh, whatever else is in the batch."""
+"""Rows that count by themselves, whatever else is in the batch: products, lengths and tanh."""
 
 import numpy as np
 import pytest

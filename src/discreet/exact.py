@@ -5,12 +5,13 @@ where a row stands in it, on threads, library and processor. Equal rows then get
 in the last bit, a tie turns, and what replaces one sentence of a document moves others too. So does
 a function of a library that rounds differently inside a register and at the end of an array.
 
-For products a row (of 32-bit numbers) is first rounded to whole multiples of a power of two of its own, so
-that its largest entry has b bits: the multiples are at most 2^b. Two such rows of d entries, with
-``d * 2^(2b) <= 2^53``, have products whose absolute values add up to 2^53 at most. So have those of
-any part of the entries: every partial sum, in whatever order, fused or not, is a whole number that
-a 64-bit float holds exactly. Nothing is rounded, so the order cannot matter. Powers of two are
-multiplied back exactly, as the exponents of 32-bit numbers leave 64-bit ones far from their limits.
+For products a row (of 32-bit numbers) is first rounded to whole multiples of a power of two of its
+own, so that its largest entry has b bits: the multiples are at most 2^b. Two such rows of d entries
+with ``d * 2^(2b) <= 2^53`` have products whose absolute values add up to 2^53 at most. So have
+those of any part of the entries: every partial sum, in whatever order, fused or not, is a whole
+number that a 64-bit float holds exactly. Nothing is rounded, so the order cannot matter. Powers of
+two are multiplied back exactly, as the exponents of 32-bit numbers leave 64-bit ones far from their
+limits.
 
 What remains is that vectors are seen at b bits of their largest entry, 22 for 384 dimensions, about
 as finely as 32-bit arithmetic would. Each row is rounded by itself, so the rounding is as public as

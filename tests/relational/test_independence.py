@@ -7,6 +7,7 @@ several orders, and beside one that was replaced.
 """
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_ids_of_words(tokenizer):
 
 def cut(texts):
     sentences, offsets = split_sentences(texts)
-    return [np.array(sentences[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [np.array(sentences[a:b]) for a, b in pairwise(offsets)]
 
 
 def documents(count=12):

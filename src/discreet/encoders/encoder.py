@@ -1,10 +1,10 @@
 """Sentence encoders: a frozen public model that turns each text into one vector.
 
-A vector is a function of its own text, to the last bit. In a batch it would not be: texts are padded
-to the longest, and products of matrices add up in an order that depends on the shape and on where a
-row stands. One sentence replaced would move the vectors of others by about 1e-7, and public weights
-that are made for it turn that into any number of votes. So every text goes through the model by
-itself: equal texts are equal calls, whatever came before or comes after.
+A vector is a function of its own text, to the last bit. In a batch it would not be: texts are
+padded to the longest, and products of matrices add up in an order that depends on the shape and on
+where a row stands. One sentence replaced would move the vectors of others by about 1e-7, and public
+weights that are made for it turn that into any number of votes. So every text goes through the
+model by itself: equal texts are equal calls, whatever came before or comes after.
 
 Vectors of protected text live in memory only. They reach the disk through a mechanism, or where the
 caller names a folder for them (:func:`encoded_once`, meant for public text).
