@@ -29,7 +29,7 @@ from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
 from discreet.files import SealedFiles, file_sha256
 from discreet.spaces.encoder_space import MODEL, find_encoder, missing_encoder
 
-_CHUNK = 512
+_CHUNK = 128
 
 
 @dataclass(frozen=True)
