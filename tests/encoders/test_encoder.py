@@ -161,3 +161,17 @@ def test_the_packaged_encoder():
     # Its own pooling is the mean, made unit: the plain way gives the same.
     plain = load_encoder(pooling="mean").encode(["The tea is hot."])[0]
     np.testing.assert_allclose(plain / np.linalg.norm(plain), vectors[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_number_of_threads_does_not_matter_and_stays_as_it_was(model, threads):
+    import torch
+
+    encoder = load_encoder(str(model))
+    expected, before = encoder.encode(TEXTS), torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        assert encoder.encode(TEXTS * 5).tobytes() == expected.tobytes() * 5
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
