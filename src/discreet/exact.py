@@ -68,11 +68,15 @@ def squared_lengths(rows: Rows) -> Floats:
 
 
 def lengths(rows: Floats) -> Floats:
-    """``(n,)``: Euclidean lengths; squares are added column by column, whatever the layout."""
-    total = np.zeros(len(rows))
-    for column in rows.T:
-        total += column * column
-    return np.sqrt(total)
+    """``(n,)``: Euclidean lengths; squares are folded in the middle until one is left."""
+    squares = rows * rows
+    while (width := squares.shape[1]) > 1:
+        half = width // 2
+        folded = squares[:, :half] + squares[:, half : 2 * half]
+        if width % 2:
+            folded[:, 0] += squares[:, -1]
+        squares = folded
+    return np.sqrt(squares[:, 0])
 
 
 def tanh(numbers: Rows) -> Floats:
