@@ -2,11 +2,11 @@
 
 ``python scripts/measure_timing.py [--space starter] [--epsilon 8] [--releases 400]``
 
-For each word mechanism a single word is released again and again, for the words that take the least
-and the most time among a sample. The observer sees the processor time of one release (the thread's
-own clock: what somebody sees from outside is noisier) and says which of the two words it was, by the
-best threshold found on one half of the releases; how often that is right is counted on the other
-half. 50 % is guessing. The last column is the same for two texts of a hundred words.
+For each word mechanism a single word is released again and again, for the words that take the
+least and the most time among a sample. The observer sees the processor time of one release (the
+thread's own clock: what somebody sees from outside is noisier) and says which of the two words it
+was, by the best threshold found on one half of the releases; how often that is right is counted on
+the other half. 50 % is guessing. The last column is the same for two texts of a hundred words.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """The n-gram guide: its law, what it sees, and what it is asked."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.tensors import save_tensors
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-from build_guide import DISCOUNT, build, sentences  # noqa: E402
+from build_guide import DISCOUNT, build, sentences
 
 TEXTS = ["A cup of tea.", "A cup of coffee, a cup of tea!", "The tea is hot. The cup is hot."] * 3
 
@@ -48,10 +49,9 @@ def test_a_triple_is_discounted_and_interpolated(model):
     logs = model.log_probabilities(np.array([cup]), np.array([of]), np.array([[tea]]))
     # "cup of" is followed by tea 6 times and by coffee 3 times; both are kept. Before "of tea" and
     # "of coffee" there is one word each: "cup".
-    single = {w: 0.5 for w in model.words} | {"<s>": 1e-9}
-    for first, second in _pairs():
+    single = dict.fromkeys(model.words, 0.5) | {"<s>": 1e-9}
+    for _, second in _pairs():
         single[second] += 1
-        del first
     p_single = single["tea"] / sum(single.values())
     p_pair = (1 - DISCOUNT) / 2 + DISCOUNT * p_single
     p_triple = (6 - DISCOUNT) / 9 + 2 * DISCOUNT / 9 * p_pair
@@ -65,7 +65,7 @@ def _pairs():
         for sentence in text.lower().replace(",", " ,").replace("!", " !|").split("|"):
             for part in sentence.replace(".", " .|").split("|"):
                 words = ["<s>", *part.split()]
-                pairs |= set(zip(words, words[1:], strict=False))
+                pairs |= set(pairwise(words))
     return pairs
 
 

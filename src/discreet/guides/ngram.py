@@ -1,8 +1,8 @@
 """A small trigram model that ships with the package: fluent text without a neural network.
 
-Interpolated Kneser-Ney over pairs and triples of words, with rare ones left out and their mass given
-to the shorter context, so that every law still adds up to 1. A sentence begins afresh after each
-mark that ends one.
+Interpolated Kneser-Ney over pairs and triples of words, with rare ones left out and their mass
+given to the shorter context, so that every law still adds up to 1. A sentence begins afresh after
+each mark that ends one.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats32, Ids, offsets_of
+from discreet.arrays import Floats32, Ids
 from discreet.errors import InvalidValue
 from discreet.files import file_sha256
 from discreet.spaces.space import EmbeddingSpace
