@@ -28,7 +28,7 @@ FLOORS = [
     ["receipt"],
     ["text"],
     ["spaces"],
-    ["encoders"],
+    ["encoders", "guides"],
     ["protocols"],
     ["mechanisms"],
     ["accounting"],
