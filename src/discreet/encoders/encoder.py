@@ -233,10 +233,10 @@ class _SentenceTransformer:
         return _one_by_one(self._vector, texts)
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        vectors: NDArray[np.float32] = self._model.encode(
+        vector: NDArray[np.float32] = self._model.encode(
             [text], batch_size=1, show_progress_bar=False, convert_to_numpy=True
-        )
-        return vectors[0]
+        )[0]
+        return vector
 
 
 def _one_by_one(
