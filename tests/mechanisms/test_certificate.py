@@ -60,7 +60,10 @@ def test_grouped_search_equals_all_pairs(monkeypatch):
     monkeypatch.setattr(certificates, "_BLOCK_NUMBERS", 5_000)
     for space in both_spaces(200):
         log_z = np.random.default_rng(0).standard_normal((5, 200))
-        found, pairs = certificates._steepest(certificates.Distances(space), log_z, None, 1)
+        nothing = certificates._Hidden(np.zeros(5), np.zeros(5))
+        found, pairs = certificates._steepest(
+            certificates.Distances(space), log_z, nothing, None, 1
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = np.abs(log_z[:, :, None] - log_z[:, None, :]) / all_distances(space)
         slopes[np.isnan(slopes)] = 0

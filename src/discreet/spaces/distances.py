@@ -72,6 +72,11 @@ class Distances:
         return self.space.vectors[rows].astype(np.float64) - self._mean
 
     @property
+    def reach(self) -> float:
+        """At least the distance of any two words, and at most about twice the largest one."""
+        return 2.0 * math.sqrt(float(self._squared_norms.max())) * (1.0 + 1e-9)
+
+    @property
     def relative_error(self) -> float:
         """Bound g: the float32 squared distance is off by at most g * (|x|^2 + |y|^2).
 
