@@ -19,14 +19,14 @@ from discreet.mechanisms.noise import GaussianNoise, SphericalNoise, gaussian_de
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.selection import RULES, Selection
 from discreet.mechanisms.whole_noise import LARGEST_SUM, SMALLEST_RATE, GeometricNoise
-from discreet.mechanisms.word import CMP, Mahalanobis, RandomProjection, SanText
+from discreet.mechanisms.word import CMP, Mahalanobis, RandomProjection, TruncatedLaplace
 from discreet.mechanisms.word.laplace import LaplaceNoise
 from discreet.mechanisms.word.truncated_laplace import TruncatedLaplaceNoise
 from discreet.randomness import bernoulli_exp, exponential
 from discreet.spaces.distances import block_error, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion
-from goodness import fits
+from goodness import LEVEL, fits
 
 ROUNDOFF = 2.0**-53
 LONG = np.longdouble
@@ -77,8 +77,7 @@ def built(entry, **given):
     assert not missing, f"tests/test_scale.py has nothing for {missing} of {entry.name}"
     try:
         return entry.kind(**{name: given[name] for name in wanted if name in given})
-    except InvalidValue as error:
-        assert len(str(error)) > 20
+    except InvalidValue:
         return None
 
 
@@ -257,6 +256,32 @@ def test_words(entry, name):
     assert held or "1e-12" in name or name == "equal"
 
 
+def test_boxes_of_random_settings_are_large_enough():
+    """Rows that were scaled before they were subtracted gave boxes too small in one of four."""
+    rng = np.random.default_rng(20261106)
+    for _ in range(150):
+        count, dimension = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        offset, spread = 10.0 ** rng.integers(-3, 6), 10.0 ** rng.uniform(-13, 1)
+        vectors = offset * (1 + spread * rng.standard_normal((count, dimension)))
+        space = EmbeddingSpace.from_arrays("abcd"[:count], vectors)
+        epsilon, delta = 10 ** rng.uniform(-4, 2), 10 ** rng.uniform(-8, -1)
+        mechanism = TruncatedLaplace(space, epsilon, delta, clip=10 * np.abs(vectors).max())
+        check_delta(mechanism, *(i.ravel() for i in np.indices((count, count))))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1, 1e-3, 1e-6])
+def test_two_neighbouring_numbers_are_hidden_from_each_other(epsilon):
+    """At 1e-6 there was no noise at all."""
+    space = EmbeddingSpace.from_arrays("ab", [[1000.0], [np.nextafter(1000.0, 2000.0)]])
+    mechanism = TruncatedLaplace(space, epsilon, 1e-3, clip=1e4)
+    rng = np.random.default_rng(0)
+    kept = [int((mechanism.release(np.full(2000, x), rng) == x).sum()) for x in (0, 1)]
+    # Both come out about equally often: a word is kept with at most 1 - exp(-epsilon / 2) / 2.
+    most = 1 - math.exp(-epsilon / 2) / 2 + 1e-3
+    assert all(stats.binomtest(n, 2000, most, "greater").pvalue > LEVEL for n in kept)
+    check_delta(mechanism, np.array([0]), np.array([1]))
+
+
 # -- sentences -------------------------------------------------------------------------------------
 
 
@@ -346,20 +371,12 @@ def test_documents(entry, scale):
             assert (logs[:, None] - logs <= allowed).all(), "the loss is too large"
         noise = mechanism.noisy(*fed.fed(np.zeros(2000, int), rng)) - sums[0]
         rate = mechanism._noise.rate
-        # The lowest bit tells odd from even; both are as likely as the law says, gaps would not be.
-        odd = (
-            math.exp(-rate)
-            / (1 + math.exp(-2 * rate))
-            / (1 / (1 - math.exp(-2 * rate)))
-            * (2 / (1 - math.exp(-2 * rate)))
-            * (1 - math.exp(-rate))
-            / (1 + math.exp(-rate))
-        )
-        odd *= 1 + math.exp(-2 * rate)
-        assert stats.binomtest(int((noise & 1).sum()), noise.size, odd).pvalue > 1e-9
-        size = np.abs(noise[noise != 0])
-        if len(size) > 100:
-            assert stats.kstest(size * rate, "expon").pvalue > 1e-9 or rate > 0.1
+        # Odd numbers come out as often as the law says; they would not if there were gaps.
+        a = math.exp(-rate)
+        odd = stats.binomtest(int((noise & 1).sum()), noise.size, 2 * a / (1 + a) ** 2)
+        assert odd.pvalue > LEVEL
+        if rate < 1e-3:
+            assert stats.kstest(np.abs(noise).ravel() * rate, "expon").pvalue > LEVEL
 
 
 @pytest.mark.parametrize("entry", family("label"))
@@ -380,17 +397,15 @@ class Scripted(np.random.Generator):
         super().__init__(np.random.PCG64(1))
         self._values = list(values)
 
-    def random(self, size=None, *args, **kwargs):
+    def random(self, size=None):
         if self._values:
             return np.full(size, self._values.pop(0))
-        return super().random(size, *args, **kwargs)
+        return super().random(size)
 
-    def standard_normal(self, size=None, *args, **kwargs):
-        return (
-            np.full(size, 6.5) if self._values else super().standard_normal(size, *args, **kwargs)
-        )
+    def standard_normal(self, size=None):
+        return np.full(size, 6.5) if self._values else super().standard_normal(size)
 
-    def standard_gamma(self, shape, size=None, *args, **kwargs):
+    def standard_gamma(self, shape, size=None):
         return np.full(size, 1e3 * shape)
 
 
@@ -429,17 +444,17 @@ def test_far_draws_follow_their_law(shape):
     law = stats.gamma(shape)
     shares = law.sf(norms) / law.sf(start)
     assert norms.min() >= start
-    assert stats.kstest(shares, "uniform").pvalue > 1e-9
+    assert stats.kstest(shares, "uniform").pvalue > LEVEL
     assert stats.kstest(np.minimum(shares * 1.07, 1), "uniform").pvalue < 1e-3
 
 
 def test_far_normal_draws_follow_their_law():
     class Far(Scripted):
-        def standard_normal(self, size=None, *args, **kwargs):  # noqa: ARG002
+        def standard_normal(self, size=None):
             return np.full(size, 7.0)
 
     drawn = standard_normal((4000,), Far())
-    assert stats.kstest(stats.norm.sf(drawn) / stats.norm.sf(6.0), "uniform").pvalue > 1e-9
+    assert stats.kstest(stats.norm.sf(drawn) / stats.norm.sf(6.0), "uniform").pvalue > LEVEL
 
 
 def test_whole_noise_has_no_end_and_no_gaps():
@@ -459,7 +474,7 @@ def test_every_choice_can_be_made(rule):
     scores = np.array([[9.0, 8.0]])
 
     class Second(Scripted):
-        def random(self, size=None, *args, **kwargs):
+        def random(self, size=None):
             drawn = np.full(size, 0.5)
             drawn.flat[-1] = LARGEST if self._values and self._values.pop() else 0.5
             return drawn
@@ -467,20 +482,12 @@ def test_every_choice_can_be_made(rule):
     assert Selection(rule, 2 * FAR).select(scores, Second(*PUSHED)).tolist() == [1]
 
 
-@pytest.mark.parametrize("kind", [CMP, RandomProjection, SanText])
+@pytest.mark.parametrize("kind", [CMP, RandomProjection])
 def test_a_far_word_on_a_line_can_be_reached(kind):
-    space = EmbeddingSpace.from_arrays("ab", [[0.0], [1.0]])
+    """At exp(-150) for either side; NumPy's Gamma draws end at exp(-44)."""
     more = {"dimension": 1} if kind is RandomProjection else {}
-    mechanism = kind(space, 300.0, **more)
-    if kind is SanText:
-        found = {tuple(mechanism.release([0], Scripted(*script)).tolist()) for script in
-                 ([0.0], [LARGEST] * 80)}  # fmt: skip
-        assert (1,) in found or mechanism.log_probabilities([0])[0, 1] < -FAR
-        return
-    signs = {int(mechanism.release([0], Scripted(*PUSHED))[0]) for _ in range(1)}
-    mirrored = kind(EmbeddingSpace.from_arrays("ab", [[0.0], [-1.0]]), 300.0, **more)
-    signs |= {int(mirrored.release([0], Scripted(*PUSHED))[0])}
-    assert 1 in signs
+    space = EmbeddingSpace.from_arrays("abc", [[0.0], [1.0], [-1.0]])
+    assert kind(space, 300.0, **more).release([0], Scripted(*PUSHED))[0] != 0
 
 
 # -- what is refused, and what is told -------------------------------------------------------------

@@ -86,8 +86,9 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
 
     Every pair is covered; the few whose bound from l1 and l2 distance beats the best so far are
     computed, from the difference of the two rows itself: rows that were scaled first would be
-    rounded, and two that are near each other could become equal. ``linf`` is at least every difference of two coordinates, times the rate. Raises
-    :class:`TooManyPairs` if the few are not few.
+    rounded, and two that are near each other could become equal. ``linf`` is at least every
+    difference of two coordinates, times the rate. Raises :class:`TooManyPairs` if the few are not
+    few.
     """
     from scipy.spatial.distance import cdist  # slow to import, and only needed here
 
