@@ -1,0 +1,1 @@
+"""Public language models that say which words may follow a released text."""
