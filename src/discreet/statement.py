@@ -192,12 +192,22 @@ class PrivacyStatement:
     # -- conversions, only when asked for ------------------------------------------------------
 
     def to_pure(self, *, diameter: float) -> "PrivacyStatement":
-        """The pure guarantee of a metric one over units at most ``diameter`` apart."""
+        """The pure guarantee of a metric one, for any two units.
+
+        Args:
+            diameter: at least the largest distance of two units, which the metric names
+                (``metric.farthest``). A smaller one is refused: what holds for units that are near
+                each other only is not a pure guarantee.
+        """
         if self.notion is Notion.PURE:
             return self
         if self.notion is not Notion.METRIC:
             raise IncompatibleStatements(f"a {self.notion} statement has no pure counterpart")
         diameter = check.positive(diameter, "diameter")
+        assert self.metric is not None
+        if diameter < self.metric.farthest:
+            rule = f"at least {self.metric.farthest!r}, how far apart two units can be"
+            raise check.fail("diameter", rule, diameter)
         loss = self.epsilon * diameter + self.slack
         return replace(self, notion=Notion.PURE, epsilon=loss, slack=0.0, metric=None)
 
