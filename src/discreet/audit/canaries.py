@@ -186,14 +186,8 @@ def judged(
 ) -> CanaryAudit:
     """What scores of canaries show, over several ways of guessing that are fixed beforehand.
 
-    Args:
-        scores: Of each canary, high where it seems to be in; from what was released alone.
-        included: The coins.
-        claimed: Epsilon that is claimed.
-        delta: Failure probability of that claim.
-        runs: How many runs the scores come from.
-        confidence: Of the lower bound, for all ways of guessing together.
-        alarm: Probability with which a true claim may be called contradicted.
+    The scores come from what was released alone, high where a canary seems to be in; ``included``
+    are the coins. All else is as for :func:`audit_canaries`.
     """
     if scores.shape != included.shape or scores.ndim != 1 or not np.isfinite(scores).all():
         raise check.fail("scores", "a finite number for each canary", scores.shape)

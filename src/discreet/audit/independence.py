@@ -37,13 +37,9 @@ def check_independence(
 ) -> dict[str, list[Misfit] | str]:
     """Test positions, calls ("batches") and workers.
 
-    Returns for each the results of its tests, or a sentence that says why there are none.
-
-    Args:
-        subject: what is audited.
-        inputs: inputs to choose from; those whose releases vary most are used.
-        draws: releases of each input in a batch, about.
-        rng: for the calls in this process. Workers inherit a secure generator.
+    Of the ``inputs`` those whose releases vary most are used, each drawn about ``draws`` times in a
+    batch. ``rng`` is for the calls in this process; workers inherit a secure generator. Returns for
+    each the results of its tests, or a sentence that says why there are none.
     """
     views: list[tuple[str, Draw, bool]] = [("release", subject.release, subject.discrete)]
     if subject.nearest_points is not None and subject.stage is not None:

@@ -41,10 +41,7 @@ _MOST_PARTNERS = 60
 class KnownGradients:
     """A model whose loss is a weighted sum of its weights: the gradient of a word never changes.
 
-    Args:
-        coordinates: How many weights there are.
-        place: The weight that each word of the vocabulary moves.
-        size: By how much.
+    There are so many weights (``coordinates``); each word moves the one at its place, by its size.
     """
 
     description = "known gradients"
@@ -153,20 +150,11 @@ def audit_training(
     plan: MakePlan | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, CanaryAudit]:
-    """Audit all that an algorithm claims to protect, each in runs of its own.
+    """Audit all that an algorithm claims to protect, each in ``runs`` of its own.
 
     What is claimed: the certified figures; for the published algorithms the paper's figure, taken
-    where it is largest (every canary in).
-
-    Args:
-        rules: Of the training.
-        steps: Of a run.
-        canaries: In a run.
-        runs: For each thing that is protected.
-        confidence: Of each lower bound.
-        seed: To repeat an audit.
-        plan: How rules become a plan; another one than the training's own plants a fault.
-        progress: Called with runs done and in all.
+    where it is largest (every canary in). Arguments are those of :class:`TrainingGame` and of
+    :func:`discreet.audit.canaries.audit_canaries`.
     """
     names = protected_by(rules)
     if not names:

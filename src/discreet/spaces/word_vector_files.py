@@ -61,10 +61,8 @@ def open_vectors(
 ) -> Iterator[VectorFile]:
     """Open a file of vectors; its blocks are read, and faults raised, as they are asked for.
 
-    Args:
-        path: the file; what it is is told by its content, not by its name.
-        max_words: how many entries to read, from the start.
-        progress: called with the bytes of the file read so far and in all.
+    What it is is told by its content, not by its name; at most ``max_words`` entries are read, from
+    the start. ``progress`` counts the bytes of the file.
     """
     with path.open("rb") as raw, _decompressed(raw) as stream:
         source = _Source(path, raw, stream, max_words, progress)

@@ -39,11 +39,7 @@ def read_users(
 ) -> tuple[UserText, ...]:
     """The users of a file with their sentences.
 
-    Args:
-        source: JSON lines, also ``.gz``; ``-`` is standard input.
-        records: how it is read.
-        words: words as numbers; public.
-        masked: every word of an entity becomes the unknown word (de-identification).
+    As :func:`read_sentences`; with ``masked`` every word of an entity becomes the unknown word.
     """
     categories = records.categories
     chosen = chosen_categories(None if categories is None else categories.split(","))
