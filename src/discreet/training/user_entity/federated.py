@@ -197,9 +197,8 @@ class FederatedTrainer(UserEntityTrainer):
             return None
         if not arrays:
             return {}
-        if shapes_of(arrays) != shapes_of(self.model.trainable()):
-            return None
-        if any(array.dtype not in (np.float32, np.float64) for array in arrays.values()):
+        numbers = all(array.dtype in (np.float32, np.float64) for array in arrays.values())
+        if not numbers or shapes_of(arrays) != shapes_of(self.model.trainable()):
             return None
         sums = {n: torch.from_numpy(array.astype(np.float64)) for n, array in arrays.items()}
         norm = norm_of(sums)
@@ -257,13 +256,9 @@ def simulated(
     outcomes = []
 
     def train(grid: Any) -> None:
+        wait, seed = _SIMULATION_TIMEOUT, trainer.seed
         asking = FederatedTrainer(
-            rules,
-            model,
-            grid,
-            users_per_client=most,
-            timeout=_SIMULATION_TIMEOUT,
-            seed=trainer.seed,
+            rules, model, grid, users_per_client=most, timeout=wait, seed=seed
         )
         outcomes.append(run(asking))
 
