@@ -23,7 +23,7 @@ FLOORS = [
     ["errors"],
     ["arrays", "check", "files", "parallel", "search"],
     ["settings"],
-    ["randomness", "tensors"],
+    ["composition", "randomness", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],

@@ -109,6 +109,7 @@ class FederatedTrainer(UserEntityTrainer):
         users_per_client: how many users a client may speak for, at most; 1 unless in a simulation.
         timeout: seconds to wait for answers in a step.
         seed: for experiments only, as in the base class.
+        spent: as in the base class.
     """
 
     def __init__(
@@ -120,8 +121,9 @@ class FederatedTrainer(UserEntityTrainer):
         users_per_client: int = 1,
         timeout: float = 60.0,
         seed: int | None = None,
+        spent: PrivacyStatement | None = None,
     ) -> None:
-        super().__init__(_federated(rules), None, model, seed=seed)
+        super().__init__(_federated(rules), None, model, seed=seed, spent=spent)
         self._grid = grid
         self._most = check.whole(users_per_client, "users per client", at_least=1) * rules.clip
         self.timeout = check.positive(timeout, "timeout")
@@ -149,14 +151,12 @@ class FederatedTrainer(UserEntityTrainer):
             )
         return total
 
-    def statement(self, charged: int) -> PrivacyStatement:
-        """What holds after so many steps, with what a federation cannot check."""
+    def _caveats(self) -> list[str]:
+        """What a federation cannot check."""
         caveats = [CLIENTS_CAVEAT, ANSWERS_CAVEAT]
         if self.rules.algorithm == "certified":
             caveats.append(HOLDERS_CAVEAT)
-        if self.seed is not None:
-            caveats.append(SEEDED_CAVEAT)
-        return self.rules.statement(charged).with_caveats(*caveats)
+        return caveats if self.seed is None else [*caveats, SEEDED_CAVEAT]
 
     def _ask(self, draws: StepDraws) -> tuple[int, list[Any]]:
         """How many clients were asked, and at most one reply of each."""
@@ -256,9 +256,14 @@ def simulated(
     outcomes = []
 
     def train(grid: Any) -> None:
-        wait, seed = _SIMULATION_TIMEOUT, trainer.seed
         asking = FederatedTrainer(
-            rules, model, grid, users_per_client=most, timeout=wait, seed=seed
+            rules,
+            model,
+            grid,
+            users_per_client=most,
+            timeout=_SIMULATION_TIMEOUT,
+            seed=trainer.seed,
+            spent=trainer.spent,
         )
         outcomes.append(run(asking))
 

@@ -180,8 +180,14 @@ class NetworkSettings(AwdLstmSizes):
     embedding: Annotated[int | None, Setting("Length of word vectors, with --vocabulary.")] = None
     start: Annotated[
         Path | None,
-        Setting("Begin with the model in this folder, which this command trained on PUBLIC text."),
+        Setting(
+            "Begin with the model in this folder, which this command trained. What it has spent is "
+            "added, unless --start-public."
+        ),
     ] = None
+    start_public: Annotated[
+        bool, Setting("Say that the model of --start has seen PUBLIC text only.")
+    ] = False
     trained: Annotated[
         str | None,
         Setting(

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.accounting.user_entity import TrainingLoss
 from discreet.arrays import Progress
-from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT, generator
-from discreet.statement import PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement
 from discreet.tensors import Arrays
 from discreet.training.loop import make_steps
 from discreet.training.user_entity._bounds import Dropped, within_bounds
@@ -95,9 +95,11 @@ class UserEntityTrainer:
         model: what is trained, in place. It and its vocabulary must come from public data.
         seed: repeatable draws and noise, for experiments: not for release.
         strict: refuse data outside the bounds on entities instead of dropping sentences.
+        spent: what the model's first weights have cost, if they come from protected text; it is
+            added to every statement and counts towards a budget.
 
     Privacy: the model after each step, under the statement of ``rules``
-    (:meth:`Rules.statement`) for the steps that were charged.
+    (:meth:`Rules.statement`) for the steps that were charged, and what was spent before.
 
     >>> from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
     >>> from discreet.training.user_entity.users import Sentence, gather
@@ -117,6 +119,7 @@ class UserEntityTrainer:
         *,
         seed: int | None = None,
         strict: bool = False,
+        spent: PrivacyStatement | None = None,
     ) -> None:
         if users is not None and not users:
             raise InvalidValue("there are no users to train on")
@@ -132,6 +135,9 @@ class UserEntityTrainer:
         sample_level = rules.algorithm == "sample-level"
         self._sample_level = SampleLevel(self.server, model) if sample_level else None
         self._rng = generator() if seed is None else None
+        self.spent = spent
+        if spent is not None:
+            self.statement(0)  # what cannot be added is refused before any step
 
     # -- one step --------------------------------------------------------------------------------
 
@@ -256,12 +262,23 @@ class UserEntityTrainer:
 
     def statement(self, charged: int) -> PrivacyStatement:
         """What holds for the model after so many charged steps."""
-        statement = self.rules.statement(charged)
+        statement = self.rules.statement(charged).with_caveats(*self._caveats())
+        if self.spent is None or statement.notion is Notion.NONE:
+            return statement
+        try:
+            return self.spent + statement
+        except IncompatibleStatements as error:
+            raise InvalidValue(
+                f"what the start has spent cannot be added to what this run spends: {error}"
+            ) from error
+
+    def _caveats(self) -> list[str]:
+        caveats = [] if self.seed is None else [SEEDED_CAVEAT]
         if self.rules.algorithm == "certified" and not self.strict:
-            statement = statement.with_caveats(DROPPED_CAVEAT)
+            caveats.append(DROPPED_CAVEAT)
         if self.rules.algorithm == "sample-level":
-            statement = statement.with_caveats(SAMPLE_LEVEL_CAVEAT)
-        return statement if self.seed is None else statement.with_caveats(SEEDED_CAVEAT)
+            caveats.append(SAMPLE_LEVEL_CAVEAT)
+        return caveats
 
     def _limit(self, steps: int, budget: float | None) -> int:
         if budget is None:
@@ -270,7 +287,10 @@ class UserEntityTrainer:
             raise InvalidValue(
                 f"a budget needs an algorithm with a guarantee; {self.rules.algorithm} has none"
             )
-        return self.rules.accounting(steps).steps_within(budget, self.rules.delta)
+        left = budget - (0.0 if self.spent is None else self.spent.epsilon)
+        if left <= 0:
+            raise BudgetExceeded(f"the start has spent the whole budget of {budget:g}")
+        return self.rules.accounting(steps).steps_within(left, self.rules.delta)
 
     def _settings(self, folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
@@ -281,6 +301,8 @@ class UserEntityTrainer:
             "seed": self.seed,
             "data": data,
         }
+        if self.spent is not None:
+            about["spent"] = self.spent.to_dict()
         return json.dumps(about, sort_keys=True)
 
 
