@@ -300,23 +300,17 @@ class PrivacyStatement:
         outcome = "protected outcome" if self.notion is Notion.UTILITY_OPTIMISED else "outcome"
         start = f"Protects each {unit}: {change} changes the odds of any {outcome}"
         eps = f"{self.epsilon:.6g}"
-        match self.notion:
-            case Notion.NONE:
-                return f"No formal guarantee for any {self.unit.replace('+', ' or ')}."
-            case Notion.PURE:
-                return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps})."
-            case Notion.APPROXIMATE:
-                return (
-                    f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}), "
-                    f"plus a probability of delta = {self.delta:.3g}."
-                )
-            case Notion.METRIC | Notion.UTILITY_OPTIMISED:
-                assert self.metric is not None
-                extra = f" + {self.slack:.4g}" if self.slack else ""
-                return (
-                    f"{start} by a factor of at most exp({eps} * d{extra}), "
-                    f"where d is the {self.metric.name}."
-                )
+        if self.notion is Notion.NONE:
+            return f"No formal guarantee for any {self.unit.replace('+', ' or ')}."
+        if self.metric is not None:  # of the metric notions, and of no other
+            extra = f" + {self.slack:.4g}" if self.slack else ""
+            return (
+                f"{start} by a factor of at most exp({eps} * d{extra}), "
+                f"where d is the {self.metric.name}."
+            )
+        approximate = self.notion is Notion.APPROXIMATE
+        more = f", plus a probability of delta = {self.delta:.3g}" if approximate else ""
+        return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}){more}."
 
     def _readings(self, metric: Metric) -> list[str]:
         def line(label: str, distance: float) -> str:

@@ -68,13 +68,11 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
     """Measure a mechanism on some words and show what a few of them may become."""
     measured = word_privacy(mechanism, ids, runs=_SIMULATED_RUNS)
     space = mechanism.space
+    low, high = np.quantile(measured.keep, [0.25, 0.75])
     return Explanation(
         statement=mechanism.statement,
         keep=float(measured.keep.mean()),
-        keep_middle=(
-            float(np.quantile(measured.keep, 0.25)),
-            float(np.quantile(measured.keep, 0.75)),
-        ),
+        keep_middle=(float(low), float(high)),
         options=float(np.median(measured.options)),
         examples={
             word: [

@@ -197,9 +197,8 @@ class FederatedTrainer(UserEntityTrainer):
             return None
         if not arrays:
             return {}
-        if shapes_of(arrays) != shapes_of(self.model.trainable()):
-            return None
-        if any(array.dtype not in (np.float32, np.float64) for array in arrays.values()):
+        numbers = all(array.dtype in (np.float32, np.float64) for array in arrays.values())
+        if not numbers or shapes_of(arrays) != shapes_of(self.model.trainable()):
             return None
         sums = {n: torch.from_numpy(array.astype(np.float64)) for n, array in arrays.items()}
         norm = norm_of(sums)

@@ -30,6 +30,7 @@ from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.statement import Notion, PrivacyStatement
+from discreet.tensors import Arrays
 from discreet.training.loop import make_steps
 from discreet.training.user_entity._bounds import Dropped, within_bounds
 from discreet.training.user_entity._draws import StepDraws
@@ -44,7 +45,7 @@ from discreet.training.user_entity._gradients import (
 from discreet.training.user_entity._sample_level import CAVEAT as SAMPLE_LEVEL_CAVEAT
 from discreet.training.user_entity._sample_level import SampleLevel
 from discreet.training.user_entity._server import Server
-from discreet.training.user_entity.checkpoints import Checkpoint, RunFolder, fingerprint, salt_of
+from discreet.training.user_entity.checkpoints import Curve, RunFolder, fingerprint, salt_of
 from discreet.training.user_entity.rules import Plan, Rules
 from discreet.training.user_entity.settings import RunSettings
 from discreet.training.user_entity.users import UserText
@@ -131,9 +132,8 @@ class UserEntityTrainer:
             )
         self.plan = Plan.of(rules, self.users)
         self.server = Server(self.plan, model.trainable())
-        self._sample_level: SampleLevel | None = None
-        if rules.algorithm == "sample-level":
-            self._sample_level = SampleLevel(self.server, model)
+        sample_level = rules.algorithm == "sample-level"
+        self._sample_level = SampleLevel(self.server, model) if sample_level else None
         self._rng = generator() if seed is None else None
         self.spent = spent
         if spent is not None:
@@ -175,9 +175,7 @@ class UserEntityTrainer:
                 return 0.0
             asked = sum(self.model.predictions(sentence_batch([text])) for text in texts)
             return self.server.apply(plain_sum(self.model, texts, draws), asked)
-        rng = self._rng
-        if rng is None:
-            rng = np.random.default_rng([self.seed or 0, number])
+        rng = self._rng or np.random.default_rng([self.seed or 0, number])
         return self.server.release(self.total(draws), rng)
 
     # -- a run -----------------------------------------------------------------------------------
@@ -221,9 +219,9 @@ class UserEntityTrainer:
             else RunFolder(folder, self._settings(folder), resume=resume)
         ) as kept:
             done, curve = 0, []
-            if resume and (checkpoint := kept.load()) is not None:
-                done, curve = checkpoint.step, checkpoint.curve
-                self.server.restore(checkpoint.arrays)
+            if resume and (saved := kept.load()) is not None:
+                done, arrays, curve = saved
+                self.server.restore(arrays)
             # Steps that were charged and lost count. With a seed a step that was lost is the same
             # step again, and no new release.
             lost = kept.charged - done if self.seed is None else 0
@@ -242,7 +240,7 @@ class UserEntityTrainer:
                 done=done,
                 total=total,
                 every=checkpoint_every,
-                save=lambda behind: kept.save(Checkpoint(behind, self.server.state(), curve)),
+                save=lambda behind: kept.save(behind, self.server.state(), curve),
                 progress=progress,
             )
         if total <= done:
@@ -317,10 +315,10 @@ class _Nowhere:
     def charge(self, steps: int) -> None:
         self.charged = max(self.charged, steps)
 
-    def load(self) -> Checkpoint | None:
+    def load(self) -> None:
         return None
 
-    def save(self, checkpoint: Checkpoint) -> None:
+    def save(self, step: int, arrays: Arrays, curve: Curve) -> None:
         pass
 
 
