@@ -218,7 +218,8 @@ class UserEntityTrainer:
             if folder is None
             else RunFolder(folder, self._settings(folder), resume=resume)
         ) as kept:
-            done, curve = 0, []
+            done = 0
+            curve: list[dict[str, Any]] = []
             if resume and (saved := kept.load()) is not None:
                 done, arrays, curve = saved
                 self.server.restore(arrays)
@@ -295,7 +296,7 @@ class UserEntityTrainer:
     def _settings(self, folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         data = "elsewhere" if self._elsewhere else fingerprint(self.users, salt_of(folder))
-        about = {
+        about: dict[str, Any] = {
             "rules": self.rules.digest,
             "model": self.model.description,
             "seed": self.seed,
