@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.text import layout as module
-from discreet.text.chunk_table import string_array
-from discreet.text.layout import Layout, PublicLayout, TokensLayout, public_characters
+from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.tokens import Tokenizer, WordPieceTokenizer, WordTokenizer
 from text import slow
+from text.old_layout import OldLayout, with_the_old_rule
 
 WORDS = ["<unk>", "tea", "Cup", "don't", "well", "made", "'s", "Paris", "McTea", "-", "ßy", "[UNK]"]
 PIECES = ["[UNK]", "walk", "##ing", "The", "dog", "##S", "don", "t", "'", "-", "a", "##b", "日", "1"]
@@ -159,26 +158,6 @@ def test_what_is_named_is_copied() -> None:
 # -- Rules that say more than is named ------------------------------------------------------------
 
 
-def old_capitals(text: str) -> int:
-    """What is neither lower, Title nor UPPER was written as released: a fourth class, not named."""
-    if text.islower():
-        return module.LOWER
-    letters = "".join(filter(str.isalpha, text))
-    if letters[:1].isupper() and (len(letters) == 1 or letters[1:].islower()):
-        return module.TITLE
-    return module.UPPER if text.isupper() else 3
-
-
-class OldLayout(PublicLayout):
-    """As :func:`old_capitals` wants it; ``_PATTERNS`` must be 4."""
-
-    @property
-    def _strings(self):  # type: ignore[no-untyped-def]
-        words = self.tokenizer.words
-        forms = [f(w) for f in (str.lower, str.capitalize, str.upper, str) for w in words]
-        return string_array(["", *public_characters(), *forms])
-
-
 class LongShown(PublicLayout):
     """Long words are told from short ones."""
 
@@ -206,8 +185,7 @@ def test_a_rule_that_says_more_is_caught(
     mutant: type[PublicLayout], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mutant is OldLayout:
-        monkeypatch.setattr(module, "_PATTERNS", 4)
-        monkeypatch.setattr(module, "capitals", old_capitals)
+        with_the_old_rule(monkeypatch)
     caught = [pair for pair in PAIRS if not alike(mutant(word), *pair)]
     assert caught
     if mutant is OldLayout:
