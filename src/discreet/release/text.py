@@ -50,7 +50,7 @@ class Sanitizer:
     Args:
         mechanism: a word mechanism; its space decides how text is cut into words.
         layout: ``"tokens"`` writes the released words joined by spaces. ``"public"`` keeps white
-            space, punctuation and capitals of the input, and its statement says so.
+            space, punctuation and capitals of the input, and its statement names them.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -83,9 +83,9 @@ class Sanitizer:
                 statement of the result says that it was used.
         """
         rng = secure_generator() if rng is None else rng
-        batch = self._layout.split(texts)
+        batch, template = self._layout.divided(texts)
         released = self.mechanism.release(batch.ids, rng)
-        written = self._layout.join(texts, batch.offsets, released)
+        written = self._layout.write(template, released)
         return Release.of(written, self.statement, batch.tokens, rng)
 
     def stream(

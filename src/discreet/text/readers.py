@@ -94,6 +94,7 @@ class DocumentReader:
         text_index: The position of that column in csv, tsv and Parquet.
         header: The column names of csv and tsv, in order.
         schema: The Arrow schema of Parquet.
+        group_rows: How many rows of Parquet to write at once; the text has no say in it.
         total_bytes: Size of the file on disk; ``None`` for standard input and pipes.
     """
 
@@ -115,6 +116,7 @@ class DocumentReader:
         self.text_index: int | None = None
         self.header: list[str] | None = None
         self.schema: pa.Schema | None = None
+        self.group_rows = 1
         self.total_bytes = total_bytes
         self._file = file
         self._limits = limits
@@ -125,6 +127,7 @@ class DocumentReader:
 
             self._progress = parquet = ParquetSource(file, self.name, text_field, total_bytes)
             self.schema, self.text_index = parquet.schema, parquet.text_index
+            self.group_rows = parquet.group_rows
             self._batches = (
                 Batch(*parts)
                 for parts in parquet.batches(

@@ -243,7 +243,7 @@ def _sink(file: IO[bytes], format: str, compressed: bool, reader: DocumentReader
     if reader.schema is not None and reader.text_index is not None and format == "parquet":
         from discreet.text.parquet import ParquetSink
 
-        return ParquetSink(file, reader.schema, reader.text_index)
+        return ParquetSink(file, reader.schema, reader.text_index, reader.group_rows)
     if reader.header is not None and reader.text_index is not None and format in DELIMITERS:
         delimited = _Delimited(DELIMITERS[format], reader.text_index)
         return _TextSink(file, compressed, delimited.render, delimited.lines([reader.header]))
