@@ -30,6 +30,7 @@ FLOORS = [
     ["spaces"],
     ["encoders"],
     ["protocols"],
+    ["guides"],
     ["mechanisms"],
     ["accounting"],
     ["release"],
