@@ -626,7 +626,7 @@ GALLERY = {
         lambda: Response(2), lambda: Response(3), ("law.inequality",)
     ),
     "more words are near some words than near others": Planted(
-        lambda: NearSets(sizes=(3, 6)), NearSets, ("law.inequality", "black-box.loss")
+        lambda: NearSets(sizes=(3, 6)), NearSets, ("law.inequality",)
     ),
     "near or far by a coin that counts neither": Planted(
         UnweighedFar, NearSets, ("sampler.law", "black-box.loss")

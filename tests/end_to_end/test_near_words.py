@@ -68,7 +68,7 @@ def test_the_audit_passes(place):
         (("--pool", 5), "pool of NearWords is for a guide"),
         (("--guide", "nobody"), "guide"),
         (("-e", 0), "epsilon of NearWords must be a finite number above 0"),
-        (("-e", "nan"), "epsilon of NearWords must be a finite number above 0"),
+        (("-e", "nan"), "epsilon must be a finite number"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(place, options, told):

@@ -173,6 +173,9 @@ class _Texts:
         self._words: Ids = mechanism.space.spread_words(few)
         self._chosen: Ids = np.array(list(product(range(len(self._words)), repeat=2)))
         self.inputs = len(self._chosen)
+        # Texts that differ in the first word alone: is it seen again in the second?
+        starts = np.flatnonzero(self._chosen[:, 1] == 0).tolist()
+        self.telling_pairs = [(starts[0], other) for other in starts[1:]]
 
     def release(self, ids: Ids, rng: Generator) -> Ids:
         """The pair of outputs of each text, as one number."""

@@ -26,7 +26,7 @@ _FORMAT = "discreet exemplars 1"
 _CHOSEN = 4096
 _CONSIDERED = 20_000
 """The most frequent words: they are covered, and exemplars are chosen among them."""
-_SIZES = tuple(round(2 ** (half / 2)) for half in range(10, 25))
+_SIZES = tuple(round(2 ** (half / 2)) for half in range(10, 29))
 _LISTED = 32
 """Up to so many nearest exemplars are measured."""
 _AT_ONCE = 16
@@ -94,9 +94,9 @@ def measured(space: EmbeddingSpace, progress: Progress | None = None) -> dict[st
     considered = words[:_CONSIDERED]
     counts = np.sqrt(rank_prior(space)[considered])
     chosen = considered[_covering(space.vectors[considered], counts / counts.sum(), progress)]
-    sizes = [size for size in _SIZES if size < min(len(words), _CHOSEN)]
-    # All words are an alphabet too, unless there are so many that nobody could wait for it.
-    sizes.append(len(words) if len(words) <= _CONSIDERED else len(chosen))
+    sizes = [size for size in _SIZES if size < len(words)]
+    if len(words) <= _CONSIDERED:  # all words are an alphabet too
+        sizes.append(len(words))
     order = np.concatenate([chosen, _others(space, chosen)])
     tables = [mean_distances(space, np.sort(order[:size])) for size in sizes]
     return {

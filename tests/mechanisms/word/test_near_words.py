@@ -7,6 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.audit import audit
+from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.word import NearWords
 from discreet.mechanisms.word import near_words as module
@@ -83,7 +85,7 @@ def test_the_law_that_is_said_is_that_of_the_whole_weights(name):
 
 
 def small_guided(epsilon=1.5, **settings) -> NearWords:
-    given = {"near": 2, "outputs": 4, "guide": ToyGuide(5, spread=9.0), "pool": 4, "weight": 1.0}
+    given = {"near": 2, "outputs": 4, "guide": ToyGuide(5, spread=9.0), "pool": 3, "weight": 1.0}
     return NearWords(random_space(5, dimension=2), epsilon, **given | settings)
 
 
@@ -334,7 +336,7 @@ def test_a_guide_of_the_wrong_shape_is_refused():
         def scores(self, state, rows, candidates):
             return super().scores(state, rows, candidates)[:, :-1]
 
-    with pytest.raises(InvalidValue, match="a score for each of 4 candidates"):
+    with pytest.raises(InvalidValue, match="a score for each of 3 candidates"):
         small_guided(guide=Short(5)).release([1, 2], np.random.default_rng(0))
 
 
@@ -411,3 +413,46 @@ def test_an_unknown_guide_is_not_found():
 def test_bad_offsets(offsets):
     with pytest.raises(InvalidValue, match="offsets of NearWords"):
         EXAMPLES["guided"]().release([1, 2, 3], np.random.default_rng(0), offsets)
+
+
+# -- the audit -------------------------------------------------------------------------------------
+
+
+class _Peeking(NearWords):
+    """Tells the guide the word itself instead of what came out for it."""
+
+    def _release_on(self, guide, words, starts, out, rng):
+        plain = guide.extend
+        where = dict(zip(range(len(starts) - 1), starts[:-1].tolist(), strict=True))
+        told = [0] * len(where)
+
+        def extend(state, rows, _released):
+            private = [words[where[row] + told[row]] for row in rows.tolist()]
+            for row in rows.tolist():
+                told[row] += 1
+            plain(state, rows, np.array(private))
+
+        guide.extend = extend
+        try:
+            super()._release_on(guide, words, starts, out, rng)
+        finally:
+            guide.extend = plain
+
+
+def _audited(kind, **given):
+    mechanism = kind(random_space(10, dimension=3), 2.0, near=2, outputs=8, **given)
+    return audit(mechanism, seed=20260103, samples=2000)
+
+
+def test_the_audit_looks_at_texts_and_sees_a_guide_that_peeks():
+    report = _audited(NearWords, guide=ToyGuide(10), pool=5, weight=1.0)
+    assert report.passed, "\n".join(report.lines())
+    assert any("64 inputs at all 64 outputs" in (each.scope or "") for each in report.findings)
+    peeking = _audited(_Peeking, guide=ToyGuide(10), pool=5, weight=1.0)
+    assert "sampler.law" in {each.check for each in peeking.failures}
+
+
+def test_the_audit_of_a_large_alphabet_looks_at_words():
+    space = random_space(2100, dimension=3)
+    mechanism = NearWords(space, 2.0, near=2, outputs=2100, guide=ToyGuide(2100), pool=4)
+    assert subject_of(mechanism).count == 2100
