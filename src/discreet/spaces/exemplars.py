@@ -158,7 +158,7 @@ def _covering(
     def brought(some: Ids) -> Floats32:
         table = rows @ (2.0 * rows[some].T)
         table += (left - squares)[:, None] - squares[some]
-        return shares @ np.maximum(table, 0.0, out=table)
+        return np.asarray(shares @ np.maximum(table, 0.0, out=table))
 
     count = min(_CHOSEN, len(rows))
     hopes = np.concatenate(

@@ -9,11 +9,15 @@ arithmetic: no floating-point number has a part in what is drawn.
 import math
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Generator, Ids
 
+Places = NDArray[np.integer[Any]]
+"""Rows of near places, each in rising order."""
 MOST = 2**63 - 1
 """Weights add up to at most this: what one draw of a 64-bit whole number can tell apart."""
 _DIGITS = 60
@@ -74,7 +78,7 @@ class TwoWeights:
         total = math.log(self.total)
         return math.log(self.heavy) - total, math.log(self.light) - total
 
-    def draw(self, sets: Ids, which: Ids, rng: Generator) -> Ids:
+    def draw(self, sets: Places, which: Ids, rng: Generator) -> Ids:
         """A place for each entry of ``which``, which says whose near places it has.
 
         Args:
@@ -93,7 +97,7 @@ class TwoWeights:
         out[far] = places
         return out
 
-    def log_probabilities(self, sets: Ids) -> Floats:
+    def log_probabilities(self, sets: Places) -> Floats:
         """``(n, outputs)``: the law of each row of near places."""
         high, low = self.log_chances
         table = np.full((len(sets), self.outputs), low)

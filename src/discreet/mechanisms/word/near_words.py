@@ -10,7 +10,7 @@ from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
 from discreet.errors import InvalidValue
 from discreet.guides import load_guide
 from discreet.mechanisms.word._alphabet import Alphabet, choose
-from discreet.mechanisms.word._two_weights import TwoWeights
+from discreet.mechanisms.word._two_weights import Places, TwoWeights
 from discreet.mechanisms.word._words import PUBLIC
 from discreet.protocols import Guide
 from discreet.spaces.space import EmbeddingSpace
@@ -150,12 +150,12 @@ class NearWords:
     def _near_sets(self, alphabet: Alphabet) -> None:
         if self.pool is None:
             places, _ = alphabet.nearest(self.near)
-            self._sets = np.sort(places, axis=1)
+            self._sets: Places = np.sort(places, axis=1)
             return
         self._pools, self._penalties = alphabet.nearest(self.pool)
         self._penalties *= np.float32((self.weight or 0.0) / alphabet.typical_distance)
 
-    def _sets_after(self, words: Ids, released: ArrayLike) -> Ids:
+    def _sets_after(self, words: Ids, released: ArrayLike) -> Places:
         if self.guide is None:
             return self._sets[words]
         state = self.guide.begin(1)
@@ -164,7 +164,7 @@ class NearWords:
             self.guide.extend(state, here, np.array([word]))
         return self._likeliest(self.guide, state, np.zeros(len(words), dtype=np.int64), words)
 
-    def _likeliest(self, guide: Guide, state: Any, documents: Ids, words: Ids) -> Ids:
+    def _likeliest(self, guide: Guide, state: Any, documents: Ids, words: Ids) -> Places:
         """The near places of each word: whatever a guide says, exactly so many different ones."""
         pools = self._pools[words]
         scores = np.asarray(guide.scores(state, documents, self.words[pools]), dtype=np.float64)
@@ -221,7 +221,7 @@ class NearWords:
         after = ", given the words released before it in its text" if self.contextual else ""
         return (
             f"every word is replaced by one of {self.outputs:,} public words{after}, any of which "
-            f"can come out; words with the same {self.near} near ones are not told apart"
+            f"can come out; words with the same near ones ({self.near} of them) are not told apart"
         )
 
     def _public(self) -> tuple[str, ...]:
