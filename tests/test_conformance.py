@@ -203,10 +203,14 @@ MUTANTS = {
     "choice at twice the rate": ("document", votes_at_twice_the_rate, "inequality"),
     "noise for one count": (
         "document",
-        lambda: _changed(histogram(), epsilon=3.0),
+        lambda: _changed(histogram(), _noise=histogram(epsilon=3.0)._noise),
         "inequality",
     ),
-    "noise for a narrower box": ("document", lambda: _changed(box(), epsilon=5.0), "inequality"),
+    "noise for a narrower box": (
+        "document",
+        lambda: _changed(box(), _noise=box(epsilon=5.0)._noise),
+        "inequality",
+    ),
     "density 5 % too steep": (
         "sentence",
         lambda: _changed(PlanarLaplace(4, 3.0), noise=PlanarLaplace(4, 3.15).noise),

@@ -26,12 +26,7 @@ _SMOOTHING = 1.0
 
 
 def text_prior(space: EmbeddingSpace, batch: TokenBatch) -> Floats:
-    """How often words occur in a PUBLIC text; one more occurrence is shared by ranks.
-
-    Args:
-        space: the vocabulary.
-        batch: the public text, as ids of the space.
-    """
+    """How often words occur in a PUBLIC text; one more occurrence is shared by ranks."""
     counts = np.bincount(batch.ids, minlength=len(space)).astype(np.float64)
     counts += _SMOOTHING * rank_prior(space)
     return np.asarray(counts / counts.sum())

@@ -38,14 +38,17 @@ def predict(
         typer.Option("--score-field", help="Kept column with the true score, to measure against."),
     ] = None,
     text_field: Annotated[
-        str, typer.Option("--text-field", help="Of texts: the field that holds them.")
+        str,
+        typer.Option("--text-field", help="Field that holds the text, where texts are predicted."),
     ] = "text",
     pair_field: Annotated[
         str | None, typer.Option("--pair-field", help="Of pairs of texts: the second.")
     ] = None,
     label_field: Annotated[
         str | None,
-        typer.Option("--label-field", help="Of texts: the true label, to measure against."),
+        typer.Option(
+            "--label-field", help="Field that holds the true label of a text, to measure against."
+        ),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,

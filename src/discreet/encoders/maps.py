@@ -82,14 +82,14 @@ class PublicMap:
         return digest.hexdigest()
 
     def apply(self, vectors: NDArray[np.floating[Any]]) -> Floats32:
-        """Mapped rows, not normalised yet."""
+        """Mapped rows, not normalised yet: each depends on its own row alone, to the last bit."""
         if vectors.ndim != 2 or vectors.shape[1] != self.inputs:
             raise InvalidValue(
                 f"vectors of a public map must have {self.inputs} dimensions; "
                 f"got an array of shape {vectors.shape}"
             )
         layers = tuple(zip(self.weights, self.biases, strict=True))
-        return run_layers(layers, vectors.astype(np.float32, copy=False))
+        return run_layers(layers, vectors)
 
     def require(self, encoder: str) -> None:
         """Refuse vectors of an encoder it was not made for."""

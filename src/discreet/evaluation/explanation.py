@@ -115,13 +115,11 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
     guess_rate = getattr(mechanism, "guess_rate", None)
     # Outputs that are not near all have one chance: none of them is worth showing.
     shown = min(_SHOWN, getattr(mechanism, "near", _SHOWN))
+    low, high = np.quantile(measured.keep, [0.25, 0.75])
     return Explanation(
         statement=mechanism.statement,
         keep=float(measured.keep.mean()),
-        keep_middle=(
-            float(np.quantile(measured.keep, 0.25)),
-            float(np.quantile(measured.keep, 0.75)),
-        ),
+        keep_middle=(float(low), float(high)),
         options=float(np.median(measured.options)),
         examples={
             word: [

@@ -92,11 +92,7 @@ class MaskedModel:
 
 
 def load_masked_model(model: str | Path) -> MaskedModel:
-    """A BERT-style model by directory, by hub name in the local cache, or ``all-MiniLM-L6-v2``.
-
-    Args:
-        model: As for :func:`discreet.encoders.encoder.load_encoder`.
-    """
+    """A BERT-style model by directory, by hub name in the cache, or ``all-MiniLM-L6-v2``."""
     directory, place = locate_model(str(model))
     space = model_space(directory)  # refuses what is not a WordPiece model, in plain words
     marks = marks_of_pieces(space.words)
@@ -152,11 +148,7 @@ def save_masked_model(
 ) -> None:
     """Write a model as transformers reads it, with what it was trained on; whole or not at all.
 
-    Args:
-        model: The model.
-        directory: Where to.
-        about: Settings, receipts and provenance, ready for JSON; nothing of protected text.
-        force: Replace a directory that exists.
+    ``about``, ready for JSON, holds settings, receipts and provenance; nothing of protected text.
     """
     refuse_no_model(directory, force=force)
     with folder_written_whole(directory) as new:

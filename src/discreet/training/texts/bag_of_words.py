@@ -95,17 +95,10 @@ def fit_bag_of_words(
     max_words: int = 50_000,
     about: dict[str, Any] | None = None,
 ) -> BagOfWords:
-    """Train the baseline.
+    """Train the baseline; the ``max_words`` most frequent words are kept.
 
     Privacy: the model holds words of the examples and counts of them. Train it on released text, or
     keep it as you keep the text.
-
-    Args:
-        examples: Texts or pairs with labels.
-        regression: Labels are numbers.
-        penalty: On the squared weights.
-        max_words: Keep the most frequent words.
-        about: Where the examples come from, ready for JSON.
     """
     if examples.labels is None:
         raise InvalidValue("training needs labels; name their field")

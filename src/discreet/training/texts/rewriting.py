@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids, Progress
+from discreet.arrays import Ids, Progress, offsets_of
 from discreet.errors import InvalidValue
 from discreet.models.bert import load_masked_model
 from discreet.models.rewriter import (
@@ -247,8 +247,7 @@ class RewritingSanitizer:
 
 def _part(batch: TokenBatch, chosen: NDArray[np.bool_]) -> TokenBatch:
     sizes = np.diff(batch.offsets)
-    ids = batch.ids[np.repeat(chosen, sizes)]
-    return TokenBatch(ids, np.concatenate([[0], np.cumsum(sizes[chosen])]))
+    return TokenBatch(batch.ids[np.repeat(chosen, sizes)], offsets_of(sizes[chosen]))
 
 
 def _public(batch: TokenBatch, space: EmbeddingSpace, max_words: int) -> _Public:

@@ -10,7 +10,6 @@ import json
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -24,13 +23,8 @@ from discreet.training.user_entity.users import UserText
 _KIND = "user-entity checkpoint"
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """Parameters and the optimiser's memory after a step, and how it came there."""
-
-    step: int
-    arrays: Arrays
-    curve: list[dict[str, Any]]
+Curve = list[dict[str, Any]]
+"""For each step what is known of it."""
 
 
 class RunFolder:
@@ -81,19 +75,19 @@ class RunFolder:
             self._write(steps)
             self.charged = steps
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Keep where the run is."""
-        about = {"step": checkpoint.step, "settings": self._settings, "curve": checkpoint.curve}
-        save_tensors(self._checkpoint, _KIND, checkpoint.arrays, about, force=True)
+    def save(self, step: int, arrays: Arrays, curve: Curve) -> None:
+        """Keep where the run is: the parameters and the optimiser's memory after a step."""
+        about = {"step": step, "settings": self._settings, "curve": curve}
+        save_tensors(self._checkpoint, _KIND, arrays, about, force=True)
 
-    def load(self) -> Checkpoint | None:
-        """Where the run is, or None if it has not come to its first checkpoint."""
+    def load(self) -> tuple[int, Arrays, Curve] | None:
+        """What was saved last, or None if the run has not come to its first checkpoint."""
         if not self._checkpoint.exists():
             return None
         arrays, about = load_tensors(self._checkpoint, _KIND)
         if about.get("settings") != self._settings:
             raise _other_run(self.folder)
-        return Checkpoint(about["step"], arrays, about["curve"])
+        return about["step"], arrays, about["curve"]
 
     def _read(self) -> int:
         try:

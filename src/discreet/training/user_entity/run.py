@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.arrays import Progress
+from discreet.errors import BudgetExceeded
 from discreet.files import written_whole
 from discreet.models.vocabulary import Vocabulary
 from discreet.receipt import Receipt
@@ -67,9 +68,14 @@ class UserEntityRun:
         users = read(source)
         # The search takes seconds, so it waits until everything that can be refused has been read.
         if rules.epsilon is not None:
-            made = made.calibrated(self._run.steps, rules.epsilon)
+            made = made.calibrated(self._run.steps, self._left(rules.epsilon))
         self.trainer = UserEntityTrainer(
-            made, users, self._built.network, seed=seed, strict=self._run.strict
+            made,
+            users,
+            self._built.network,
+            seed=seed,
+            strict=self._run.strict,
+            spent=self._built.spent,
         )
 
     def train(self, progress: Progress | None = None) -> tuple[TrainingOutcome, Receipt]:
@@ -98,6 +104,16 @@ class UserEntityRun:
         self._write(outcome, receipt)
         return outcome, receipt
 
+    def _left(self, epsilon: float) -> float:
+        """What the start leaves of an epsilon that is meant for the model."""
+        spent = 0.0 if self._built.spent is None else self._built.spent.epsilon
+        if epsilon <= spent:
+            raise BudgetExceeded(
+                f"the model of --start has spent epsilon = {spent:.4g}, which leaves nothing of "
+                f"{epsilon:g}"
+            )
+        return epsilon - spent
+
     def _measured(self) -> dict[str, float]:
         figures = asdict(quality(self._built.network, self._public or ()))
         return {name: value for name, value in figures.items() if value is not None}
@@ -124,6 +140,7 @@ class UserEntityRun:
             "steps": {"planned": planned, "made": outcome.steps, "charged": outcome.charged},
             "model": json.loads(self.trainer.model.description),
             "vocabulary": self._built.vocabulary,
+            "start": None if self._built.spent is None else self._built.spent.to_dict(),
             "public_evaluation": {k: v for k, v in last.items() if k not in ("step", "norm")},
         }
         return Receipt(outcome.statement, about)
