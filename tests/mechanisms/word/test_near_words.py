@@ -144,6 +144,23 @@ def test_a_set_of_another_size_breaks_it():
     assert worst_ratio(first, second) > exp_from_below(1.0)
 
 
+@pytest.mark.parametrize("name", ["plain", "codebook", "guided"])
+def test_the_loss_of_a_word_is_epsilon_as_often_as_a_near_output_comes_out(name):
+    mechanism = EXAMPLES[name]()
+    known = mechanism.unit_loss
+    logs = mechanism.log_probabilities(np.arange(120))[:, mechanism.words]
+    most = 0.0
+    for row in logs:
+        losses = row - logs
+        assert losses.max() <= known.epsilon + 1e-9
+        # Nothing between epsilon, 0 and -epsilon.
+        steps = losses / known.epsilon
+        assert np.abs(steps - np.rint(steps)).max() < 1e-6
+        most = max(most, float((np.exp(row) * (steps > 0.5)).sum(axis=1).max()))
+    assert most <= known.top
+    assert most == pytest.approx(known.top, rel=1e-9), "some words have no near output in common"
+
+
 # -- near sets -------------------------------------------------------------------------------------
 
 

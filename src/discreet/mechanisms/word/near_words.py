@@ -1,5 +1,6 @@
 """Near words: one of a few words that are near it, or now and then any other."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.composition import UnitLoss
 from discreet.errors import InvalidValue
 from discreet.guides import load_guide
 from discreet.mechanisms.word._alphabet import Alphabet, choose
@@ -44,7 +46,7 @@ class NearWords:
         near: how many outputs are near each word; chosen for epsilon unless given.
         outputs: how many words can come out, the first of the space's exemplars; chosen for epsilon
             unless given.
-        guide: what says which words are likely next: ``"ngram"``, a path, or ``"none"``.
+        guide: what says which words are likely next: ``"ngram"``, ``"none"``, or a guide of yours.
         pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
             given.
         weight: what the typical distance between two words counts for beside a guide's
@@ -100,6 +102,14 @@ class NearWords:
     def contextual(self) -> bool:
         """Whether the law of a word depends on what was released before it."""
         return self.guide is not None
+
+    @property
+    def unit_loss(self) -> UnitLoss:
+        """What is known of the loss of one word: epsilon no more often than a near output comes out.
+
+        So it is between words without a common near output; any two others are closer.
+        """
+        return UnitLoss(self.epsilon, top=math.nextafter(self.near_chance, 1.0))
 
     @property
     def near_chance(self) -> float:
