@@ -484,7 +484,7 @@ def check_built_by_name(entry: Entry, example: Mechanism) -> None:
     given = {
         name: getattr(example, name)
         for name in inspect.signature(entry.kind).parameters
-        if isinstance(getattr(example, name, None), kinds)
+        if isinstance(getattr(example, name, None), kinds) or name == "guide"
     }
     if entry.family == "label":
         given.setdefault("labels", example.classes)

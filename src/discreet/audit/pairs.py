@@ -21,10 +21,10 @@ _BLOCK_NUMBERS = 2**22
 def special_pairs(subject: Subject, rng: Generator) -> list[Pair]:
     """A few pairs worth a long look, most promising first.
 
-    The certificate's worst pair, nearest neighbours, the farthest pair, the unknown token with its
-    neighbour, and pairs at random.
+    The certificate's worst pair, those that the mechanism names as telling, nearest neighbours, the
+    farthest pair, the unknown token with its neighbour, and pairs at random.
     """
-    found = certified_pair(subject)
+    found = [*certified_pair(subject), *getattr(subject.mechanism, "telling_pairs", ())]
     if subject.vectors is not None:
         near, far = near_pairs(subject.vectors, rng), far_pairs(subject.vectors, rng)
         unknown = getattr(getattr(subject.mechanism, "space", None), "unknown", None)

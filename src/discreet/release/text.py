@@ -13,7 +13,7 @@ import numpy as np
 from discreet import check
 from discreet.arrays import Generator, Progress
 from discreet.mechanisms.registry import described
-from discreet.protocols import Release, WordMechanism
+from discreet.protocols import Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.statement import PrivacyStatement
@@ -84,7 +84,7 @@ class Sanitizer:
         """
         rng = secure_generator() if rng is None else rng
         batch, template = self._layout.divided(texts)
-        released = self.mechanism.release(batch.ids, rng)
+        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets)
         written = self._layout.write(template, released)
         return Release.of(written, self.statement, batch.tokens, rng)
 
