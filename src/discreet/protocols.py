@@ -1,7 +1,7 @@
 """What every mechanism offers, family by family, and what a release is."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -238,6 +238,8 @@ class Release(Generic[Y]):
     statement: PrivacyStatement
     units: int
     """How many units (words, sentences, ...) were released."""
+    identifiers: Mapping[str, int] = field(default_factory=dict)
+    """How many identifiers of each type were replaced by surrogates; it is public."""
 
     @classmethod
     def of(cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator) -> "Release[Y]":

@@ -20,6 +20,7 @@ typer.core.HAS_RICH = False
 _COMMANDS = {
     "sanitize": "Replace every word of a file's texts by a private draw.",
     "embed": "Release a private vector for each text, and its label beside it.",
+    "restore": "Put back what surrogates stand for, where a mapping was kept.",
     "rewrite": "Sanitise, then rewrite the release into likelier text.",
     "predict": "Say what a trained model makes of each row.",
     "explain": "Say what a setting means, before anything is released.",
