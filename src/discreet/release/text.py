@@ -162,6 +162,8 @@ def sanitize_file(
                 "counts": {"documents": documents, "words": words},
             },
         )
+        if (digest := writer.complete()) is not None:
+            receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
 
