@@ -51,7 +51,7 @@ class ReleasedAs:
                 str(receipt.encoder["fingerprint"]),
                 str(receipt.map["fingerprint"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 "the receipt beside the vectors is not one of 'discreet embed' for sentences"
             ) from error
