@@ -209,6 +209,8 @@ def sanitize_file(
             receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | counted)
         if before_publishing is not None:
             before_publishing()
+        if (digest := writer.complete()) is not None:
+            receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
 

@@ -57,7 +57,8 @@ class Batch:
     def objects(self) -> list[dict[str, Any] | None]:
         """Of jsonl, the fields of each row with an empty text; parsed once for all who ask.
 
-        None where Python refuses to read a row: a whole number of thousands of digits is in it.
+        None where Python refuses to read a row: a whole number of thousands of digits is in it, or
+        it is nested too deeply.
         """
         return [_parsed(f'{before}""{after}') for before, after in cast(Any, self.rows)]
 
@@ -71,7 +72,7 @@ class Batch:
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found
 
