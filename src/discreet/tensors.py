@@ -54,7 +54,7 @@ def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
         about, arrays = read_described(path)
     if about.get("kind") != kind:
         # What it says it is may be anything.
-        raise InputError(f"{path} does not hold {_article(kind)}; give another file")
+        raise InputError(f"{path} is not {_article(kind)} of discreet; give another file")
     return arrays, about
 
 
