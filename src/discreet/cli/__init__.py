@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 from discreet.cli._groups import group_of
-from discreet.cli._terminal import say
+from discreet.cli._terminal import echo, in_lines, say
 from discreet.errors import DiscreetError
 
 # Our help is plain text. Typer would escape its brackets for rich all the same: "\\[required]".
@@ -26,6 +26,7 @@ _COMMANDS = {
     "explain": "Say what a setting means, before anything is released.",
     "audit": "Check a mechanism's guarantee: its law, its sampler, a black box.",
     "evaluate": "Measure how often words stay and how many they may become.",
+    "verify": "Check a released file against its receipt.",
     "report": "Put receipts and results on one page for people.",
     "entities": "Find the sensitive entities of every row, for training.",
     "spaces": "List and prepare the vocabularies that words come from.",
@@ -61,10 +62,10 @@ def _root(
     if version:
         from discreet import __version__
 
-        typer.echo(__version__)
+        echo(__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        say(context.get_help())
+        say(*in_lines(context.get_help()))
         raise typer.Exit(2)
 
 

@@ -107,7 +107,8 @@ class Selection:
         drawn = exponential(scores.shape, rng)
         if self.rule == "exponential":
             drawn = _gumbel(drawn)
-        drawn += self.rate * scores
+        # From the best downwards: the sums of those that can win then keep all their digits.
+        drawn += self.rate * (scores - scores.max(axis=1, keepdims=True))
         return np.asarray(drawn.argmax(axis=1))
 
     def select_level(self, levels: Levels, step: float, rng: np.random.Generator) -> Ids:

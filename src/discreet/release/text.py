@@ -15,7 +15,7 @@ from discreet import check
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
-from discreet.protocols import Release, WordMechanism
+from discreet.protocols import Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.statement import PrivacyStatement
@@ -53,7 +53,7 @@ class Sanitizer:
     Args:
         mechanism: a word mechanism; its space decides how text is cut into words.
         layout: ``"tokens"`` writes the released words joined by spaces. ``"public"`` keeps white
-            space, punctuation and capitals of the input, and its statement says so.
+            space, punctuation and capitals of the input, and its statement names them.
         identifiers: what finds identifiers, which are then replaced by surrogates of their type:
             ``"rules"``, ``"spacy"``, ``"presidio"`` or an :class:`Identifiers`. None treats all
             text as words.
@@ -122,11 +122,9 @@ class Sanitizer:
                 documents, not of segments.
             rng: where the noise comes from.
         """
-        batch = self._layout.split(segments)
-        contextual = getattr(self.mechanism, "contextual", False)
-        told = {"offsets": batch.offsets[bounds]} if contextual else {}
-        released = self.mechanism.release(batch.ids, rng, **told)
-        return self._layout.join(segments, batch.offsets, released), batch.tokens
+        batch, template = self._layout.divided(segments)
+        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets[bounds])
+        return self._layout.write(template, released), batch.tokens
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -211,6 +209,8 @@ def sanitize_file(
             receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | counted)
         if before_publishing is not None:
             before_publishing()
+        if (digest := writer.complete()) is not None:
+            receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
 

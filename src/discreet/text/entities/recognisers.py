@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.text.entities.found import Entity, category_of, entity_id, trimmed
 
 # A copy of spaCy's en_core_web_md 3.8 on PyPI, for offline work; used only if its files are these.
@@ -46,11 +46,9 @@ def load_pipeline(model: str) -> Any:
     ``en_core_web_md`` is also taken from the package that holds a copy of it, if that is installed
     and its files are those that discreet was tested with.
     """
-    try:
+    with needs_extra("finding entities with spaCy", "entities"):
         import spacy
         from spacy.util import is_package
-    except ImportError as error:
-        raise MissingExtra("finding entities with spaCy", "entities") from error
     if Path(model).is_dir() or is_package(model):
         place: str | Path = model
     elif model == PACKAGED and importlib.util.find_spec(_PACKAGE) is not None:
@@ -173,10 +171,8 @@ class PresidioEntities:
         self, pipeline: Any, categories: frozenset[str], *, least_score: float = LEAST_SCORE
     ) -> None:
         self._least = check.share(least_score, "least score of Presidio")
-        try:
+        with needs_extra("finding entities with Presidio", "entities"):
             import presidio_analyzer
-        except ImportError as error:
-            raise MissingExtra("finding entities with Presidio", "entities") from error
         self._pipeline = pipeline
         names = {_TO_PRESIDIO[label] for label in labels_of(pipeline) if label in _TO_PRESIDIO}
         self.categories = categories & {"pii", *map(category_of, names)}
