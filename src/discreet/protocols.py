@@ -112,11 +112,13 @@ class Guide(Protocol):
     name: str
     fingerprint: str
     """Of all that its scores depend on, for receipts."""
+    documents: int
+    """How many it takes at once."""
 
     def begin(self, documents: int) -> Any:
         """A state for so many documents, of which nothing was released yet."""
 
-    def scores(self, state: Any, rows: Ids, candidates: Ids) -> Floats:
+    def scores(self, state: Any, rows: Ids, candidates: Ids) -> FloatArray:
         """``(rows, candidates)``: ln P(candidate follows what was released of the document).
 
         Args:

@@ -18,7 +18,22 @@ from text import slow
 from text.old_layout import OldLayout, with_the_old_rule
 
 WORDS = ["<unk>", "tea", "Cup", "don't", "well", "made", "'s", "Paris", "McTea", "-", "ßy", "[UNK]"]
-PIECES = ["[UNK]", "walk", "##ing", "The", "dog", "##S", "don", "t", "'", "-", "a", "##b", "日", "1"]
+PIECES = [
+    "[UNK]",
+    "walk",
+    "##ing",
+    "The",
+    "dog",
+    "##S",
+    "don",
+    "t",
+    "'",
+    "-",
+    "a",
+    "##b",
+    "日",
+    "1",
+]
 word, piece = WordTokenizer(WORDS, 0), WordPieceTokenizer(PIECES, 0)
 layouts = {word: PublicLayout(word), piece: PublicLayout(piece)}
 

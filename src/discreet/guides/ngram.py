@@ -111,6 +111,7 @@ class NGramGuide:
     """
 
     name = "ngram"
+    documents = 4096
 
     def __init__(self, space: EmbeddingSpace, model: NGramModel | None = None) -> None:
         self._model = model or _shipped()

@@ -152,7 +152,9 @@ class ParquetSink:
         group_rows: the most rows of a group, from :attr:`ParquetSource.group_rows`.
     """
 
-    def __init__(self, file: IO[bytes], schema: pa.Schema, text_index: int, group_rows: int) -> None:
+    def __init__(
+        self, file: IO[bytes], schema: pa.Schema, text_index: int, group_rows: int
+    ) -> None:
         field = schema.field(text_index)
         kind = field.type
         if pa.types.is_dictionary(kind) and kind.index_type.bit_width < 32:

@@ -43,7 +43,7 @@ class Surrogates:
     """
 
     def __init__(self, listed: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.listed = {kind: _checked(kind, listed[kind]) for kind in sorted(listed or {})}
+        self.listed = {kind: _checked(kind, some) for kind, some in sorted((listed or {}).items())}
 
     def made(self, kind: str, words: Words) -> list[str]:
         """One surrogate for each row of random numbers."""
