@@ -69,7 +69,7 @@ _LEGAL = "(?:Ltd|Limited|Inc|Incorporated|LLC|LLP|PLC|Plc|GmbH|AG|SA|BV|NV|Corp|
 # those of the third with a capital.
 _ANYWHERE = {
     "url": r"(?i:https?|ftp)://\S*[^\s.,;:!?)\]}>\"'»”]|(?i:www)\.\S*[^\s.,;:!?)\]}>\"'»”]",
-    "email": r"(?<![!#$%&*+/=?^`{|}~.'-])[\w!#$%&*+/=?^`{|}~.'-]++[@＠]\w(?:[.-]*\w+)*+",
+    "email": r"(?<![!#$%&*+/=?^`{|}~.'-])[\w!#$%&*+/=?^`{|}~.'-]++[@＠][^\W_](?:[.-]*\w+)*+",
     "domain": rf"(?<![.-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,8}}(?i:{_DOMAINS})(?!\w)"
     r"(?:/\S*[^\s.,;:!?)\]}])?",
 }
