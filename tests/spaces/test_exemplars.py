@@ -47,6 +47,14 @@ def test_every_word_has_its_place_and_the_unknown_token_the_last(space):
     assert order[-1] == space.unknown
 
 
+@pytest.mark.parametrize("count", [3, 40])
+def test_words_at_one_point_are_each_chosen_once(count):
+    vectors = np.ones((count, 2))
+    vectors[0] = 1 + 1e-12
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(count)], vectors)
+    assert sorted(exemplars(space).order.tolist()) == list(range(count))
+
+
 def test_more_exemplars_than_are_looked_for_come_by_frequency(monkeypatch):
     monkeypatch.setattr(module, "_CHOSEN", 10)
     space = _with_frequencies(random_space(60))

@@ -166,7 +166,7 @@ def _covering(
     )
     taken = np.empty(count, dtype=np.int64)
     for number in range(count):
-        current = np.zeros(len(rows), dtype=np.bool_)
+        current = np.isneginf(hopes)  # what was taken has nothing to bring
         while True:
             best = np.argpartition(-hopes, min(_AT_ONCE, len(hopes) - 1))[:_AT_ONCE]
             top = best[hopes[best].argmax()]
@@ -177,7 +177,6 @@ def _covering(
             current[stale] = True
         taken[number] = top
         hopes[top] = -np.inf
-        current[top] = True
         np.minimum(left, squares + squares[top] - 2.0 * (rows @ rows[top]), out=left)
         if progress is not None:
             progress(number + 1, count)
