@@ -116,7 +116,7 @@ class Guide(Protocol):
     def begin(self, documents: int) -> Any:
         """A state for so many documents, of which nothing was released yet."""
 
-    def scores(self, state: Any, rows: Ids, candidates: Ids) -> Floats:
+    def scores(self, state: Any, rows: Ids, candidates: Ids) -> FloatArray:
         """``(rows, candidates)``: ln P(candidate follows what was released of the document).
 
         Args:

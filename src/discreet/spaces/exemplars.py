@@ -7,6 +7,7 @@ alone. The first K of the order are the alphabet of size K. All of it depends on
 words, vectors, public frequencies; never on a text.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Floats32, Ids, Progress, row_blocks
-from discreet.files import Memo, unsealed_json
+from discreet.files import Memo, SealedFiles, cache_directory, unsealed_json
 from discreet.parallel import in_threads
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
@@ -31,6 +32,7 @@ _LISTED = 32
 """Up to so many nearest exemplars are measured."""
 _AT_ONCE = 16
 _BLOCK_NUMBERS = 2**20
+_WORTH_KEEPING = 2**22
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,28 @@ def nearest_of(
 
     in_threads(fill, list(row_blocks(len(words), len(outputs), numbers=_BLOCK_NUMBERS)))
     return places, distances
+
+
+def kept_nearest(
+    space: EmbeddingSpace, outputs: Ids, size: int
+) -> tuple[NDArray[np.int32], Floats32]:
+    """As :func:`nearest_of` for all words of a space, kept in the cache if it took a while."""
+    every = np.arange(len(space))
+    if len(space) * len(outputs) < _WORTH_KEEPING:
+        return nearest_of(space, every, outputs, size)
+    name = f"{space.fingerprint} {size} {hashlib.sha256(outputs.tobytes()).hexdigest()}"
+    base = cache_directory() / "nearest" / hashlib.sha256(name.encode()).hexdigest()
+    files = SealedFiles(base, (".places.npy", ".distances.npy"))
+    if files.intact:
+        places, distances = (np.load(path) for path in files.paths)
+        return places, distances
+    found = nearest_of(space, every, outputs, size)
+    # A cache that cannot be written costs time, not correctness.
+    with contextlib.suppress(OSError), files.written() as paths:
+        for path, array in zip(paths, found, strict=True):
+            with path.open("wb") as file:
+                np.save(file, array)
+    return found
 
 
 def _covering(

@@ -105,9 +105,9 @@ class NearWords:
 
     @property
     def unit_loss(self) -> UnitLoss:
-        """What is known of the loss of one word: epsilon no more often than a near output comes out.
+        """What is known of the loss of one word: epsilon as often as a near output comes out.
 
-        So it is between words without a common near output; any two others are closer.
+        That is between words without a common near output; any two others are closer.
         """
         return UnitLoss(self.epsilon, top=math.nextafter(self.near_chance, 1.0))
 
