@@ -21,6 +21,7 @@ PACKAGES = {
 # Rooms from the ground up; a module imports from its own room and from rooms below.
 FLOORS = [
     ["errors"],
+    ["staging"],
     ["arrays", "check", "files", "parallel", "search"],
     ["exact", "settings"],
     ["composition", "randomness", "tensors"],

@@ -15,6 +15,7 @@ from scipy import stats
 
 from conformance import Fed, excess_of
 from discreet.errors import InvalidValue
+from discreet.mechanisms import whole_noise
 from discreet.mechanisms.noise import GaussianNoise, SphericalNoise, gaussian_delta, standard_normal
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.selection import RULES, Selection
@@ -424,7 +425,8 @@ class Scripted(np.random.Generator):
         return np.full(size, 6.5) if self._values else super().standard_normal(size)
 
     def standard_gamma(self, shape, size=None):
-        return np.full(size, 1e3 * shape)
+        """As far as NumPy's go in one dimension, and in more far enough."""
+        return np.full(size, 44.0 if shape == 1 else shape + 4.0 * math.sqrt(shape) + 9.0)
 
 
 LARGEST = 1 - 2.0**-53
@@ -442,9 +444,11 @@ def test_noise_of_any_dimension_has_no_end():
     zero = np.zeros((2, 1))
     assert np.abs(SphericalNoise(1, 1.0).sample(2, Scripted(*PUSHED))).min() > FAR
     assert np.abs(LaplaceNoise(1.0).add_noise(zero, Scripted(*PUSHED))).min() > FAR
-    normal = standard_normal((2,), Scripted(*PUSHED, 0.0))
+    normal = standard_normal((2,), Scripted(*PUSHED, 0.5, 0.0))
     assert normal.min() ** 2 / 2 > FAR
-    assert (GaussianNoise(2.0).add_noise(zero, Scripted(*PUSHED, 0.0)) == 2 * normal[:, None]).all()
+    assert (
+        GaussianNoise(2.0).add_noise(zero, Scripted(*PUSHED, 0.5, 0.0)) == 2 * normal[:, None]
+    ).all()
     for dimension in (2, 300):
         pushed = Scripted(*PUSHED, *[0.0] * 10**4)
         assert np.linalg.norm(SphericalNoise(dimension, 1.0).sample(2, pushed), axis=1).min() > FAR
@@ -475,13 +479,18 @@ def test_far_normal_draws_follow_their_law():
     assert stats.kstest(stats.norm.sf(drawn) / stats.norm.sf(6.0), "uniform").pvalue > LEVEL
 
 
-def test_whole_noise_has_no_end_and_no_gaps():
+def test_whole_noise_has_no_end_but_that_of_the_sum(monkeypatch):
     for rate in (SMALLEST_RATE, 1e-6, 0.3, 2.0):
         noise = GeometricNoise(rate)
-        drawn = noise.add_noise(np.zeros(2, dtype=np.int64), Scripted(*PUSHED))
+        pushed = Scripted(*PUSHED, 0.5, *[0.0] * 20)
+        drawn = noise.add_noise(np.zeros(2, dtype=np.int64), pushed)
         assert (np.abs(drawn) >= min(FAR / rate / 2, LARGEST_SUM)).all()
-    sums = GeometricNoise(SMALLEST_RATE).add_noise(np.full(9, 2**60), Scripted(*[LARGEST] * 2**21))
-    assert (np.abs(sums) == LARGEST_SUM).all()
+    monkeypatch.setattr(whole_noise, "exponential", lambda shape, rng: np.full(shape, 1e9))  # noqa: ARG005
+    for rate in (SMALLEST_RATE, 1e-6, 1e-10):
+        values = np.array([2**60, 0, -(2**60)])
+        sums = GeometricNoise(rate).add_noise(values, np.random.default_rng(0))
+        assert (np.abs(sums) == LARGEST_SUM).all() or rate > SMALLEST_RATE
+        assert (np.abs(sums - values) >= min(9e8 / rate, 2**60)).all()
     with pytest.raises(InvalidValue, match="rate of the noise must be"):
         GeometricNoise(SMALLEST_RATE / 2)
 

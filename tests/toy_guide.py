@@ -7,6 +7,7 @@ class ToyGuide:
     """Scores are a table of numbers at random, a row for each last word and one for none."""
 
     name = "toy"
+    documents = 4096
 
     def __init__(self, words: int, spread: float = 3.0, seed: int = 0) -> None:
         self.table = spread * np.random.default_rng(seed).standard_normal((words + 1, words))

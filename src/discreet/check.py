@@ -19,7 +19,10 @@ def _real(value: object, name: str, rule: str, keeps: Callable[[float], bool]) -
     """A finite number that keeps the rule."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise fail(name, rule, value)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
     if not math.isfinite(number) or not keeps(number):
         raise fail(name, rule, value)
     return number

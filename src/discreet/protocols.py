@@ -1,7 +1,7 @@
 """What every mechanism offers, family by family, and what a release is."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -112,6 +112,8 @@ class Guide(Protocol):
     name: str
     fingerprint: str
     """Of all that its scores depend on, for receipts."""
+    documents: int
+    """How many it takes at once."""
 
     def begin(self, documents: int) -> Any:
         """A state for so many documents, of which nothing was released yet."""
@@ -238,6 +240,8 @@ class Release(Generic[Y]):
     statement: PrivacyStatement
     units: int
     """How many units (words, sentences, ...) were released."""
+    identifiers: Mapping[str, int] = field(default_factory=dict)
+    """How many identifiers of each type were replaced by surrogates; it is public."""
 
     @classmethod
     def of(cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator) -> "Release[Y]":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import check
 from discreet.errors import IncompatibleStatements, InvalidValue
+from discreet.files import plain_json
 
 if TYPE_CHECKING:
     from discreet.composition import UnitLoss
@@ -73,6 +74,11 @@ class Metric:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", MetricKind(self.kind))
+        if not isinstance(self.name, str):
+            raise InvalidValue("the name of a metric must be a string")
+        for name in ("nearest", "median", "farthest"):
+            if (distance := getattr(self, name)) is not None or name != "nearest":
+                check.non_negative(distance, f"{name} distance of a metric")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +113,12 @@ class PrivacyStatement:
         for name, kind in (("notion", Notion), ("unit", Unit), ("adjacency", Adjacency)):
             object.__setattr__(self, name, kind(getattr(self, name)))
         for name in ("public", "caveats"):
-            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+            said = getattr(self, name)
+            if isinstance(said, str) or not all(isinstance(each, str) for each in said):
+                raise InvalidValue(f"{name} of a statement must be sentences")
+            object.__setattr__(self, name, tuple(sorted(set(said))))
+        if not isinstance(self.scope, str):
+            raise InvalidValue("the scope of a statement must be a sentence")
         if self.notion is Notion.NONE:
             if self.epsilon != math.inf or self.delta or self.slack or self.metric:
                 raise InvalidValue("a statement of notion none has no parameters")
@@ -346,7 +357,10 @@ class PrivacyStatement:
                 fields["metric"] = Metric(**fields["metric"])
             return cls(**fields)
         except (TypeError, ValueError) as error:
-            raise InvalidValue(f"this is not a privacy statement: {error}") from error
+            why = "a part is of another kind"
+            if isinstance(error, InvalidValue):
+                why = str(error).split("; got")[0]  # the rule, not what stands in the file
+            raise InvalidValue(f"this is not a privacy statement: {why}") from error
 
     def to_json(self) -> str:
         """One JSON object."""
@@ -356,7 +370,7 @@ class PrivacyStatement:
     def from_json(cls, text: str) -> "PrivacyStatement":
         """The inverse of :meth:`to_json`."""
         try:
-            values = json.loads(text)
+            values = plain_json(text)
         except ValueError:
             values = None
         if not isinstance(values, dict):

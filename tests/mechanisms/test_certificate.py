@@ -113,7 +113,7 @@ def test_a_distance_beside_a_power_of_ten_has_a_table(far):
 
 def test_what_rounding_hides_between_near_words_is_added():
     """A pair so near that its normalisers differ by less than their rounding costs twice kappa."""
-    vectors = np.array([[0.0], [1e-13], [1.0], [2.0], [2.1]])
+    vectors = np.array([[0.0], [1e-15], [1.0], [2.0], [2.1]])
     space = EmbeddingSpace.from_arrays("abcde", vectors)
     assert compute_table(space).rates == pytest.approx(2 * np.array(compute_table(space).kappas))
 

@@ -1,13 +1,12 @@
 """``discreet predict``: what a trained model says of each row of a file."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._terminal import counted, say
+from discreet.cli._terminal import counted, echo_json, say
 from discreet.evaluation.predictions import predict_file
 from discreet.text.tables import check_table, write_table
 
@@ -79,4 +78,4 @@ def predict(
         values: dict[str, Any] = {"rows": len(predicted), "metrics": predicted.scores}
         if predicted.receipt is not None:
             values["statement"] = predicted.receipt.statement.to_dict()
-        typer.echo(json.dumps(values, indent=2))
+        echo_json(values)

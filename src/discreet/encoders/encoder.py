@@ -12,7 +12,7 @@ caller names a folder for them (:func:`encoded_once`, meant for public text).
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -126,7 +126,7 @@ def load_encoder(
     settings = {"pooling": pooling, "max_tokens": built.max_seq_length}
     return Encoder(
         name=DEFAULT if model in (DEFAULT, MODEL) else Path(model).name,
-        fingerprint=_fingerprint(directory, settings),
+        fingerprint=model_files_sha256(directory, settings),
         dimension=built.dimension,
         provenance=f"{provenance}; {pooling or 'its own'} pooling, "
         f"at most {built.max_seq_length} tokens",
@@ -268,8 +268,8 @@ def _built(directory: Path, pooling: str | None) -> _Pooled | _SentenceTransform
         raise MissingExtra("a sentence encoder", "encoder") from error
 
 
-def _fingerprint(directory: Path, settings: dict[str, object]) -> str:
-    """Of everything the vectors depend on: weights, vocabulary, configuration, settings."""
+def model_files_sha256(directory: Path, settings: Mapping[str, object]) -> str:
+    """Of all that a model gives depends on: weights, vocabulary, configuration, settings."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     endings = {".safetensors", ".bin", ".json", ".txt", ".model"}
     for path in sorted(directory.rglob("*")):

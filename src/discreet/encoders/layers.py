@@ -33,6 +33,17 @@ def run_layers(layers: Layers, rows: Rows) -> Floats32:
     return out
 
 
+def check_layers(layers: Layers, inputs: int) -> None:
+    """A ValueError for layers that do not fit each other, or rows of this size."""
+    size = inputs
+    for weight, bias in layers:
+        if weight.ndim != 2 or weight.shape[0] != size or bias.shape != weight.shape[1:]:
+            raise ValueError("the layers do not fit each other")
+        if weight.dtype.kind != "f" or bias.dtype.kind != "f":
+            raise ValueError("the layers hold other things than numbers")
+        size = weight.shape[1]
+
+
 def affine_network(sizes: Sequence[int]) -> "torch.nn.Sequential":
     """A network of these layer sizes to be trained; chance comes from PyTorch's own seed."""
     import torch

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats32
 from discreet.encoders.layers import Layers, run_layers
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import InvalidValue, read_as
 from discreet.tensors import load_tensors, save_tensors
 
 KIND = "public map"
@@ -130,12 +130,10 @@ class PublicMap:
     def load(cls, path: Path) -> "PublicMap":
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
-        try:
+        with read_as(f"{path} lacks parts of a map; make it again"):
+            if not isinstance(about["about"], dict):
+                raise TypeError
             return cls.of_arrays(arrays, about["encoder"], about["about"])
-        except KeyError as error:
-            raise InputError(
-                f"{path} lacks {error} and cannot be used as a map; make it again"
-            ) from error
 
     @classmethod
     def random(cls, inputs: int, dimension: int, *, seed: int = 0) -> "PublicMap":

@@ -1,19 +1,24 @@
 """Public language models that say which words may follow a released text."""
 
-from discreet.errors import NotFound
+from typing import TYPE_CHECKING
+
 from discreet.guides.ngram import NGramGuide
 from discreet.spaces.space import EmbeddingSpace
 
-NAMES = (NGramGuide.name,)
+if TYPE_CHECKING:
+    from discreet.guides.language_model import LanguageModelGuide
 
 
-def load_guide(name: str, space: EmbeddingSpace) -> NGramGuide:
-    """The guide of that name, for the words of a space.
+def load_guide(name: str, space: EmbeddingSpace) -> "NGramGuide | LanguageModelGuide":
+    """The guide of that name or in that place, for the words of a space.
 
     Args:
-        name: ``"ngram"``.
+        name: ``"ngram"``, which ships with the package; ``"smollm2"``, if that package is there; or
+            the folder (or GGUF file) of a causal language model.
         space: its words are what the guide is asked about.
     """
     if name == NGramGuide.name:
         return NGramGuide(space)
-    raise NotFound(f"there is no guide of that name; known are {', '.join(NAMES)} and none")
+    from discreet.guides.language_model import load_language_model
+
+    return load_language_model(name, space)

@@ -8,6 +8,7 @@ each mark that ends one.
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,17 +63,16 @@ class NGramModel:
     def load(cls, path: Path = SHIPPED) -> "NGramModel":
         """Read what scripts/build_guide.py wrote."""
         arrays, about = load_tensors(path, KIND)
-        logs = {
+        parts: dict[str, Any] = {
             name: arrays[name].astype(np.float32) * np.float32(-STEP)
             for name in ("single", "back", "pair", "pair_back", "triple")
         }
         size = len(about["words"])
-        keys = {}
         for name, of in (("pairs", size), ("triples", len(arrays["pair"]))):
             # Which words follow is kept for each context; how many, beside it.
             contexts = np.repeat(np.arange(of, dtype=np.int64), arrays[f"{name}_counts"])
-            keys[name] = contexts * size + arrays[f"{name}_words"]
-        return cls(tuple(about["words"]), **logs, **keys, fingerprint=file_sha256(path))
+            parts[name] = contexts * size + arrays[f"{name}_words"]
+        return cls(tuple(about["words"]), **parts, fingerprint=file_sha256(path))
 
     def places(self, keys: NDArray[np.int64], among: NDArray[np.int64]) -> Ids:
         """Where each key stands among sorted ones; -1 where it does not."""
@@ -111,6 +111,7 @@ class NGramGuide:
     """
 
     name = "ngram"
+    documents = 4096
 
     def __init__(self, space: EmbeddingSpace, model: NGramModel | None = None) -> None:
         self._model = model or _shipped()

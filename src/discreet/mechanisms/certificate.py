@@ -293,8 +293,8 @@ def _log_normalisers(
     # under a law over n words is at most ln n above the least. Sums of positive terms are off by a
     # rounding a term; a power by a few for each factor.
     share = block_error(distances.space.dimension) + 8.0 * _UNIT_ROUNDOFF
-    sums = 3.0 * len(kappas) + _COLUMNS + width / _COLUMNS + 8.0
-    errors = share * (math.log(width) + kappas * max(nearest)) + sums * _UNIT_ROUNDOFF
+    roundings = 3.0 * len(kappas) + _COLUMNS + width / _COLUMNS + 8.0
+    errors = share * (math.log(width) + kappas * max(nearest)) + roundings * _UNIT_ROUNDOFF
     return log_z, max(far), errors
 
 
@@ -308,7 +308,7 @@ class _Hidden:
 
     def slope(self, k: int, inverse: Floats) -> Floats:
         """What must be added to the slopes of pairs of so many units of inverse distance."""
-        return np.maximum(self.difference[k] * inverse - self.covered[k], 0.0)
+        return np.asarray(np.maximum(self.difference[k] * inverse - self.covered[k], 0.0))
 
 
 def _steepest(

@@ -60,7 +60,9 @@ class GeometricNoise:
             drawn = below + self._stretch * steps.astype(np.int64)
             minus = rng.integers(0, 2, open_.size, dtype=np.bool_)
             # There is one zero, not one of either sign.
-            kept = bernoulli_exp(self.rate * below, rng) & ~(minus & (drawn == 0))
+            kept = bernoulli_exp(np.asarray(self.rate * below, np.float64), rng) & ~(
+                minus & (drawn == 0)
+            )
             out[open_[kept]] = np.where(minus, -drawn, drawn)[kept]
             open_ = open_[~kept]
         return out

@@ -349,8 +349,7 @@ def embed_sentence_file(
         "kept": list(keep),
     }
     receipt = made.receipt(release).with_section("input", fields)
-    write_vectors(output, release.values, receipt, force=force)
-    return receipt
+    return write_vectors(output, release.values, receipt, force=force)
 
 
 _PAIRS = (

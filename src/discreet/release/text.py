@@ -3,21 +3,24 @@
 :class:`Sanitizer` takes texts, :func:`sanitize_file` takes a file and leaves a receipt beside it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Generator, Progress
+from discreet.arrays import Generator, Ids, Progress
+from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
 from discreet.protocols import Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.statement import PrivacyStatement
 from discreet.text.formats import STANDARD_STREAM
+from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, DocumentReader, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
@@ -50,7 +53,11 @@ class Sanitizer:
     Args:
         mechanism: a word mechanism; its space decides how text is cut into words.
         layout: ``"tokens"`` writes the released words joined by spaces. ``"public"`` keeps white
-            space, punctuation and capitals of the input, and its statement says so.
+            space, punctuation and capitals of the input, and its statement names them.
+        identifiers: what finds identifiers, which are then replaced by surrogates of their type:
+            ``"rules"``, ``"spacy"``, ``"presidio"`` or an :class:`Identifiers`. None treats all
+            text as words.
+        consistent: ``"none"``, ``"document"`` or ``"key:FILE"``: see :class:`Identifiers`.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -60,11 +67,21 @@ class Sanitizer:
     (2, 3, 1.0)
     """
 
-    def __init__(self, mechanism: WordMechanism, *, layout: str = "tokens") -> None:
+    def __init__(
+        self,
+        mechanism: WordMechanism,
+        *,
+        layout: str = "tokens",
+        identifiers: str | Identifiers | None = None,
+        consistent: str = "none",
+    ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
         space = mechanism.space
         self.mechanism = mechanism
+        self._identifiers = _chosen(identifiers, consistent)
         self.about: Mapping[str, Any] = {"layout": layout}
+        if self._identifiers is not None:
+            self.about = {"layout": layout, "identifiers": self._identifiers.about}
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
@@ -72,7 +89,11 @@ class Sanitizer:
     @property
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
-        return self.mechanism.statement.with_public(*self._layout.public)
+        statement = self.mechanism.statement.with_public(*self._layout.public)
+        if self._identifiers is None:
+            return statement
+        own = self._identifiers
+        return statement.with_public(*own.public).with_caveats(*own.caveats)
 
     def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
         """Sanitise documents.
@@ -83,10 +104,27 @@ class Sanitizer:
                 statement of the result says that it was used.
         """
         rng = secure_generator() if rng is None else rng
-        batch = self._layout.split(texts)
-        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets)
-        written = self._layout.join(texts, batch.offsets, released)
-        return Release.of(written, self.statement, batch.tokens, rng)
+        if self._identifiers is None:
+            written, words = self._words(texts, np.arange(len(texts) + 1), rng)
+            return Release.of(written, self.statement, words, rng)
+        cut = self._identifiers.cut(texts, rng)
+        segments, words = self._words(cut.segments, cut.bounds, rng)
+        written = cut.joined(segments, " " if isinstance(self._layout, TokensLayout) else "")
+        release = Release.of(written, self.statement, words, rng)
+        return replace(release, identifiers=cut.counts)
+
+    def _words(self, segments: Sequence[str], bounds: Ids, rng: Generator) -> tuple[list[str], int]:
+        """Segments with every word released, and how many words there are.
+
+        Args:
+            segments: of the documents, one document after the other.
+            bounds: which segment each document begins with, and the end: a mechanism is told of
+                documents, not of segments.
+            rng: where the noise comes from.
+        """
+        batch, template = self._layout.divided(segments)
+        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets[bounds])
+        return self._layout.write(template, released), batch.tokens
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -107,6 +145,7 @@ def sanitize_file(
     force: bool = False,
     rng: Generator | None = None,
     progress: Progress | None = None,
+    before_publishing: Callable[[], None] | None = None,
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
 
@@ -125,11 +164,13 @@ def sanitize_file(
         force: replace an output that exists.
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
+        before_publishing: called when all is released and nothing is in its place yet.
 
     Returns:
         the receipt, with the statement that holds for each word and the counts.
     """
     documents = words = 0
+    identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
     with (
         open_documents(
@@ -144,6 +185,7 @@ def sanitize_file(
             writer.write(batch.with_texts(release.values))
             documents += len(release.values)
             words += release.units
+            identifiers.update(release.identifiers)
             if progress is not None:
                 progress(reader.bytes_read, reader.total_bytes or 0)
         statement = release.statement
@@ -162,8 +204,26 @@ def sanitize_file(
                 "counts": {"documents": documents, "words": words},
             },
         )
+        if identifiers:
+            counted = {"types": dict(sorted(identifiers.items()))}
+            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | counted)
+        if before_publishing is not None:
+            before_publishing()
+        if (digest := writer.complete()) is not None:
+            receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
+
+
+def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifiers | None:
+    if isinstance(identifiers, str):
+        return Identifiers(identifiers, consistent=consistent)
+    if consistent != "none":
+        where = "identifiers" if identifiers is None else "the Identifiers themselves"
+        raise InvalidValue(
+            f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
+        )
+    return identifiers
 
 
 def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:

@@ -80,9 +80,7 @@ class EmbeddingSpace:
                     f"words of a space must be non-empty strings; entry {index} is not"
                 )
         if unknown is not None and unknown not in ids:
-            raise InvalidValue(
-                f"the unknown token {unknown!r} is not a word of this space; name one that is"
-            )
+            raise InvalidValue("the unknown token is not a word of this space; name one that is")
         found = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
         counts = None
         if frequencies is not None:

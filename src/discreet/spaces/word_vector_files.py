@@ -39,7 +39,7 @@ _NUMBER = re.compile(
     rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE
 )
 _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+|\d+[eE])([eE]?[-+]?\d+)?")
-_HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)\s*")
+_HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _FASTTEXT_MODEL = (793712314).to_bytes(4, "little")
 _FETCH = "fetch the file again"

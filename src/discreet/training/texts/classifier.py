@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress, row_blocks
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
 from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
@@ -100,10 +100,14 @@ class TextClassifier:
         import torch
 
         arrays, about = load_tensors(path, KIND)
-        try:
-            network = network_of(about["configuration"])
+        with read_as(f"{path} holds weights of another architecture; train the model again"):
             saved = arrays_under(arrays, "encoder.")
             weights = {name: torch.tensor(array) for name, array in saved.items()}
+            with torch.device("meta"):  # a network of the wrong size is never in memory
+                sizes = network_of(about["configuration"], len(weights)).state_dict()
+            if any(sizes[name].shape != value.shape for name, value in weights.items()):
+                raise ValueError("the weights and the configuration differ")
+            network = network_of(about["configuration"], len(weights))
             lost = network.load_state_dict(weights, strict=False)
             # The layer over the first position is no part of the model: nothing reads it.
             if lost.unexpected_keys or any(not n.startswith("pooler.") for n in lost.missing_keys):
@@ -116,13 +120,8 @@ class TextClassifier:
                 LinearHead.of_arrays(arrays, about["classes"]),
                 bool(about["pairs"]),
                 int(about["max_tokens"]),
-                about["about"],
+                dict(about["about"]),
             )
-        except (KeyError, ValueError, RuntimeError, TypeError) as error:
-            raise InputError(
-                f"{path} holds weights of another architecture than it says "
-                f"({type(error).__name__}); train the model again"
-            ) from error
 
 
 def fine_tune(

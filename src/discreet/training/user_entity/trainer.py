@@ -27,6 +27,7 @@ from discreet import check
 from discreet.accounting.user_entity import TrainingLoss
 from discreet.arrays import Progress
 from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
+from discreet.files import private_folder
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.statement import Notion, PrivacyStatement
@@ -218,7 +219,8 @@ class UserEntityTrainer:
             if folder is None
             else RunFolder(folder, self._settings(folder), resume=resume)
         ) as kept:
-            done, curve = 0, []
+            done = 0
+            curve: list[dict[str, Any]] = []
             if resume and (saved := kept.load()) is not None:
                 done, arrays, curve = saved
                 self.server.restore(arrays)
@@ -293,9 +295,9 @@ class UserEntityTrainer:
         return self.rules.accounting(steps).steps_within(left, self.rules.delta)
 
     def _settings(self, folder: Path) -> str:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         data = "elsewhere" if self._elsewhere else fingerprint(self.users, salt_of(folder))
-        about = {
+        about: dict[str, Any] = {
             "rules": self.rules.digest,
             "model": self.model.description,
             "seed": self.seed,
