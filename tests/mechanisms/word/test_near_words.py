@@ -11,7 +11,6 @@ from discreet.audit import audit
 from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.word import NearWords
-from discreet.mechanisms.word import near_words as module
 from discreet.mechanisms.word._alphabet import choose
 from discreet.mechanisms.word._two_weights import exp_from_below
 from discreet.protocols import ContextualMechanism, FiniteMechanism, release_texts
@@ -291,9 +290,9 @@ class _Least:
         return np.zeros(size, dtype)
 
 
-def test_a_text_is_the_same_alone_and_among_others(monkeypatch):
-    monkeypatch.setattr(module, "_DOCUMENTS", 3)
+def test_a_text_is_the_same_alone_and_among_others():
     mechanism = EXAMPLES["guided"]()
+    mechanism.guide.documents = 3
     rng = np.random.default_rng(0)
     lengths = [3, 0, 7, 1, 0, 12, 5, 5]
     offsets = np.append(0, np.cumsum(lengths))

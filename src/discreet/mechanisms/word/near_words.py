@@ -45,7 +45,8 @@ class NearWords:
         near: how many outputs are near each word; chosen for epsilon unless given.
         outputs: how many words can come out, the first of the space's exemplars; chosen for epsilon
             unless given.
-        guide: what says which words are likely next: ``"ngram"``, ``"none"``, or a guide of yours.
+        guide: what says which words are likely next: ``"ngram"``, the folder of a causal language
+            model, or ``"none"``.
         pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
             given.
         weight: what the typical distance between two words counts for beside a guide's
