@@ -101,7 +101,8 @@ def test_a_writer_that_copies_a_low_bit_is_caught(tmp_path, monkeypatch):
 def test_labels_are_as_close_as_stated(entry, tmp_path):
     """One sentence, three labels: what is released beside the vector."""
     labels = ("good", "bad", "so-so")
-    law = mechanism(entry.name, labels=labels, epsilon=1.0)
+    prior = {"prior": (0.5, 0.3, 0.2)} if entry.name == "prior-response" else {}
+    law = mechanism(entry.name, labels=labels, epsilon=1.0, **prior)
     base = sentence_embedder(Purkayastha(3, epsilon=1.0))
     embedder = replace(base, labels=labels, label_mechanism=law)
     source, output = tmp_path / "in.csv", tmp_path / "out.npz"

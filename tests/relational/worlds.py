@@ -1,4 +1,4 @@
-"""Small public worlds for relational tests: a cased space, an encoder of letters, deaf mechanisms."""
+"""Small public worlds for relational tests: a space, an encoder of letters, deaf mechanisms."""
 
 from copy import copy
 from inspect import signature
@@ -25,7 +25,7 @@ _LISTED = 1009
 class _Letters:
     """How often five letters occur, and 1: texts of the same letters have the same vector."""
 
-    def encode(self, texts, _batch):
+    def encode(self, texts):
         return np.array([[t.count(c) for c in "aeion"] + [1.0] for t in texts], dtype=np.float32)
 
 
