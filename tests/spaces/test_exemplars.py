@@ -142,9 +142,10 @@ def test_what_was_altered_is_not_used(monkeypatch, tmp_path):
     memo = memo_of(space)
     memo.path.write_text(memo.path.read_text().replace("near", "neat"))
     assert (exemplars(space).order == right).all()
-    other = {**memo.key, "space": "another", **measured(space), "chosen": [1, 2]}
-    memo.path.write_text(sealed_json(other))
-    assert (exemplars(space).order == right).all()
+    other = {**memo.key, **measured(space)}
+    for changed in ({"space": "another", "chosen": [1, 2]}, {"chosen": [1, 1, 2]}):
+        memo.path.write_text(sealed_json(other | changed))
+        assert (exemplars(space).order == right).all()
 
 
 def test_the_starter_space_ships_them(monkeypatch):
