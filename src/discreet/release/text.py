@@ -123,11 +123,13 @@ class Sanitizer:
         rng = secure_generator() if rng is None else rng
         if self._identifiers is None:
             written, words = self._words(texts, np.arange(len(texts) + 1), rng)
-            return Release.of(self._polished(written), self.statement, words, rng)
+            return Release.of(self._polished(written, whole=True), self.statement, words, rng)
         cut = self._identifiers.cut(texts, rng)
         segments, words = self._words(cut.segments, cut.bounds, rng)
+        # Surrogates are left as they were made, so that a mapping can find them again.
+        segments = self._polished(segments, whole=False)
         written = cut.joined(segments, " " if isinstance(self._layout, TokensLayout) else "")
-        release = Release.of(self._polished(written), self.statement, words, rng)
+        release = Release.of(written, self.statement, words, rng)
         return replace(release, identifiers=cut.counts)
 
     def _words(self, segments: Sequence[str], bounds: Ids, rng: Generator) -> tuple[list[str], int]:
@@ -145,12 +147,12 @@ class Sanitizer:
         count = batch.tokens - (0 if passed is None else int(passed.sum()))
         return self._layout.write(template, released), count
 
-    def _polished(self, texts: list[str]) -> list[str]:
-        """Agreement mended, from what is about to be released alone."""
+    def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
+        """Agreement mended, from what is about to be released alone; a part begins no sentence."""
         if not self._polish:
             return texts
         if isinstance(self._layout, TokensLayout):
-            texts = [polish.as_sentences(text) for text in texts]
+            texts = [polish.as_sentences(text, capitals=whole) for text in texts]
         return [polish.with_articles(text) for text in texts]
 
     def stream(

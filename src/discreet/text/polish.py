@@ -31,7 +31,7 @@ def with_articles(text: str) -> str:
     return _ARTICLE.sub(article, text)
 
 
-def as_sentences(text: str) -> str:
+def as_sentences(text: str, *, capitals: bool = True) -> str:
     """Released tokens as a person would write them: spaces at marks, capitals at the beginning.
 
     >>> as_sentences("we do n't know . the doctor ( a friend ) said so !")
@@ -39,4 +39,4 @@ def as_sentences(text: str) -> str:
     """
     text = _CONTRACTION.sub(r"\1", _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", text)))
     text = re.sub(r"\bi\b", "I", text)
-    return _SENTENCE.sub(lambda match: match[1] + match[2].upper(), text)
+    return text if not capitals else _SENTENCE.sub(lambda match: match[1] + match[2].upper(), text)
