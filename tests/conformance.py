@@ -440,7 +440,7 @@ def assert_fresh_noise(mechanism, rng: np.random.Generator) -> None:
 def assert_release_is_the_search_of_the_noisy_vectors(mechanism, ids, seed: int) -> None:
     """The search is handed noisy vectors and nothing else, and it is the plain nearest point."""
     assert list(inspect.signature(NearestWords.search).parameters) == ["self", "vectors"]
-    noisy = mechanism.noisy(ids, np.random.default_rng(seed))
+    noisy = mechanism.seen(mechanism.noisy(ids, np.random.default_rng(seed)))
     released = mechanism.release(ids, np.random.default_rng(seed))
     gaps = noisy[:, None, :] - mechanism.points[None, :, :].astype(np.float64)
     distances = np.linalg.norm(gaps, axis=2)
@@ -484,7 +484,7 @@ def check_built_by_name(entry: Entry, example: Mechanism) -> None:
     given = {
         name: getattr(example, name)
         for name in inspect.signature(entry.kind).parameters
-        if isinstance(getattr(example, name, None), kinds)
+        if isinstance(getattr(example, name, None), kinds) or name == "guide"
     }
     if entry.family == "label":
         given.setdefault("labels", example.classes)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def naive_products(rows, directions):
-    """``(n, p)``: what :mod:`discreet.mechanisms.document._exact_products` says it computes."""
+    """``(n, p)``: what :mod:`discreet.exact` says it computes."""
     left, right = [_whole(row) for row in rows], [_whole(row) for row in directions]
     out = [
         [math.ldexp(sum(a * b for a, b in zip(x, y, strict=True)), e + f) for y, f in right]

@@ -1,5 +1,8 @@
 """Files are written whole or not at all; what is kept is used only as it was written."""
 
+import os
+import sys
+
 import pytest
 
 from discreet.errors import OutputError
@@ -7,11 +10,12 @@ from discreet.files import (
     Memo,
     SealedFiles,
     check_place,
-    folder_written_whole,
+    plain_json,
     sealed_json,
     unsealed_json,
     written_whole,
 )
+from discreet.staging import PRIVATE, folder_written_whole
 
 
 def _names(folder):
@@ -51,9 +55,7 @@ def test_a_folder_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, monk
     with folder_written_whole(folder) as new:
         (new / "a").write_text("old")
 
-    from discreet import files
-
-    real, calls = files.os.replace, []
+    real, calls = os.replace, []
 
     def replace(source, target):
         calls.append(target)
@@ -61,7 +63,7 @@ def test_a_folder_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, monk
             raise OSError("no room")
         real(source, target)
 
-    monkeypatch.setattr(files.os, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OSError, match="no room"), folder_written_whole(folder) as new:
         (new / "b").write_text("new")
     assert _names(folder) == ["a"]
@@ -122,3 +124,57 @@ def test_places_that_are_not_ours_to_take(tmp_path, name, force, problem):
         check_place(tmp_path / name, tmp_path / "in.txt", force=force)
     check_place(tmp_path / "there.txt", tmp_path / "in.txt", force=True)
     check_place(tmp_path / "new.txt", force=False)
+
+
+def test_what_is_being_written_is_for_nobody_else(tmp_path):
+    with written_whole(tmp_path / "a", mode=PRIVATE) as new:
+        assert new.stat().st_mode & 0o777 == 0o600
+        new.write_text("secret")
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "plain").touch()
+    with written_whole(tmp_path / "b") as new:
+        assert new.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "b").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (tmp_path / "plain-folder").mkdir()
+    with folder_written_whole(tmp_path / "store") as new:
+        assert new.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "store").stat().st_mode == (tmp_path / "plain-folder").stat().st_mode
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks of files")
+def test_only_what_nobody_holds_is_removed(tmp_path):
+    token = "0123456789abcdef"
+    left = tmp_path / f".a.{token}.partial"
+    others = [tmp_path / name for name in (f".b.{token}.partial", ".a.partial", ".a.short.partial")]
+    for path in (left, *others):
+        path.write_text("left")
+    (tmp_path / f".a.{token[::-1]}.partial").symlink_to(others[0])
+    with written_whole(tmp_path / "a") as living:
+        with written_whole(tmp_path / "a") as other:
+            other.write_text("other")
+        assert living.exists()
+        living.write_text("living")
+    assert (tmp_path / "a").read_text() == "living"
+    assert not left.exists()
+    assert all(path.read_text() == "left" for path in others)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks of files")
+def test_an_old_folder_whose_place_is_empty_comes_back(tmp_path):
+    old = tmp_path / ".store.0123456789abcdef.old"
+    old.mkdir()
+    (old / "a").write_text("old")
+    with pytest.raises(RuntimeError), folder_written_whole(tmp_path / "store") as new:
+        _half_done(new / "b")
+    assert _names(tmp_path) == ["store"]
+    assert _names(tmp_path / "store") == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 65 + "]" * 65, "[" * 10_000 + "]" * 10_000, "1" + "0" * 301, '"\\ud800"', b"\xff", "{"],
+)
+def test_json_that_no_file_of_ours_holds(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - any of its kinds
+        plain_json(text)
+    assert plain_json('{"a": [1, 2.5, null, true, "é"]}') == {"a": [1, 2.5, None, True, "é"]}

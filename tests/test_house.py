@@ -21,14 +21,16 @@ PACKAGES = {
 # Rooms from the ground up; a module imports from its own room and from rooms below.
 FLOORS = [
     ["errors"],
+    ["staging"],
     ["arrays", "check", "files", "parallel", "search"],
-    ["settings"],
-    ["randomness", "tensors"],
+    ["exact", "settings"],
+    ["composition", "randomness", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],
     ["spaces"],
     ["encoders"],
+    ["guides"],
     ["protocols"],
     ["mechanisms"],
     ["accounting"],

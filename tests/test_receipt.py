@@ -1,13 +1,15 @@
 """A receipt is written beside an output and read back as what it was."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from discreet import Receipt
-from discreet.errors import InputError, InvalidValue
+from discreet import Receipt, __version__
+from discreet.errors import InputError, InvalidValue, NotFound, VerificationFailed
 from discreet.mechanisms.label import RandomizedResponse
-from discreet.receipt import RECEIPT_SUFFIX, receipt_path
+from discreet.receipt import RECEIPT_SUFFIX, receipt_path, verified
+from discreet.staging import Digest
 
 STATEMENT = RandomizedResponse(2, epsilon=1.0).statement
 LABELS = {
@@ -19,18 +21,91 @@ LABELS = {
 
 
 def test_what_is_read_is_what_was_written(tmp_path):
-    receipt = Receipt(STATEMENT, {"mechanism": {"name": "m", "epsilon": 1.0}, "é": [1, None]})
-    receipt.write(receipt_path(tmp_path / "out.csv"))
-    assert Receipt.beside(tmp_path / "out.csv") == receipt
-    assert Receipt.beside(str(tmp_path / "out.csv")) == receipt
-    assert [path.name for path in tmp_path.iterdir()] == ["out.csv" + RECEIPT_SUFFIX]
+    output = tmp_path / "out.csv"
+    output.write_text("released")
+    about = {"mechanism": {"name": "m", "epsilon": 1.0}, "é": [1, None]}
+    receipt = Receipt(STATEMENT, about).of_output(Digest.of(output))
+    receipt.write(receipt_path(output))
+    assert Receipt.beside(output) == Receipt.beside(str(output)) == receipt
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "out.csv",
+        "out.csv" + RECEIPT_SUFFIX,
+    ]
     assert Receipt.beside(tmp_path / "other.csv") is None
+    assert verified(output) == verified(receipt_path(output)) == (output, receipt)
+
+
+def _sealed(folder):
+    output = folder / "out.csv"
+    output.write_text("released")
+    Receipt(STATEMENT).of_output(Digest.of(output)).write(receipt_path(output))
+    return output
+
+
+def _without_digest(output):
+    Receipt(STATEMENT).write(receipt_path(output))
+
+
+def _of_nothing(output):
+    Receipt(STATEMENT).of_output({}).write(receipt_path(output))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda output: output.write_text("Released"),
+        lambda output: output.write_text("released "),
+        _without_digest,
+        _of_nothing,
+    ],
+)
+def test_a_file_that_is_not_the_one_of_its_receipt_is_refused(tmp_path, change):
+    output = _sealed(tmp_path)
+    change(output)
+    for read in (Receipt.beside, verified):
+        with pytest.raises(VerificationFailed, match="release it again") as caught:
+            read(output)
+        assert caught.value.exit_code == 4
+
+
+def test_the_receipt_of_a_folder_is_for_all_its_files(tmp_path):
+    files = {name: tmp_path / name for name in ("model", "words")}
+    for path in files.values():
+        path.write_text(path.name)
+    digests = {name: Digest.of(path) for name, path in files.items()}
+    receipt = Receipt(STATEMENT).of_output(digests)
+    receipt.write(receipt_path(tmp_path))
+    (tmp_path / "notes").write_text("of no matter")
+    assert verified(tmp_path) == verified(tmp_path / "privacy.json") == (tmp_path, receipt)
+    files["words"].unlink()
+    with pytest.raises(VerificationFailed, match="words is not what its receipt was written for"):
+        verified(tmp_path)
+
+
+def test_a_receipt_names_no_file_outside_its_folder(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "other").write_text("x")
+    digest = {"../other": Digest.of(tmp_path / "other")}
+    Receipt(STATEMENT).of_output(digest).write(tmp_path / "run" / "privacy.json")
+    with pytest.raises(VerificationFailed):
+        verified(tmp_path / "run")
+
+
+def test_no_receipt_is_not_a_false_one(tmp_path):
+    (tmp_path / "out.csv").write_text("x")
+    for path in ("out.csv", "absent.csv"):
+        with pytest.raises(NotFound):
+            verified(tmp_path / path)
 
 
 def test_what_stands_in_it():
     values = Receipt(STATEMENT, {"counts": {"words": 3}}).with_section("input", {"format": "csv"})
     written = json.loads(values.to_json())
     assert list(written) == ["discreet", "statement", "in_words", "counts", "input"]
+    assert written["discreet"] == __version__
+    sealed = values.of_output(Digest("0" * 64, 5)).to_dict()
+    assert sealed["output"] == {"sha256": "0" * 64, "bytes": 5}
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(sealed["written"])) < timedelta(minutes=5)
     assert written["in_words"] == STATEMENT.lines()
     assert (values.counts["words"], values.input["format"]) == (3, "csv")
     assert values.mechanism == values.encoder == values.map == {}

@@ -110,8 +110,10 @@ def test_metric_becomes_pure_only_with_a_diameter():
     assert both.to_pure(diameter=3.0).epsilon == 6.5
     with pytest.raises(TypeError):
         metric.to_pure()
-    for bad in (0, -1, math.inf):
-        with pytest.raises(InvalidValue):
+    assert metric.to_pure(diameter=2.0).epsilon == 4.0
+    for bad in (0, -1, math.inf, 1.0, 1.999, 4e-6):
+        # Any two units are 2 apart at most, and no less: a smaller figure would not hold for all.
+        with pytest.raises(InvalidValue, match="diameter must be"):
             metric.to_pure(diameter=bad)
     for notion in (Notion.UTILITY_OPTIMISED, Notion.APPROXIMATE, Notion.NONE):
         values = {} if notion is Notion.NONE else {"epsilon": 1.0}

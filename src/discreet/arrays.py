@@ -44,6 +44,15 @@ def row_blocks(
             progress(part.stop, count)
 
 
+def row_norms(rows: Floats) -> Floats:
+    """The Euclidean norm of each row.
+
+    >>> row_norms(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [5.0, 0.0]
+    """
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
 def offsets_of(lengths: Any) -> Ids:
     """Where each ragged row starts, and where the last one ends.
 

@@ -4,7 +4,7 @@ One template for every message: ``epsilon of SanText must be a finite number abo
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 
 from discreet.errors import InvalidValue
@@ -15,11 +15,15 @@ def fail(name: str, rule: str, value: object) -> InvalidValue:
     return InvalidValue(f"{name} must be {rule}; got {value!r}")
 
 
-def _real(value: object, name: str, rule: str) -> float:
+def _real(value: object, name: str, rule: str, keeps: Callable[[float], bool]) -> float:
+    """A finite number that keeps the rule."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise fail(name, rule, value)
-    number = float(value)
-    if not math.isfinite(number):
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number) or not keeps(number):
         raise fail(name, rule, value)
     return number
 
@@ -33,38 +37,23 @@ def positive(value: object, name: str) -> float:
     Traceback (most recent call last):
     discreet.errors.InvalidValue: epsilon of SanText must be a finite number above 0; got -1
     """
-    rule = "a finite number above 0"
-    number = _real(value, name, rule)
-    if number <= 0:
-        raise fail(name, rule, value)
-    return number
+    return _real(value, name, "a finite number above 0", lambda number: number > 0)
 
 
 def non_negative(value: object, name: str) -> float:
     """A finite number of at least 0."""
-    rule = "a finite number of at least 0"
-    number = _real(value, name, rule)
-    if number < 0:
-        raise fail(name, rule, value)
-    return number
+    return _real(value, name, "a finite number of at least 0", lambda number: number >= 0)
 
 
 def probability(value: object, name: str) -> float:
     """A number strictly between 0 and 1."""
     rule = "a number between 0 and 1, both excluded"
-    number = _real(value, name, rule)
-    if not 0 < number < 1:
-        raise fail(name, rule, value)
-    return number
+    return _real(value, name, rule, lambda number: 0 < number < 1)
 
 
 def share(value: object, name: str) -> float:
     """A number above 0 and at most 1."""
-    rule = "a number above 0 and at most 1"
-    number = _real(value, name, rule)
-    if not 0 < number <= 1:
-        raise fail(name, rule, value)
-    return number
+    return _real(value, name, "a number above 0 and at most 1", lambda number: 0 < number <= 1)
 
 
 def whole(value: object, name: str, *, at_least: int = 0) -> int:
@@ -95,14 +84,16 @@ def in_range(
     bounds = {"above": above, "of at least": at_least, "at most": at_most, "below": below}
     said = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
     rule = " ".join(["a finite number", " and ".join(said)]).strip()
-    number = _real(value, name, rule)
-    if (
-        (above is not None and number <= above)
-        or (at_least is not None and number < at_least)
-        or (at_most is not None and number > at_most)
-        or (below is not None and number >= below)
-    ):
-        raise fail(name, rule, value)
+
+    def keeps(number: float) -> bool:
+        return (
+            (above is None or number > above)
+            and (at_least is None or number >= at_least)
+            and (at_most is None or number <= at_most)
+            and (below is None or number < below)
+        )
+
+    number = _real(value, name, rule, keeps)
     return value if isinstance(value, int) else number
 
 

@@ -50,6 +50,22 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
         raise MissingExtra(feature, extra) from error
 
 
+@contextmanager
+def read_as(kind: str) -> Iterator[None]:
+    """Around reading a file that anybody may have written: whatever goes wrong is an InputError.
+
+    Args:
+        kind: what the file was to be, and a remedy: "models/a is not a model; train it again".
+    """
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except Exception as error:
+        # Not in the error's own words: these may repeat what stands in the file.
+        raise InputError(f"{kind} ({type(error).__name__})") from error
+
+
 class IncompatibleStatements(DiscreetError, TypeError):
     """Two privacy statements that cannot be added or compared as asked."""
 

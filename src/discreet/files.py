@@ -9,14 +9,16 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import OutputError
+from discreet.staging import ANYONE, Digest, Staged, sync_folder
+
+_DEEPEST = 64
+_LARGEST = 10**300
 
 
 def cache_directory() -> Path:
@@ -82,43 +84,94 @@ def check_folder(folder: Path, is_ours: Callable[[Path], bool], what: str, *, fo
 
 
 @contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place only if the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+def staged(place: Path, *, mode: int = ANYONE) -> Iterator[Staged]:
+    """A file beside its place that is gone after the block, unless it was put there."""
+    file = Staged(place, mode=mode)
     try:
-        yield temporary
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield file
+    finally:
+        file.discard()
 
 
 @contextlib.contextmanager
-def folder_written_whole(folder: Path) -> Iterator[Path]:
-    """A new folder beside ``folder`` that takes its place only if the block succeeds."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    token = secrets.token_hex(8)
-    new = folder.with_name(f".{folder.name}.{token}.partial")
-    old = folder.with_name(f".{folder.name}.{token}.old")
+def written_whole(path: Path, *, mode: int = ANYONE) -> Iterator[Path]:
+    """A temporary path beside ``path`` that takes its place only if the block succeeds.
+
+    The file is there already, empty, for nobody else to read; ``mode`` says who may in the end.
+    """
+    with staged(path, mode=mode) as file:
+        yield file.path
+        file.put()
+
+
+def publish(output: Staged, about: Sequence[Staged], *, force: bool) -> None:
+    """Put an output in its place, and then what speaks of it.
+
+    What spoke of an older output is withdrawn first: whenever this is stopped, no file says of an
+    output what holds for another.
+    """
+    for each in (output, *about):
+        each.sync()
+        refuse_existing(each.place, force=force)
+    for each in about:
+        withdraw(each.place)
     try:
-        new.mkdir()
-        yield new
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(new, folder)
+        for each in (output, *about):
+            each.put()
+            sync_folder(each.place.parent)
     except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        if old.exists() and not folder.exists():
-            os.replace(old, folder)
+        for each in (*about, output):
+            each.take_back()
         raise
-    shutil.rmtree(old, ignore_errors=True)
+
+
+def withdraw(path: Path) -> None:
+    """Remove what speaks of an output that is about to change, for good before it does."""
+    if path.exists():
+        path.unlink()
+        sync_folder(path.parent)
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its owner can look into; one that is there becomes such a one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
 
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return Digest.of(path).sha256
+
+
+def plain_json(text: bytes | str) -> Any:
+    """What a JSON text says, whoever wrote it; a ValueError for what no file of ours holds.
+
+    That is what is not JSON in UTF-8, nesting that no code of ours would follow, a whole number
+    that no float can hold, and half a surrogate pair, which could not be written again.
+
+    >>> plain_json('{"rows": [1, 2.5, null]}')
+    {'rows': [1, 2.5, None]}
+    """
+    try:
+        found = json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    level = [found]
+    for _ in range(_DEEPEST):
+        within: list[Any] = []
+        for part in level:
+            if isinstance(part, dict):
+                within += [*part, *part.values()]
+            elif isinstance(part, list):
+                within += part
+            elif isinstance(part, str):
+                part.encode("utf-8")  # half a pair is a UnicodeEncodeError, which is a ValueError
+            elif isinstance(part, int) and abs(part) > _LARGEST:
+                raise ValueError("a number is too large")
+        level = [part for part in within if not isinstance(part, float)]
+        if not level:
+            return found
+    raise ValueError("nested too deeply")
 
 
 def sealed_json(values: Mapping[str, Any]) -> str:
@@ -128,7 +181,7 @@ def sealed_json(values: Mapping[str, Any]) -> str:
 
 def unsealed_json(text: str) -> dict[str, Any]:
     """What :func:`sealed_json` sealed; a ValueError if it was altered since."""
-    values = json.loads(text)
+    values = plain_json(text)
     if not isinstance(values, dict) or values.pop("sha256", None) != _json_sha256(values):
         raise ValueError("this is not as it was written")
     return values

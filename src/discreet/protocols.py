@@ -1,7 +1,7 @@
 """What every mechanism offers, family by family, and what a release is."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -63,6 +63,91 @@ class WordMechanism(Protocol):
 
     def release(self, ids: Any, rng: Generator) -> Ids:
         """An independent draw for each word id."""
+
+
+@runtime_checkable
+class ContextualMechanism(Protocol):
+    """A word mechanism whose law of a word depends on what was released before it in its text."""
+
+    name: ClassVar[str]
+    space: EmbeddingSpace
+    contextual: bool
+    """Whether it reads what was released; if not, it is a word mechanism like any other."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released word, given all that was released before."""
+
+    def release(self, ids: Any, rng: Generator, offsets: Any = None, passed: Any = None) -> Ids:
+        """A draw for each word id; ``offsets`` says where each text starts.
+
+        Without them every word is a text of its own: nothing was released before it. Where
+        ``passed`` is true, the word is public and released as it is.
+        """
+
+    def log_probabilities(self, ids: Any, released: Any = ()) -> Floats:
+        """``(n, words)``: the law of each word after a released text, given as ids."""
+
+
+def release_texts(
+    mechanism: WordMechanism,
+    ids: Ids,
+    rng: Generator,
+    offsets: Ids,
+    passed: NDArray[np.bool_] | None = None,
+) -> Ids:
+    """Release the words of some texts; mechanisms that read on are told where texts start.
+
+    Args:
+        mechanism: for words.
+        ids: of all texts, end to end.
+        rng: where the noise comes from.
+        offsets: where each text starts.
+        passed: words that are public and come out as they are.
+    """
+    if isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
+        return mechanism.release(ids, rng, offsets, passed)
+    if passed is None:
+        return mechanism.release(ids, rng)
+    out = ids.astype(np.int64)
+    out[~passed] = mechanism.release(ids[~passed], rng)
+    return out
+
+
+class Guide(Protocol):
+    """Says which words are likely to follow a released text; it never sees anything else.
+
+    A mechanism hands it words that were released and words that might be, and keeps the private
+    word to itself. For that to hold by construction, three things are asked of a guide:
+
+    - ``scores[i, j]`` depends on the released text of document ``rows[i]`` and on
+      ``candidates[i, j]``, not on the other candidates: which ones are asked about tells of the
+      private word. (It may depend on how many documents there are and on what was released in them:
+      all that is public.)
+    - ``scores`` changes nothing: what it was asked does not show in what it answers later.
+    - It was made from public data alone.
+    """
+
+    name: str
+    fingerprint: str
+    """Of all that its scores depend on, for receipts."""
+    documents: int
+    """How many it takes at once."""
+
+    def begin(self, documents: int) -> Any:
+        """A state for so many documents, of which nothing was released yet."""
+
+    def scores(self, state: Any, rows: Ids, candidates: Ids) -> FloatArray:
+        """``(rows, candidates)``: ln P(candidate follows what was released of the document).
+
+        Args:
+            state: of this batch.
+            rows: documents, by number; the same one may be asked for twice.
+            candidates: ``(len(rows), n)`` word ids of the space.
+        """
+
+    def extend(self, state: Any, rows: Ids, released: Ids) -> None:
+        """Take note of one more released word of each of these (different) documents."""
 
 
 class SentenceMechanism(Protocol):
@@ -174,6 +259,8 @@ class Release(Generic[Y]):
     statement: PrivacyStatement
     units: int
     """How many units (words, sentences, ...) were released."""
+    identifiers: Mapping[str, int] = field(default_factory=dict)
+    """How many identifiers of each type were replaced by surrogates; it is public."""
 
     @classmethod
     def of(cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator) -> "Release[Y]":

@@ -1,28 +1,47 @@
 """The receipt of a release: what was done, with which guarantee. It lies beside the output.
 
-It is for a program or a privacy officer and holds nothing of the text.
+It is for a program or a privacy officer and holds nothing of the text. It says by their digests
+which files it is for, so that it cannot be taken for the receipt of others.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.errors import InputError, InvalidValue
-from discreet.files import written_whole
+from discreet.errors import InputError, InvalidValue, NotFound, VerificationFailed
+from discreet.files import plain_json, publish, staged, written_whole
+from discreet.staging import Digest, Staged
 from discreet.statement import PrivacyStatement
 
 RECEIPT_SUFFIX = ".privacy.json"
 """A receipt lies beside the output it belongs to, under its name and this."""
+FOLDER_RECEIPT = "privacy.json"
+"""In a folder that is an output, the receipt is among its files."""
 
 _OWN = ("discreet", "statement", "in_words")
 
 
 def receipt_path(output: str | Path) -> Path:
-    """Where the receipt of a file lies."""
+    """Where the receipt of a file, or of a folder that is an output, lies."""
+    if Path(output).is_dir():
+        return Path(output, FOLDER_RECEIPT)
     return Path(f"{output}{RECEIPT_SUFFIX}")
+
+
+def output_of(receipt: Path) -> Path:
+    """The file, or the folder, that a receipt lies beside or in."""
+    if receipt.name == FOLDER_RECEIPT:
+        return receipt.parent
+    return receipt.with_name(receipt.name.removesuffix(RECEIPT_SUFFIX))
+
+
+def is_receipt(path: Path) -> bool:
+    """Whether this is the name of a receipt."""
+    return path.name == FOLDER_RECEIPT or path.name.endswith(RECEIPT_SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -100,9 +119,40 @@ class Receipt:
         except (KeyError, TypeError) as error:
             raise InputError("the receipt does not say how its labels were released") from error
 
-    def with_section(self, name: str, values: Mapping[str, Any]) -> "Receipt":
+    def with_section(self, name: str, values: Mapping[str, Any] | str) -> "Receipt":
         """The same with one more heading."""
         return replace(self, about={**self.about, name: values})
+
+    def of_output(self, written: Digest | Mapping[str, Digest]) -> "Receipt":
+        """The same for a file, or for the files of a folder by their names, as they are now."""
+        if isinstance(written, Mapping):
+            said = {"files": {name: asdict(digest) for name, digest in written.items()}}
+        else:
+            said = asdict(written)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self.with_section("written", now).with_section("output", said)
+
+    def require(self, output: Path) -> None:
+        """Refuse a file, or a folder, that it was not written for."""
+        said = self._section("output")
+        try:
+            parts = {output: said}
+            if "files" in said:
+                parts = {output / Path(name).name: digest for name, digest in said["files"].items()}
+            wanted = {path: Digest(**digest) for path, digest in parts.items()}
+            if not wanted:
+                raise TypeError
+        except (TypeError, AttributeError) as error:
+            raise VerificationFailed(
+                f"the receipt of {output} does not say which content it was written for: nothing "
+                "shows that it is this one's; release it again"
+            ) from error
+        for path, digest in wanted.items():
+            if not path.is_file() or Digest.of(path) != digest:
+                raise VerificationFailed(
+                    f"{path} is not what its receipt was written for: it was changed, replaced or "
+                    "cut short since; do not rely on the receipt, and release it again"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -131,19 +181,46 @@ class Receipt:
     def read(cls, path: Path) -> "Receipt":
         """Read what :meth:`write` wrote."""
         try:
-            values = json.loads(path.read_text("utf-8"))
+            values = plain_json(path.read_bytes())
             return cls.from_dict(values if isinstance(values, dict) else {})
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InputError(
                 f"{path} is not a receipt that discreet wrote; release the file again, or delete it"
             ) from error
 
     @classmethod
     def beside(cls, output: str | Path) -> "Receipt | None":
-        """The receipt of a file of vectors or of text; None if there is none."""
+        """The receipt of a file or folder, which must be as it was released; None without one."""
         path = receipt_path(output)
-        return cls.read(path) if path.is_file() else None
+        if not path.is_file():
+            return None
+        receipt = cls.read(path)
+        receipt.require(Path(output))
+        return receipt
 
     def _section(self, name: str) -> Mapping[str, Any]:
         values = self.about.get(name)
         return values if isinstance(values, Mapping) else {}
+
+
+def verified(path: Path) -> tuple[Path, Receipt]:
+    """An output and its receipt, which belong together; ``path`` may name either of them."""
+    output = output_of(path) if is_receipt(path) else path
+    if not output.exists():
+        raise NotFound(f"there is no file {output}; check the path")
+    receipt = Receipt.beside(output)
+    if receipt is None:
+        raise NotFound(
+            f"{output} has no receipt ({receipt_path(output)}), so nothing is known of how it was "
+            "made; treat it as unprotected"
+        )
+    return output, receipt
+
+
+def put_with_receipt(output: Staged, receipt: Receipt, *, force: bool) -> Receipt:
+    """Put an output in its place and then its receipt, which is given back as it was written."""
+    written = receipt.of_output(output.digest)
+    with staged(receipt_path(output.place)) as beside:
+        beside.path.write_text(written.to_json(), "utf-8")
+        publish(output, [beside], force=force)
+    return written

@@ -104,8 +104,10 @@ def declared_in(kind: type[Any]) -> Iterator[Declared]:
 
 
 def plain_type(kind: Any) -> Any:
-    """``float`` of ``float | None``; anything else as it is."""
+    """``float`` of ``float | None``; of a union with ``str`` that, which a command can be given."""
     if get_origin(kind) in (Union, types.UnionType):
         kinds = [each for each in get_args(kind) if each is not type(None)]
-        return kinds[0] if len(kinds) == 1 else kind
+        if len(kinds) == 1:
+            return kinds[0]
+        return str if str in kinds else kind
     return kind

@@ -5,10 +5,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet import check
 from discreet.errors import IncompatibleStatements, InvalidValue
+from discreet.files import plain_json
+
+if TYPE_CHECKING:
+    from discreet.composition import UnitLoss
 
 
 class Unit(StrEnum):
@@ -70,6 +74,11 @@ class Metric:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", MetricKind(self.kind))
+        if not isinstance(self.name, str):
+            raise InvalidValue("the name of a metric must be a string")
+        for name in ("nearest", "median", "farthest"):
+            if (distance := getattr(self, name)) is not None or name != "nearest":
+                check.non_negative(distance, f"{name} distance of a metric")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +113,12 @@ class PrivacyStatement:
         for name, kind in (("notion", Notion), ("unit", Unit), ("adjacency", Adjacency)):
             object.__setattr__(self, name, kind(getattr(self, name)))
         for name in ("public", "caveats"):
-            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+            said = getattr(self, name)
+            if isinstance(said, str) or not all(isinstance(each, str) for each in said):
+                raise InvalidValue(f"{name} of a statement must be sentences")
+            object.__setattr__(self, name, tuple(sorted(set(said))))
+        if not isinstance(self.scope, str):
+            raise InvalidValue("the scope of a statement must be a sentence")
         if self.notion is Notion.NONE:
             if self.epsilon != math.inf or self.delta or self.slack or self.metric:
                 raise InvalidValue("a statement of notion none has no parameters")
@@ -189,12 +203,22 @@ class PrivacyStatement:
     # -- conversions, only when asked for ------------------------------------------------------
 
     def to_pure(self, *, diameter: float) -> "PrivacyStatement":
-        """The pure guarantee of a metric one over units at most ``diameter`` apart."""
+        """The pure guarantee of a metric one, for any two units.
+
+        Args:
+            diameter: at least the largest distance of two units, which the metric names
+                (``metric.farthest``). A smaller one is refused: what holds for units that are near
+                each other only is not a pure guarantee.
+        """
         if self.notion is Notion.PURE:
             return self
         if self.notion is not Notion.METRIC:
             raise IncompatibleStatements(f"a {self.notion} statement has no pure counterpart")
         diameter = check.positive(diameter, "diameter")
+        assert self.metric is not None
+        if diameter < self.metric.farthest:
+            rule = f"at least {self.metric.farthest!r}, how far apart two units can be"
+            raise check.fail("diameter", rule, diameter)
         loss = self.epsilon * diameter + self.slack
         return replace(self, notion=Notion.PURE, epsilon=loss, slack=0.0, metric=None)
 
@@ -204,6 +228,54 @@ class PrivacyStatement:
             raise IncompatibleStatements(f"convert the {self.notion} statement to pure first")
         delta = check.non_negative(delta, "delta")
         return replace(self, notion=Notion.APPROXIMATE, delta=max(self.delta, delta))
+
+    def for_units(
+        self,
+        count: int,
+        delta: float = 0.0,
+        *,
+        unit: Unit = Unit.DOCUMENT,
+        law: "UnitLoss | None" = None,
+    ) -> "PrivacyStatement":
+        """What holds for a whole of ``count`` units of which each is released like this.
+
+        For a text of so many words: replacing all of them at once. By the smallest of the ways that
+        are proven (:class:`~discreet.composition.UnitLoss`).
+
+        Args:
+            count: How many units the whole has, at most.
+            delta: The chance that may be given away for a smaller epsilon.
+            unit: What the whole is.
+            law: What the mechanism says of its loss beside the statement (``unit_loss``).
+
+        >>> word = PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit=Unit.WORD)
+        >>> word.for_units(200).epsilon, round(word.for_units(200, 1e-6).epsilon)
+        (200.0, 147)
+        """
+        from discreet.composition import UnitLoss  # brings the array libraries
+
+        count = check.whole(count, "count of units", at_least=1)
+        match self.notion:
+            case Notion.APPROXIMATE:
+                epsilon, delta = count * self.epsilon, count * self.delta
+            case Notion.PURE:
+                epsilon = (law or UnitLoss(self.epsilon)).of(count, delta)
+            case Notion.METRIC if self.metric is not None:
+                most = self.epsilon * self.metric.farthest + self.slack
+                epsilon = (law or UnitLoss(most)).of(count, delta)
+            case _:
+                raise IncompatibleStatements(f"a {self.notion} statement has none for a whole")
+        pure = self.notion is not Notion.APPROXIMATE and delta == 0
+        return replace(
+            self,
+            notion=Notion.PURE if pure else Notion.APPROXIMATE,
+            epsilon=epsilon,
+            delta=delta,
+            slack=0.0,
+            metric=None,
+            unit=unit,
+            scope=f"a whole {unit} of at most {count:,} {self.unit}s, all of them replaced",
+        )
 
     def with_caveats(self, *caveats: str) -> "PrivacyStatement":
         """The same guarantee with something the reader must know."""
@@ -239,23 +311,17 @@ class PrivacyStatement:
         outcome = "protected outcome" if self.notion is Notion.UTILITY_OPTIMISED else "outcome"
         start = f"Protects each {unit}: {change} changes the odds of any {outcome}"
         eps = f"{self.epsilon:.6g}"
-        match self.notion:
-            case Notion.NONE:
-                return f"No formal guarantee for any {self.unit.replace('+', ' or ')}."
-            case Notion.PURE:
-                return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps})."
-            case Notion.APPROXIMATE:
-                return (
-                    f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}), "
-                    f"plus a probability of delta = {self.delta:.3g}."
-                )
-            case Notion.METRIC | Notion.UTILITY_OPTIMISED:
-                assert self.metric is not None
-                extra = f" + {self.slack:.4g}" if self.slack else ""
-                return (
-                    f"{start} by a factor of at most exp({eps} * d{extra}), "
-                    f"where d is the {self.metric.name}."
-                )
+        if self.notion is Notion.NONE:
+            return f"No formal guarantee for any {self.unit.replace('+', ' or ')}."
+        if self.metric is not None:  # of the metric notions, and of no other
+            extra = f" + {self.slack:.4g}" if self.slack else ""
+            return (
+                f"{start} by a factor of at most exp({eps} * d{extra}), "
+                f"where d is the {self.metric.name}."
+            )
+        approximate = self.notion is Notion.APPROXIMATE
+        more = f", plus a probability of delta = {self.delta:.3g}" if approximate else ""
+        return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}){more}."
 
     def _readings(self, metric: Metric) -> list[str]:
         def line(label: str, distance: float) -> str:
@@ -291,7 +357,10 @@ class PrivacyStatement:
                 fields["metric"] = Metric(**fields["metric"])
             return cls(**fields)
         except (TypeError, ValueError) as error:
-            raise InvalidValue(f"this is not a privacy statement: {error}") from error
+            why = "a part is of another kind"
+            if isinstance(error, InvalidValue):
+                why = str(error).split("; got")[0]  # the rule, not what stands in the file
+            raise InvalidValue(f"this is not a privacy statement: {why}") from error
 
     def to_json(self) -> str:
         """One JSON object."""
@@ -301,7 +370,7 @@ class PrivacyStatement:
     def from_json(cls, text: str) -> "PrivacyStatement":
         """The inverse of :meth:`to_json`."""
         try:
-            values = json.loads(text)
+            values = plain_json(text)
         except ValueError:
             values = None
         if not isinstance(values, dict):

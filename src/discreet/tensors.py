@@ -14,8 +14,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from discreet import __version__
-from discreet.errors import InputError, NotFound
-from discreet.files import refuse_existing, written_whole
+from discreet.errors import InputError, NotFound, read_as
+from discreet.files import plain_json, refuse_existing, written_whole
+from discreet.staging import ANYONE
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -29,6 +30,7 @@ def save_tensors(
     about: Mapping[str, Any],
     *,
     force: bool = False,
+    mode: int = ANYONE,
 ) -> None:
     """Write arrays and a JSON description into one file, whole or not at all.
 
@@ -38,24 +40,21 @@ def save_tensors(
         arrays: Named arrays.
         about: Settings and provenance, ready for JSON; nothing of protected text.
         force: Replace a file that exists.
+        mode: Who may read it.
     """
     refuse_existing(path, force=force)
-    write_described(path, arrays, {"kind": kind, "version": __version__, **about})
+    write_described(path, arrays, {"kind": kind, "version": __version__, **about}, mode=mode)
 
 
 def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
     """The arrays and the description of a file that :func:`save_tensors` wrote as this kind."""
     if not path.is_file():
         raise NotFound(f"there is no file {path}; check the path")
-    try:
+    with read_as(f"{path} is not a file that discreet wrote; check the path"):
         about, arrays = read_described(path)
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{path} is not a file that discreet wrote ({error}); check the path"
-        ) from error
     if about.get("kind") != kind:
-        holds = _article(about.get("kind"))
-        raise InputError(f"{path} holds {holds}, not {_article(kind)}; give another file")
+        # What it says it is may be anything.
+        raise InputError(f"{path} is not {_article(kind)} of discreet; give another file")
     return arrays, about
 
 
@@ -75,7 +74,12 @@ def kind_of(path: Path) -> str | None:
 
 
 def write_described(
-    path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any], *, sort: bool = False
+    path: Path,
+    arrays: Mapping[str, NDArray[Any]],
+    about: Mapping[str, Any],
+    *,
+    sort: bool = False,
+    mode: int = ANYONE,
 ) -> None:
     """Write arrays under one JSON description, whole or not at all.
 
@@ -84,7 +88,7 @@ def write_described(
     """
     described = json.dumps(about, ensure_ascii=False, sort_keys=sort)
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    with written_whole(path) as temporary:
+    with written_whole(path, mode=mode) as temporary:
         save_file(whole, temporary, metadata={_KEY: described})
 
 
@@ -96,11 +100,9 @@ def read_described(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def _description(file: Any) -> dict[str, Any]:
-    about = json.loads((file.metadata() or {}).get(_KEY, "{}"))
+    about = plain_json((file.metadata() or {}).get(_KEY, "{}"))
     return about if isinstance(about, dict) else {}
 
 
-def _article(kind: str | None) -> str:
-    if kind is None:
-        return "nothing discreet knows"
+def _article(kind: str) -> str:
     return ("an " if kind[0] in "aeiou" else "a ") + kind

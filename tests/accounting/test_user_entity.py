@@ -236,3 +236,12 @@ def test_the_mixture_is_dp_accountings(noise):
     # The check can fail: a tenth more noise is another loss.
     other = mixture_of_gaussians(1.1 * noise, shifts, chances, grid=1e-2, log_truncation=-32.0)
     assert other.get_epsilon_for_delta(1e-5) < 0.95 * theirs.get_epsilon_for_delta(1e-5)
+
+
+def test_a_loss_beyond_all_figures_is_infinite_and_no_error():
+    """Far more holders, or far less noise, than the grid of losses can tell apart."""
+    run = UserEntityTraining(user_rate=0.05, entity_rate=0.5, noise=0.01, steps=10, holders=1100)
+    assert run.joint_epsilon(1e-5) == run.entity_epsilon(1e-5) == math.inf
+    assert run.joint_delta(8.0) == 1.0
+    assert math.isfinite(run.user_epsilon(1e-5))
+    assert run.steps_within(100.0, 1e-5) == 0

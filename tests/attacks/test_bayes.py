@@ -7,12 +7,12 @@ from discreet.attacks.bayes import (
     best_guesses,
     guesses_from,
     log_likelihoods,
-    rank_prior,
     text_prior,
 )
 from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
+from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from small_spaces import all_distances, clustered_space, random_space

@@ -167,6 +167,84 @@ class Plus(Finite):
         super().__init__(space, statement, logs)
 
 
+# -- near words ----------------------------------------------------------------------------------
+
+
+class NearSets(Finite):
+    """Each word has near outputs of weight exp(epsilon); every other output has weight 1.
+
+    ``sizes`` says how many are near each word: all words alike, or there is no common total.
+    """
+
+    def __init__(self, epsilon=2.0, sizes=(3,)):
+        space = random_space(12, dimension=3)
+        self._nearest = all_distances(space).argsort(axis=1, kind="stable")
+        self._epsilon, self._sizes = epsilon, sizes
+        super().__init__(space, pure_statement(epsilon), self._law_of(self._nearest))
+
+    def _law_of(self, nearest):
+        weights = np.ones(nearest.shape)
+        for word, places in enumerate(nearest):
+            weights[word, places[: self._sizes[word % len(self._sizes)]]] = math.exp(self._epsilon)
+        return np.log(weights / weights.sum(axis=1, keepdims=True))
+
+
+class UnweighedFar(NearSets):
+    """Tosses a coin of odds exp(epsilon) for near or far, however many words there are of each."""
+
+    def release(self, ids, rng):
+        near = rng.random(len(ids)) < 1 / (1 + math.exp(-self._epsilon))
+        place = np.where(near, rng.integers(0, 3, len(ids)), rng.integers(3, 12, len(ids)))
+        return self._nearest[ids, place]
+
+
+class CountedOnTheText(NearSets):
+    """Near words are those of the text that is being released: the lists give the text away."""
+
+    def release(self, ids, rng):
+        absent = ~np.isin(np.arange(12), np.unique(ids)[::2])
+        moved = self._nearest[:, np.argsort(absent, kind="stable")]
+        return Finite(self.space, self.statement, self._law_of(moved)).release(ids, rng)
+
+
+class ReadingOn:
+    """Which words are near depends on the word released before, or by mistake on the word itself.
+
+    ``private``: the word before is looked up in the text, not in what came out for it.
+    """
+
+    contextual = True
+    name = "reading-on"
+
+    def __init__(self, private=False):
+        self._plain, self._private = NearSets(), private
+        self.space, self.statement = self._plain.space, self._plain.statement
+        shift = np.random.default_rng(5).permuted(np.tile(np.arange(12), (13, 1)), axis=1)
+        # A table of the law for each word before; the last is for the first word of a text.
+        self._after = [
+            Finite(self.space, self.statement, self._plain._law_of(places[self._plain._nearest]))
+            for places in shift
+        ]
+
+    def release(self, ids, rng, offsets=None):
+        ids = np.asarray(ids)
+        starts = np.arange(len(ids)) if offsets is None else np.asarray(offsets)[:-1]
+        ends = starts + 1 if offsets is None else np.asarray(offsets)[1:]
+        out = np.empty(len(ids), dtype=np.int64)
+        before = np.full(len(starts), 12)
+        for step in range(int((ends - starts).max(initial=0))):
+            here = starts + step < ends
+            place = starts[here] + step
+            for table in np.unique(before[here]):
+                mine = place[before[here] == table]
+                out[mine] = self._after[table].release(ids[mine], rng)
+            before[here] = (ids if self._private else out)[place]
+        return out
+
+    def log_probabilities(self, ids, released=()):
+        return self._after[released[-1] if len(released) else 12].log_probabilities(ids)
+
+
 # -- noise, then the nearest word ----------------------------------------------------------------
 
 
@@ -546,6 +624,16 @@ GALLERY = {
     ),
     "a label kept as if there were one class less": Planted(
         lambda: Response(2), lambda: Response(3), ("law.inequality",)
+    ),
+    "more words are near some words than near others": Planted(
+        lambda: NearSets(sizes=(3, 6)), NearSets, ("law.inequality",)
+    ),
+    "near or far by a coin that counts neither": Planted(
+        UnweighedFar, NearSets, ("sampler.law", "black-box.loss")
+    ),
+    "near words counted on the text itself": Planted(CountedOnTheText, NearSets, ("sampler.law",)),
+    "a guide that sees a word before it is released": Planted(
+        lambda: ReadingOn(private=True), ReadingOn, ("sampler.law", "black-box.loss")
     ),
     "santext+ lets a sensitive word out": Planted(
         lambda: Plus(random_space(60), 3.0, leak=True),

@@ -7,7 +7,7 @@ from scipy import stats
 from discreet.audit.chance import (
     at_least,
     at_most,
-    binomial_p_value,
+    binomial_p_values,
     fit_p_value,
     same_rate_p_value,
 )
@@ -40,7 +40,7 @@ def test_intervals_and_tests_are_those_of_scipy():
         interval = stats.binomtest(k, n).proportion_ci(0.98, method="exact")
         assert at_least(k, n, 0.01) == pytest.approx(interval.low, abs=1e-12)
         assert at_most(k, n, 0.01) == pytest.approx(interval.high, abs=1e-12)
-    assert binomial_p_value(30, 100, 0.5) == pytest.approx(stats.binomtest(30, 100).pvalue)
+    assert binomial_p_values(30, 100, 0.5) == pytest.approx(stats.binomtest(30, 100).pvalue)
     a, b = np.arange(40) < 25, np.arange(60) < 10
     greater = stats.fisher_exact([[25, 15], [10, 50]], alternative="greater").pvalue
     assert same_rate_p_value(a, b) == pytest.approx(2 * greater)

@@ -112,7 +112,7 @@ def test_far_and_near_pairs_are_the_farthest_and_the_nearest():
     assert by_l1[far_l1] == pytest.approx(by_l1.max())
     np.fill_diagonal(distances, np.inf)
     subject = subject_of(SanText(space, epsilon=1.0))
-    nearest = near_pairs(subject, rng)[0]
+    nearest = near_pairs(subject.vectors, rng)[0]
     assert distances[nearest] == pytest.approx(distances.min())
 
 

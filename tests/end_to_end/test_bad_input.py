@@ -101,13 +101,19 @@ ROWS = {
     "no suffix": Row("no suffix that says its format", name="in"),
     "unknown format": Row("must be one of txt", with_options("--format", "doc")),
     "unknown column": Row(
-        "has no column review; its columns are id, text",
+        "has no column review; it has 2 columns, whose names are in the file",
         with_options("--text-field", "review"),
         data=CSV,
         name="in.csv",
     ),
     "a csv without a header": Row(
-        "not shown, being perhaps text", data=f"1,{MARKER} babax\n".encode(), name="in.csv"
+        "not repeated here, being perhaps text", data=f"1,{MARKER} babax\n".encode(), name="in.csv"
+    ),
+    "a csv without a header, of single words": content(
+        "it has 2 columns", f"{MARKER},babax\nkokox,babax\n".encode(), "in.csv"
+    ),
+    "a column in other capitals": content(
+        "column 1 of its 2 differs only in capitals", f"TEXT,{MARKER}\na,b\n".encode(), "in.csv"
     ),
     "two columns of one name": Row("have the same name", data=b"text,text\na,b\n", name="in.csv"),
     "a row too short": content("the row at line 3", CSV + f"{MARKER}\n".encode(), "in.csv"),

@@ -31,12 +31,12 @@ def files(tmp_path):
     return tmp_path
 
 
-def run(files, *options, source="notes.jsonl", name="model", how=called):
+def run(files, *options, source="notes.jsonl", name="model", how=called, quick=QUICK):
     fields = ["--tokens-field", "tokens"]
     if "--gazetteer" not in options and "--algorithm" not in options:
         fields += ["--tags-field", "tags"]
     vocabulary = ["--vocabulary", files / "words.txt", "--embedding", "4"]
-    arguments = [files / source, "-o", files / name, *fields, *vocabulary, *QUICK, *options]
+    arguments = [files / source, "-o", files / name, *fields, *vocabulary, *quick, *options]
     return how("train", "user-entity", *arguments, cache=files / "cache")
 
 
@@ -128,7 +128,8 @@ def test_classes_are_learned_from_a_field(files):
 def test_a_public_model_is_gone_on_with_and_only_some_parts_move(files):
     public = ("--algorithm", "noiseless", "--steps", "2", "--seed", "1")
     assert run(files, *public, name="public").code == 0
-    more = ("--start", files / "public", "--trained", "output", "--steps", "2", "--seed", "2")
+    public_start = ("--start", files / "public", "--start-public")
+    more = (*public_start, "--trained", "output", "--steps", "2", "--seed", "2")
     done = run(files, *more)
     assert done.code == 0, done.err
     before, after = (load_file(files / name / "model.safetensors") for name in ("public", "model"))
@@ -138,7 +139,7 @@ def test_a_public_model_is_gone_on_with_and_only_some_parts_move(files):
     assert about["trained"] == ["output.bias"]
     assert about["start"] is not None
     # A run that began elsewhere is another run.
-    elsewhere = run(files, *more[2:], "--resume")
+    elsewhere = run(files, *more[3:], "--resume")
     assert elsewhere.code == 2
     assert "another model" in elsewhere.err
 
@@ -146,13 +147,64 @@ def test_a_public_model_is_gone_on_with_and_only_some_parts_move(files):
 def test_a_public_model_with_other_words_or_sizes_is_refused(files):
     public = ("--algorithm", "noiseless", "--steps", "1", "--seed", "1")
     assert run(files, *public, name="public").code == 0
-    done = run(files, "--start", files / "public", "--hidden", "5", "--layers", "2")
+    public_start = ("--start", files / "public", "--start-public")
+    done = run(files, *public_start, "--hidden", "5", "--layers", "2")
     assert done.code == 2
     assert "another shape" in done.err
     (files / "words.txt").write_text("\n".join(WORDS[::-1]) + "\n")
-    done = run(files, "--start", files / "public")
+    done = run(files, *public_start)
     assert done.code == 2
     assert "knows other words" in done.err
+
+
+def test_what_a_start_has_spent_is_added(files):
+    first = run(files, "--steps", "3", "--json", name="first")
+    spent = json.loads(first.out)["statement"]
+    alone = json.loads(run(files, "--steps", "1", "--json", name="alone").out)["statement"]
+    done = run(files, "--start", files / "first", "--steps", "1", "--json")
+    assert done.code == 0, done.err
+    receipt = json.loads(done.out)
+    assert receipt["statement"]["epsilon"] == spent["epsilon"] + alone["epsilon"]
+    assert receipt["statement"]["delta"] == 2 * spent["delta"]
+    assert receipt["start"] == spent
+    assert "Of this run alone: epsilon for one user" in done.err
+    # A third run adds to both, and one that is resumed has not forgotten either.
+    third = run(files, "--start", files / "model", "--steps", "1", "--json", name="third")
+    together = spent["epsilon"] + 2 * alone["epsilon"]
+    assert json.loads(third.out)["statement"]["epsilon"] == pytest.approx(together, rel=1e-12)
+    forgotten = run(files, "--steps", "2", "--resume", name="third")
+    assert forgotten.code == 2
+    assert "another model" in forgotten.err
+
+
+def test_a_budget_and_an_epsilon_count_what_a_start_has_spent(files):
+    first = run(files, "--steps", "3", "--json", name="first")
+    spent = json.loads(first.out)["statement"]["epsilon"]
+    more = ("--start", files / "first", "--steps", "2")
+    too_small = str(spent * 0.99)
+    for quick, option in ((QUICK, "--budget"), (QUICK[2:], "--epsilon")):
+        done = run(files, *more, option, too_small, name=f"none{option}", quick=quick)
+        assert done.code == 3, done.err
+        assert "spent" in done.err
+    within = run(files, *more, "--epsilon", str(spent + 0.5), "--json", quick=QUICK[2:])
+    assert within.code == 0, within.err
+    assert spent + 0.4 < json.loads(within.out)["statement"]["epsilon"] <= spent + 0.5
+
+
+def test_a_start_without_a_guarantee_must_be_declared_public(files):
+    assert run(files, "--algorithm", "noiseless", "--steps", "1", name="raw").code == 0
+    done = run(files, "--start", files / "raw", "--steps", "1")
+    assert done.code == 2
+    assert "--start-public" in done.err
+    assert run(files, "--start", files / "raw", "--start-public", "--steps", "1").code == 0
+
+
+def test_a_start_with_a_guarantee_of_another_kind_cannot_be_added(files):
+    users = ("--algorithm", "user-level", "--steps", "1")
+    assert run(files, *users, name="users").code == 0
+    done = run(files, "--start", files / "users", "--steps", "1")
+    assert done.code == 2
+    assert "cannot be added" in done.err
 
 
 BAD = {
@@ -165,6 +217,7 @@ BAD = {
     "two kinds of entities": (["--entities-field", "entities"], "in one way"),
     "classes": (["--label-field", "kind"], "--labels"),
     "plot": (["--plot", "x.png"], "--evaluate"),
+    "public what": (["--start-public"], "--start"),
     "no start": (["--start", "nowhere"], "no file"),
     "parts": (["--trained", "words"], "trained part"),
     "parts of another model": (["--trained", "lstm", "--model", "there"], "leave them out"),

@@ -60,7 +60,10 @@ def test_grouped_search_equals_all_pairs(monkeypatch):
     monkeypatch.setattr(certificates, "_BLOCK_NUMBERS", 5_000)
     for space in both_spaces(200):
         log_z = np.random.default_rng(0).standard_normal((5, 200))
-        found, pairs = certificates._steepest(certificates.Distances(space), log_z, None, 1)
+        nothing = certificates._Hidden(np.zeros(5), np.zeros(5))
+        found, pairs = certificates._steepest(
+            certificates.Distances(space), log_z, nothing, None, 1
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = np.abs(log_z[:, :, None] - log_z[:, None, :]) / all_distances(space)
         slopes[np.isnan(slopes)] = 0
@@ -76,6 +79,43 @@ def test_rate_never_exceeds_twice_kappa_even_with_duplicates():
     space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(len(vectors))], vectors)
     table = compute_table(space)
     assert (np.array(table.rates) <= 2 * np.array(table.kappas) * (1 + 1e-8)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e11])
+def test_rates_hold_at_any_scale(scale):
+    """Kappas were rounded to 12 decimals, and taken for exact multiples of a step nevertheless."""
+    vectors = np.random.default_rng(0).standard_normal((60, 3))
+    vectors[-1] = 5.0
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(60)], scale * vectors)
+    table = compute_table(space)
+    again = CertificateTable.from_json(table.to_json())
+    for i in range(0, len(table.kappas), 9):
+        right = brute_force_rate(space, table.kappas[i])
+        assert right * (1 - 1e-12) <= table.rates[i] <= right * (1 + 1e-7)
+        assert table.rates[i] <= again.rates[i] <= table.rates[i] * (1 + 1e-5)
+
+
+def test_the_published_example_of_a_false_certificate():
+    vectors = 1e11 * np.random.default_rng(0).standard_normal((201, 4))
+    vectors[-1] = 1e12
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(201)], vectors)
+    mechanism = SanText(space, epsilon=1.05e-12)
+    assert brute_force_rate(space, mechanism.kappa) <= 1.05e-12 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("far", [0.001, 0.0010000000000000002, 1000.0, 999.9999999999999])
+def test_a_distance_beside_a_power_of_ten_has_a_table(far):
+    space = EmbeddingSpace.from_arrays("abc", [[0.0], [0.0], [far]])
+    table = compute_table(space)
+    assert 64 <= len(table.kappas) <= 130
+    assert table.rates[0] >= brute_force_rate(space, table.kappas[0]) * (1 - 1e-12)
+
+
+def test_what_rounding_hides_between_near_words_is_added():
+    """A pair so near that its normalisers differ by less than their rounding costs twice kappa."""
+    vectors = np.array([[0.0], [1e-15], [1.0], [2.0], [2.1]])
+    space = EmbeddingSpace.from_arrays("abcde", vectors)
+    assert compute_table(space).rates == pytest.approx(2 * np.array(compute_table(space).kappas))
 
 
 def test_all_words_at_one_point():

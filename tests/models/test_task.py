@@ -65,7 +65,7 @@ def test_a_file_brings_everything_back(tmp_path, labels):
 
 def test_another_kind_of_file_is_refused(tmp_path):
     PublicMap.random(4, 2).save(tmp_path / "map.safetensors")
-    with pytest.raises(InputError, match="holds a public map"):
+    with pytest.raises(InputError, match="is not a task model"):
         TaskModel.load(tmp_path / "map.safetensors")
 
 

@@ -23,7 +23,7 @@ TEXTS = ["Tea at noon. Rain again. A cup.", f"Far {SECRET}. No end.", "One.", "A
 class Letters:
     """A made-up encoder: how often five letters occur, and 1."""
 
-    def encode(self, texts, _batch):
+    def encode(self, texts):
         return np.array([[t.count(c) for c in "aeion"] + [1.0] for t in texts], dtype=np.float32)
 
 

@@ -29,7 +29,7 @@ LABELS = ("good", "bad", "so-so")
 class Letters:
     """A made-up encoder: how often four letters occur, and 1."""
 
-    def encode(self, texts, _batch):
+    def encode(self, texts):
         return np.array([[t.count(c) for c in "aeio"] + [1.0] for t in texts], dtype=np.float32)
 
 
@@ -47,7 +47,7 @@ TEXTS = ["tea at noon", "a", "coffee or tea", "rain", f"{MARKER} is far", "oio"]
 
 def test_a_release_is_the_mechanism_on_mapped_unit_rows():
     made = embedder()
-    expected = unit_rows(PublicMap.random(5, 3).apply(Letters().encode(TEXTS, 1)))
+    expected = unit_rows(PublicMap.random(5, 3).apply(Letters().encode(TEXTS)))
     np.testing.assert_allclose(made.units(TEXTS), expected, atol=1e-6)
     released = made.release(TEXTS, rng=np.random.default_rng(1))
     again = made.mechanism.release(expected, np.random.default_rng(1))

@@ -38,7 +38,8 @@ def test_the_statement_is_the_mechanisms_with_what_the_layout_shows(mechanism):
     assert plain == mechanism.statement
     assert set(public.public) - set(plain.public) == {
         "the number of tokens of each word",
-        "white space, punctuation and capitals of each document",
+        "the white space and punctuation between words",
+        "whether each word begins with a capital letter, and whether all its letters are capitals",
     }
     # What shows more is the weaker statement.
     assert plain < public

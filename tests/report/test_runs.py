@@ -1,16 +1,19 @@
 """Receipts and results as sections of a page."""
 
+import contextlib
 import json
 from dataclasses import asdict
 
 import pytest
 
-from discreet.errors import InputError, NotFound
+from discreet.errors import DiscreetError, InputError, NotFound, VerificationFailed
+from discreet.receipt import Receipt, receipt_path
 from discreet.report.claims import Claim
 from discreet.report.page import Section, figures_of, write_page
 from discreet.report.plots import Curve, Plot, draw
 from discreet.report.runs import overview, runs_in, section_of
 from discreet.report.tables import Table
+from discreet.staging import Digest
 from discreet.statement import Notion, PrivacyStatement, Unit
 
 
@@ -20,9 +23,10 @@ def _receipt(epsilon=2.0, **more):
 
 
 def test_a_receipt_is_found_by_the_name_of_its_output(tmp_path):
-    (tmp_path / "out.csv").write_text("text\n")
-    (tmp_path / "out.csv.privacy.json").write_text(json.dumps(_receipt()))
-    ((name, values),) = runs_in([tmp_path / "out.csv"])
+    output = tmp_path / "out.csv"
+    output.write_text("text\n")
+    Receipt.from_dict(_receipt()).of_output(Digest.of(output)).write(receipt_path(output))
+    ((name, values),) = runs_in([output])
     section = section_of(name, values)
     assert section.title == "out.csv"
     assert section.guarantee == tuple(PrivacyStatement.from_dict(values["statement"]).lines())
@@ -171,3 +175,69 @@ def test_the_figures_of_a_plot_are_a_table():
         "",
     )
     assert figures_of(plot).rows == ((1.0, 5.0, None), (2.0, 6.0, "7 ± 1"))
+
+
+def _sealed(folder):
+    output = folder / "out.csv"
+    output.write_text("text\n")
+    Receipt.from_dict(_receipt()).of_output(Digest.of(output)).write(receipt_path(output))
+    return output
+
+
+def test_an_output_that_is_not_the_one_of_its_receipt_is_not_reported(tmp_path):
+    output = _sealed(tmp_path)
+    output.write_text("other\n")
+    for given in (output, receipt_path(output)):
+        with pytest.raises(VerificationFailed, match="not what its receipt was written for"):
+            runs_in([given])
+    output.unlink()
+    ((_, values),) = runs_in([receipt_path(output)])
+    assert "the receipt alone" in values["checked"]
+
+
+STATEMENT = _receipt()["statement"]
+METRIC = {"name": "d", "nearest": 0.1, "median": 1.0, "farthest": 2.0, "kind": "other"}
+RECORD = {"recipe": "r", "title": "t", "introduction": [], "findings": [], "tables": []}
+PLOT = asdict(Plot("p", "P", "x", "y", (Curve("c", (1.0, 2.0), (2.0, 3.0)),), "A line."))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"counts": {"documents": "three"}},
+        {"counts": {"documents": [3]}},
+        {"keep": 10**400},
+        {"rows": {"a": 10**400}},
+        {"a": "\ud800"},
+        {"findings": [1, 2], "passed": True},
+        {"findings": [{"check": {"a": 1}, "verdict": [], "summary": 10**400}], "passed": True},
+        {"guess": {"lowest": [], "median": {}, "highest": "x"}},
+        {"statement": STATEMENT | {"epsilon": "two"}},
+        {"statement": STATEMENT | {"epsilon": 10**400}},
+        {"statement": STATEMENT | {"caveats": [1, 2]}},
+        {"statement": STATEMENT | {"scope": {"a": 1}}},
+        {"statement": STATEMENT | {"notion": "metric", "metric": METRIC | {"median": "x"}}},
+        {"statement": STATEMENT | {"notion": "metric", "metric": METRIC | {"name": None}}},
+        RECORD | {"title": 5, "plots": []},
+        RECORD | {"plots": [PLOT | {"title": "$\\badcmd{$"}]},
+        RECORD | {"plots": [PLOT | {"curves": [{"label": "$x$", "x": [1.0], "y": []}]}]},
+        RECORD | {"plots": [PLOT | {"curves": [{"label": "c", "x": ["a"], "y": [1.0]}]}]},
+        RECORD | {"plots": [PLOT | {"level": ["l", "high"]}]},
+        RECORD | {"plots": [], "tables": [{"name": "t", "title": "T", "columns": 3, "rows": 4}]},
+    ],
+)
+def test_a_malformed_result_is_a_page_or_a_sentence(tmp_path, values):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(values))
+    with contextlib.suppress(DiscreetError):
+        runs = runs_in([path])
+        sections = [overview(runs), *(section_of(*run) for run in runs)]
+        write_page(tmp_path / "page.html", "t", [], sections)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 5000, 100_000])
+def test_nesting_is_refused_at_any_depth(tmp_path, depth):
+    path = tmp_path / "result.json"
+    path.write_text('{"a": ' + "[" * depth + "]" * depth + "}")
+    with pytest.raises(InputError):
+        runs_in([path])

@@ -122,13 +122,31 @@ def public_units(text: str, tokens: Callable[[str], list[int]]) -> Iterator[tupl
             yield True, part
 
 
+def begins_and_all(word: str) -> tuple[bool, bool]:
+    """Whether a word begins with a capital letter, and whether all of its several letters are."""
+    cased = [c for c in word if c.isupper() or c.islower() or unicodedata.category(c) == "Lt"]
+    capital = [not c.islower() for c in cased]
+    return capital[:1] == [True], len(cased) > 1 and False not in capital
+
+
 def capitalised(word: str, like: str, first: bool) -> str:
-    letters = [c for c in like if c.isalpha()]
-    if like.islower():
-        return word.lower()
-    if letters and letters[0].isupper() and "".join(letters[1:]).islower() | (len(letters) == 1):
-        return word.lower()[:1].upper() + word.lower()[1:] if first else word.lower()
-    return word.upper() if like.isupper() else word
+    if word[:1] + word[-1:] in ("[]", "<>"):
+        return word
+    begins, every = begins_and_all(like)
+    if every:
+        return word.upper()
+    return word.capitalize() if begins and first else word.lower()
+
+
+def public_part(text: str, tokens: Callable[[str], list[int]]) -> list[object]:
+    """What the statement of the public layout names: nothing else of a text may be seen."""
+    parts: list[object] = []
+    for protected, part in public_units(text, tokens):
+        if not protected:
+            parts += part
+        elif tokens(part):
+            parts.append((len(tokens(part)), *begins_and_all(part)))
+    return parts
 
 
 def public_join(text: str, tokens: Callable[[str], list[int]], released: list[str]) -> str:

@@ -376,7 +376,7 @@ def test_a_failing_rename_takes_back_the_other(
     monkeypatch.setattr(os, "replace", failing)
     with pytest.raises(OutputError if kind is OSError else Stop):
         convert(source, tmp_path / "out.txt", notes={note: b"{}"})
-    assert renamed == [note.resolve(), (tmp_path / "out.txt").resolve()][:fails]
+    assert renamed == [(tmp_path / "out.txt").resolve(), note.resolve()][:fails]
     assert list(tmp_path.iterdir()) == [source]
 
 

@@ -29,6 +29,8 @@ _GRID = 1e-3
 _COARSE_GRID = 5e-3
 # A step's losses are on at most so many points of it: with little noise it is wider.
 _POINTS = 2**15
+# Where even that is not wide enough, a loss is told as infinite: it would be one of millions.
+_WIDEST_GRID = 100.0
 # Losses rarer than exp(-32) are counted as infinite.
 _LOG_TRUNCATION = -32.0
 # Numbers of drawn holders that are together this improbable are counted as all of them.
@@ -92,8 +94,10 @@ class UserEntityTraining(Settings):
     def joint_delta(self, epsilon: float) -> float:
         """Failure probability at an epsilon, for one user and one entity together."""
         epsilon = check.non_negative(epsilon, "epsilon")
-        loss = self._loss(user=True, entity=self.holders > 0)
-        return float(loss.get_delta_for_epsilon(epsilon))
+        entity = self.holders > 0
+        if self._grid(user=True, entity=entity) > _WIDEST_GRID:
+            return 1.0
+        return float(self._loss(user=True, entity=entity).get_delta_for_epsilon(epsilon))
 
     def loss(self, delta: float) -> "TrainingLoss":
         """All three."""
@@ -118,6 +122,8 @@ class UserEntityTraining(Settings):
 
     def _epsilon(self, delta: float, *, user: bool, entity: bool) -> float:
         delta = check.probability(delta, "delta")
+        if self._grid(user=user, entity=entity) > _WIDEST_GRID:
+            return math.inf
         return float(self._loss(user=user, entity=entity).get_epsilon_for_delta(delta))
 
     def _loss(self, *, user: bool, entity: bool) -> "PrivacyLossDistribution":

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Floats32, Ids
 from discreet.attacks.outcome import Estimate, Outcome, share
 from discreet.attacks.public_halves import checked_halves
-from discreet.errors import InvalidValue, MissingExtra
+from discreet.errors import InvalidValue, needs_extra
 
 _HELD_OUT = 5
 _WIDTH = 128
@@ -71,11 +71,9 @@ def attribute_attack(
 
 def _learnt(vectors: Floats32, classes_of: Ids, targets: Floats32, classes: int, seed: int) -> Ids:
     """The classes that a network trained on the first predicts for the second."""
-    try:
+    with needs_extra("an attribute attack", "encoder"):
         import torch
-    except ImportError as error:
-        raise MissingExtra("an attribute attack", "encoder") from error
-    from torch import nn
+        from torch import nn
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -17,41 +17,16 @@ from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.protocols import WordMechanism
+from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 
 _NUMBERS = 2**22
-# Mandelbrot's shift: the frequency of the word of rank r is about 1 / (r + 2.7).
-_SHIFT = 2.7
 _SMOOTHING = 1.0
 
 
-def rank_prior(space: EmbeddingSpace) -> Floats:
-    """Public knowledge of the space alone: Zipf's law on the ranks of its frequencies.
-
-    Spaces list frequencies on any increasing scale, often ranks only; the order is all that is
-    used. Without frequencies every word is equally likely.
-
-    >>> space = EmbeddingSpace.from_arrays(["a", "b"], [[0.0], [1.0]], frequencies=[1, 5])
-    >>> rank_prior(space).round(3).tolist()
-    [0.44, 0.56]
-    """
-    if space.frequencies is None:
-        return np.full(len(space), 1 / len(space))
-    _, group, counts = np.unique(-space.frequencies, return_inverse=True, return_counts=True)
-    # Words of equal frequency share the middle of the ranks that they take up.
-    middle = np.cumsum(counts) - (counts + 1) / 2
-    weights = 1 / (middle[group] + 1 + _SHIFT)
-    return np.asarray(weights / weights.sum())
-
-
 def text_prior(space: EmbeddingSpace, batch: TokenBatch) -> Floats:
-    """How often words occur in a PUBLIC text; one more occurrence is shared by ranks.
-
-    Args:
-        space: the vocabulary.
-        batch: the public text, as ids of the space.
-    """
+    """How often words occur in a PUBLIC text; one more occurrence is shared by ranks."""
     counts = np.bincount(batch.ids, minlength=len(space)).astype(np.float64)
     counts += _SMOOTHING * rank_prior(space)
     return np.asarray(counts / counts.sum())

@@ -112,16 +112,10 @@ def inversion_attack(
     outcomes = []
     for name, figure in _FIGURES.items():
         rng = np.random.default_rng(seed)
-        outcomes.append(
-            Outcome(
-                "inversion to words",
-                name,
-                bootstrapped([hits, guessed, true], figure, rng),
-                float(figure(lucky.sum(), guessed.sum(), true.sum())),
-                None if bare is None else bootstrapped([bare, guessed, true], figure, rng),
-                len(hits),
-            )
-        )
+        success = bootstrapped([hits, guessed, true], figure, rng)
+        chance = float(figure(lucky.sum(), guessed.sum(), true.sum()))
+        base = None if bare is None else bootstrapped([bare, guessed, true], figure, rng)
+        outcomes.append(Outcome("inversion to words", name, success, chance, base, len(hits)))
     return outcomes
 
 
@@ -140,15 +134,16 @@ def _attacked(
     order = np.random.default_rng(seed).permutation(len(known))
     held, rest = np.split(order, [len(known) // _HELD_OUT])
     size = max(1, round(float(words.present.sum()) / len(words)))
-    ridge = min(
-        _RIDGES,
-        key=lambda value: _error(
-            _regression(known[rest], words[rest].means, value), known[held], words[held].means
-        ),
-    )
-    trial = _Guesser(_regression(known[rest], words[rest].means, ridge), words[rest])
+    learnt, tried = words[rest], words[held]
+
+    def error(ridge: float) -> float:
+        gap = _with_one(known[held]) @ _regression(known[rest], learnt.means, ridge) - tried.means
+        return float(np.einsum("ij,ij->", gap, gap))
+
+    ridge = min(_RIDGES, key=error)
+    trial = _Guesser(_regression(known[rest], learnt.means, ridge), learnt)
     weight = max(
-        _WEIGHTS, key=lambda value: float(trial.hits(known[held], words[held], size, value).sum())
+        _WEIGHTS, key=lambda value: float(trial.hits(known[held], tried, size, value).sum())
     )
     final = _Guesser(_regression(known, words.means, ridge), words)
     return final.hits(hidden, truth, size, weight), size
@@ -192,8 +187,3 @@ def _regression(vectors: Floats, means: Floats, ridge: float) -> Floats:
     penalty = np.full(rows.shape[1], ridge)
     penalty[-1] = 1e-9  # the constant is free
     return np.asarray(np.linalg.solve(rows.T @ rows + np.diag(penalty), rows.T @ means))
-
-
-def _error(regression: Floats, vectors: Floats, means: Floats) -> float:
-    gap = _with_one(vectors) @ regression - means
-    return float(np.einsum("ij,ij->", gap, gap))

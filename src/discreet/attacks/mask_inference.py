@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Ids, Progress, ragged_places
+from discreet.arrays import Ids, Progress, ragged_places, row_blocks
 from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
 from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
@@ -142,8 +142,8 @@ def _masked_rows(
     first = np.clip(positions - window // 2, begin, np.maximum(begin, end - window))
     length = np.minimum(end - first, window)
     order = np.argsort(length, kind="stable")
-    for start in range(0, len(order), _AT_ONCE):
-        chosen = order[start : start + _AT_ONCE]
+    for part in row_blocks(len(order), numbers=_AT_ONCE):
+        chosen = order[part]
         place, row = ragged_places(first[chosen], length[chosen])
         pieces, owner = table.spread(target.released[place])
         hidden = place[owner] == positions[chosen][row[owner]]
@@ -151,10 +151,8 @@ def _masked_rows(
         kept = ~hidden | np.r_[True, owner[1:] != owner[:-1]]
         shown = np.where(hidden, model.marks.mask, pieces)[kept]
         wanted = np.where(hidden, model.marks.mask, IGNORED)[kept]
-        yield (
-            chosen,
-            padded(shown, wanted, row[owner][kept], len(chosen), model.marks, model.longest),
-        )
+        whose = row[owner][kept]
+        yield chosen, padded(shown, wanted, whose, len(chosen), model.marks, model.longest)
 
 
 @dataclass(frozen=True)
@@ -193,10 +191,8 @@ class AttackReport:
         for name, rate in self.success.items():
             rare = str(self.sensitive[name].other) if self.sensitive else ""
             out.append(f"{ATTACKERS[name]:<{width}}  {rate.other!s:<26}  {rare}".rstrip())
-        if self.unguessable:
-            pieces = "words are several pieces of the model, which it cannot name."
-            out.append(f"{self.unguessable:,} {pieces}")
-        return out
+        several = "words are several pieces of the model, which it cannot name."
+        return [*out, f"{self.unguessable:,} {several}"] if self.unguessable else out
 
 
 ATTACKERS = {
@@ -238,14 +234,12 @@ def attack_words(
     if unknown is not None:
         weights[unknown] = 0.0  # it is never attacked, so an attacker does not guess it
     hits: dict[str, NDArray[np.bool_]] = {}
-    unguessable = 0
-    likelihoods = None
+    unguessable, likelihoods = 0, None
     if model is not None:
         table = piece_table(mechanism.space, model)
         word = table.single[truth]
         unguessable = int((word < 0).sum())
-        different = len(np.unique(seen))
-        small = different * len(mechanism.space) <= _MOST_LIKELIHOODS
+        small = len(np.unique(seen)) * len(mechanism.space) <= _MOST_LIKELIHOODS
         if model.shares_pieces(mechanism.space) and says_its_law(mechanism) and small:
             likelihoods = log_likelihoods(mechanism, seen)
         guesses, informed = infer_masked(

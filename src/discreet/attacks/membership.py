@@ -21,6 +21,7 @@ from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
 from discreet.errors import InvalidValue
 from discreet.models.task import TaskModel
 from discreet.release.vectors import read_vectors
+from discreet.training.linear_head import codes_of
 
 _FEWEST = 4
 _TINY = 1e-30
@@ -62,15 +63,8 @@ class LabelledPredictions:
         data = read_vectors(path)
         if data.labels is None:
             raise InvalidValue(f"{path} has no labels; a membership attack needs that of each row")
-        places = {label: index for index, label in enumerate(model.labels or ())}
-        wrong = [row for row, label in enumerate(data.labels, 1) if label not in places]
         law = model.probabilities(data)
-        if wrong:
-            raise InvalidValue(
-                f"the labels of {path} must be those that the model knows; {len(wrong)} are not, "
-                f"the first in row {wrong[0]}"
-            )
-        return cls(law, np.array([places[label] for label in data.labels], dtype=np.int64))
+        return cls(law, codes_of(data.labels, model.labels or (), f"the labels of {path}"))
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -43,12 +43,7 @@ class Rate(Estimate):
 
     @classmethod
     def of(cls, hits: NDArray[np.bool_], *, confidence: float = LEVEL) -> "Rate":
-        """The rate at which an event occurred.
-
-        Args:
-            hits: Whether it occurred, for each trial.
-            confidence: Of the interval.
-        """
+        """The rate at which an event occurred in some trials."""
         from scipy import stats
 
         if not len(hits):

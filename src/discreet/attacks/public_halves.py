@@ -21,12 +21,8 @@ def checked_halves(
 ) -> tuple[Floats, Floats]:
     """The vectors of both halves, if there are enough of them and the truth of each is given.
 
-    Args:
-        auxiliary: Vectors that the attacker learns from.
-        known: What is true of them.
-        targets: Vectors under attack.
-        hidden: What is true of them.
-        names: What the attack and the truth of a vector are called in a message.
+    ``known`` is what is true of the vectors that the attacker learns from, ``hidden`` of those
+    under attack; ``names`` are what the attack and the truth of a vector are called in a message.
     """
     attack, truth = names
     seen, under_attack = (np.asarray(rows, dtype=np.float64) for rows in (auxiliary, targets))

@@ -7,7 +7,6 @@ right guesses are improbable, whatever the guesser does, although all canaries s
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet import check
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Progress
 from discreet.randomness import generator
 from discreet.search import last_that_holds
 
@@ -138,7 +137,7 @@ def audit_canaries(
     confidence: float = 0.95,
     alarm: float = ALARM,
     seed: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> CanaryAudit:
     """Play the game and bound epsilon from below.
 
@@ -186,28 +185,21 @@ def judged(
 ) -> CanaryAudit:
     """What scores of canaries show, over several ways of guessing that are fixed beforehand.
 
-    Args:
-        scores: Of each canary, high where it seems to be in; from what was released alone.
-        included: The coins.
-        claimed: Epsilon that is claimed.
-        delta: Failure probability of that claim.
-        runs: How many runs the scores come from.
-        confidence: Of the lower bound, for all ways of guessing together.
-        alarm: Probability with which a true claim may be called contradicted.
+    The scores come from what was released alone, high where a canary seems to be in; ``included``
+    are the coins. All else is as for :func:`audit_canaries`.
     """
     if scores.shape != included.shape or scores.ndim != 1 or not np.isfinite(scores).all():
         raise check.fail("scores", "a finite number for each canary", scores.shape)
     level = 1 - check.probability(confidence, "confidence")
     total = len(scores)
-    order = np.argsort(scores, kind="stable")
+    ordered = included[np.argsort(scores, kind="stable")]
     ways = list(dict.fromkeys(_ways(total)))
     found: list[tuple[float, float, int, int]] = []
     for high, low in ways:
-        correct = int(included[order[total - high :]].sum() + (~included[order[:low]]).sum())
-        guesses = high + low
-        bound = lower_bound(total, guesses, correct, delta, level / len(ways))
-        p = len(ways) * p_value(total, guesses, correct, claimed, delta)
-        found.append((bound, -min(1.0, p), guesses, correct))
+        correct = int(ordered[total - high :].sum() + (~ordered[:low]).sum())
+        bound = lower_bound(total, high + low, correct, delta, level / len(ways))
+        p = len(ways) * p_value(total, high + low, correct, claimed, delta)
+        found.append((bound, -min(1.0, p), high + low, correct))
     bound, _, guesses, correct = max(found)
     return CanaryAudit(
         lower=bound,
@@ -225,6 +217,5 @@ def judged(
 
 def _ways(total: int) -> list[tuple[int, int]]:
     """How many of the highest scores are guessed as in, and of the lowest as out."""
-    both = [round(share * total) for share in _BOTH_ENDS]
-    top = [round(share * total) for share in _TOP_ONLY]
+    both, top = ([round(share * total) for share in some] for some in (_BOTH_ENDS, _TOP_ONLY))
     return [((n + 1) // 2, n // 2) for n in both if n > 0] + [(n, 0) for n in top if n > 0]

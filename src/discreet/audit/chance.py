@@ -40,27 +40,11 @@ def fit_p_value(observed: NDArray[np.integer[Any]], probabilities: Floats) -> fl
     return min(1.0, math.exp(-t + (cells - 1) * (1 + math.log(t / (cells - 1)))))
 
 
-def binomial_p_value(successes: int, trials: int, probability: float) -> float:
-    """Two-sided exact p-value: twice the smaller tail."""
-    if trials == 0:
-        return 1.0
-    law = (trials, min(1.0, max(0.0, probability)))
-    low, high = stats.binom.cdf(successes, *law), stats.binom.sf(successes - 1, *law)
-    return float(min(1.0, 2 * min(low, high)))
-
-
-def binomial_p_values(successes: NDArray[Any], trials: int, probabilities: Floats) -> Floats:
-    """The same for many counts at once."""
-    law = (trials, np.clip(probabilities, 0.0, 1.0))
+def binomial_p_values(successes: Any, trials: Any, probability: Any) -> Floats:
+    """Two-sided exact p-values, of one count or of many: twice the smaller tail."""
+    law = (trials, np.clip(probability, 0.0, 1.0))
     low, high = stats.binom.cdf(successes, *law), stats.binom.sf(successes - 1, *law)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
-
-
-def fair_p_values(successes: NDArray[Any], trials: NDArray[Any]) -> Floats:
-    """The same for fair coins, each with its own number of throws."""
-    low, high = stats.binom.cdf(successes, trials, 0.5), stats.binom.sf(successes - 1, trials, 0.5)
-    tails = np.minimum(low, high)
-    return np.asarray(np.where(trials > 0, np.minimum(1.0, 2 * tails), 1.0))
 
 
 def same_rate_p_value(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:

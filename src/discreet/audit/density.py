@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from discreet.arrays import Floats, Generator, Ids, row_blocks
+from discreet.arrays import Floats, Generator, Ids, row_blocks, row_norms
 from discreet.audit.subject import VectorStage, rate_of
 from discreet.audit.verify import Worst
 from discreet.statement import PrivacyStatement
@@ -28,8 +28,7 @@ _ON_SPHERE = 1e-4
 
 def on_sphere(outputs: Floats) -> bool:
     """True if outputs have length 1: then densities are per area of the sphere."""
-    norms = np.sqrt(np.einsum("ij,ij->i", outputs, outputs))
-    return outputs.shape[1] > 1 and bool(np.abs(norms - 1).max() < _ON_SPHERE)
+    return outputs.shape[1] > 1 and bool(np.abs(row_norms(outputs) - 1).max() < _ON_SPHERE)
 
 
 def worst_ratio(
@@ -41,12 +40,7 @@ def worst_ratio(
 ) -> Worst:
     """The worst density ratio of some pairs against a pure or metric statement.
 
-    Args:
-        statement: what is claimed.
-        stage: the noise and its density.
-        pairs: ``(n, 2)`` inputs.
-        distances: of each pair, for the metric notions.
-        rng: for the outputs that are drawn.
+    ``pairs`` are ``(n, 2)`` inputs; their distances are for the metric notions.
     """
     losses = np.empty((len(pairs), 2))
     width = max(stage.points.shape[1], stage.centres.shape[1]) * (2 * _DRAWN + len(_LINE))

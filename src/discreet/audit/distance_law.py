@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.audit.subject import ROUNDING
@@ -131,9 +132,7 @@ def _log_normalisers(
 def _exact_log_normalisers(distances: Distances, kappa: float, words: Ids) -> Floats:
     out = np.empty(len(words))
     for rows in row_blocks(len(words), len(distances.targets)):
-        exponents = -kappa * distances.block(words[rows])
-        top = exponents.max(axis=1)
-        out[rows] = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
+        out[rows] = logsumexp(-kappa * distances.block(words[rows]), axis=1)
     return out
 
 

@@ -45,28 +45,18 @@ class LowerBound:
 def lower_bounds(
     subject: Subject, pairs: Iterable[Pair], draws: int, level: float, rng: Generator
 ) -> list[LowerBound]:
-    """A lower bound for each ordered pair; all hold together except with probability ``level``.
+    """A lower bound for each pair in both directions, from so many releases of each input.
 
-    Args:
-        subject: what is audited.
-        pairs: pairs of inputs; each is tried in both directions.
-        draws: releases of each input.
-        level: probability that any of the bounds is wrong.
-        rng: for the releases.
+    All hold together except with probability ``level``.
     """
-    pairs = list(pairs)
-    inputs = list(dict.fromkeys(x for pair in pairs for x in pair))
-    batch = np.repeat(np.array(inputs), draws)
-    order = rng.permutation(len(batch))
-    released = subject.release(batch[order], rng)
-    whose = batch[order]
+    ordered = [both for x, y in pairs for both in ((x, y), (y, x))]
+    inputs = list(dict.fromkeys(x for pair in ordered for x in pair))
+    whose = np.repeat(np.array(inputs), draws)
+    whose = whose[rng.permutation(len(whose))]
+    released = subject.release(whose, rng)
     samples = {x: released[whose == x] for x in inputs}
-    each = level / max(1, 2 * len(pairs) * _EVENTS)
-    found = []
-    for x, y in pairs:
-        for first, second in ((x, y), (y, x)):
-            found.append(_bound(subject, first, second, samples, each))
-    return found
+    each = level / max(1, len(ordered) * _EVENTS)
+    return [_bound(subject, first, second, samples, each) for first, second in ordered]
 
 
 def _bound(
@@ -110,18 +100,10 @@ def _threshold(first: Floats, second: Floats, level: float, epsilon: float | Non
     if not values.size:
         return math.inf
     if len(values) > _THRESHOLDS:
-        places = np.unique(
-            np.concatenate(
-                [
-                    np.linspace(0, len(rising) - 1, _THRESHOLDS // 2),
-                    len(rising) - np.geomspace(1, len(rising), _THRESHOLDS // 2),
-                ]
-            ).astype(np.int64)
-        )
-        values = np.unique(rising[places])
-    hits = [
-        len(sample) - np.searchsorted(np.sort(sample), values, "left") for sample in (first, second)
-    ]
+        evenly = np.linspace(0, len(rising) - 1, _THRESHOLDS // 2)
+        to_the_top = len(rising) - np.geomspace(1, len(rising), _THRESHOLDS // 2)
+        values = np.unique(rising[np.concatenate([evenly, to_the_top]).astype(np.int64)])
+    hits = [len(some) - np.searchsorted(np.sort(some), values, "left") for some in (first, second)]
     low = at_least(hits[0], len(first), level / 2)
     high = at_most(hits[1], len(second), level / 2)
     return float(values[int(_lost(low, high, epsilon).argmax())])
@@ -134,28 +116,26 @@ def _scores(
 
     Each is a list: the scores of the learning halves of both inputs, then of the judged halves.
     """
-    if subject.discrete:
+    if subject.discrete or subject.vectors is None:
         return _counted_scores(learn, judge, subject.sensitive)
-    assert subject.vectors is not None
     everything, width = [*learn, *judge], learn[0].shape[1]
-    if width != subject.vectors.shape[1]:
-        # What goes in has no place among what comes out; where they come out on average has.
-        way = learn[0].mean(axis=0) - learn[1].mean(axis=0)
-    else:
-        way = subject.vectors[first].astype(np.float64) - subject.vectors[second]
+    x, y = subject.vectors[[first, second]].astype(np.float64)
+    # What goes in may have no place among what comes out; where they come out on average has.
+    alike = width == len(x)
+    way = x - y if alike else learn[0].mean(axis=0) - learn[1].mean(axis=0)
     along = [outputs @ way for outputs in everything]
     if subject.stage is not None and subject.stage.centres.shape[1] == width:
         density = subject.stage.log_density_of
         ends = subject.stage.at(np.array([first, second]))
         rated = [density(ends[0], outputs) - density(ends[1], outputs) for outputs in everything]
-        best = [np.nan_to_num(scores, nan=0.0) for scores in rated]
-    elif width != subject.vectors.shape[1]:
+        return [[np.nan_to_num(scores, nan=0.0) for scores in rated], along]
+    if not alike:
         return [along]
-    else:
-        middle = (subject.vectors[first].astype(np.float64) + subject.vectors[second]) / 2
-        reach = np.abs(way) / 2
-        best = [np.clip(outputs - middle, -reach, reach) @ np.sign(way) for outputs in everything]
-    return [best, along]
+    middle, reach = (x + y) / 2, np.abs(way) / 2
+    return [
+        [np.clip(outputs - middle, -reach, reach) @ np.sign(way) for outputs in everything],
+        along,
+    ]
 
 
 def _counted_scores(
@@ -168,23 +148,17 @@ def _counted_scores(
         outputs = outputs[protected[outputs]]
     if not outputs.size:
         return []
-    learn_known = [sample[np.isin(sample, outputs)] for sample in learn]
-    counts = [
-        np.bincount(np.searchsorted(outputs, sample), minlength=len(outputs))
-        for sample in learn_known
-    ]
+    known = [sample[np.isin(sample, outputs)] for sample in learn]
+    counts = [np.bincount(np.searchsorted(outputs, some), minlength=len(outputs)) for some in known]
     ratio = np.log(counts[0] + 0.5) - np.log(counts[1] + 0.5)
     n = len(learn[0])
-    low = at_least(counts[0], n, 1e-3)
-    high = at_most(counts[1], n, 1e-3)
-    with np.errstate(divide="ignore"):
-        single = np.log(low) - np.log(high)
+    single = _lost(at_least(counts[0], n, 1e-3), at_most(counts[1], n, 1e-3), None)
     champion = (np.arange(len(outputs)) == int(single.argmax())).astype(np.float64)
-    tables = (ratio, champion)
 
     def looked_up(table: Floats, sample: Array) -> Floats:
         place: Ids = np.minimum(np.searchsorted(outputs, sample), len(outputs) - 1)
         # An output that was not met while learning speaks for nobody.
         return np.where(outputs[place] == sample, table[place], -math.inf)
 
-    return [[looked_up(table, sample) for sample in [*learn, *judge]] for table in tables]
+    everything = [*learn, *judge]
+    return [[looked_up(table, some) for some in everything] for table in (ratio, champion)]

@@ -7,13 +7,13 @@ as frequent as those that lower it: a fair coin, whatever the dimension, the den
 its support. If the sampler is off, changes back towards the density are accepted more often.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Generator
-from discreet.audit.chance import binomial_p_value, fair_p_values
+from discreet.arrays import Floats, Generator, Ids, row_norms
+from discreet.audit.chance import binomial_p_values
 from discreet.audit.density import on_sphere
 from discreet.audit.sampler import Misfit
 from discreet.audit.subject import VectorStage
@@ -40,11 +40,11 @@ class _Change:
     before: Floats
     """The figure whose rises and falls are counted."""
     after: Floats
-    groups: NDArray[np.int64] | None = None
+    groups: Ids | None = None
     """Tested within each group as well (coordinates)."""
 
 
-def misfits(stage: VectorStage, inputs: NDArray[np.int64], rng: Generator) -> list[Misfit]:
+def misfits(stage: VectorStage, inputs: Ids, rng: Generator) -> list[Misfit]:
     """Test the draws of some inputs (one draw each; repeat an input to draw it again)."""
     values, centre = stage.at(inputs), stage.centres[inputs].astype(np.float64)
     outputs = stage.add_noise(values, rng)
@@ -56,13 +56,10 @@ def misfits(stage: VectorStage, inputs: NDArray[np.int64], rng: Generator) -> li
     spread = (stage.add_noise(values[:_PILOT], rng) - centre[:_PILOT]).std(axis=0) + 1e-300
     draws = _Draws(values, centre, outputs - centre, logs)
     if on_sphere(outputs):
-        changes = _on_the_sphere(outputs, centre, rng)
+        changes = list(_on_the_sphere(outputs, centre, rng))
     else:
-        changes = _in_the_flat(draws.noise, spread, rng)
-    found: list[Misfit] = []
-    for change in changes:
-        found += _judge(stage, draws, change, rng)
-    return found
+        changes = list(_in_the_flat(draws.noise, spread, rng))
+    return [misfit for change in changes for misfit in _judge(stage, draws, change, rng)]
 
 
 def _judge(stage: VectorStage, draws: _Draws, change: _Change, rng: Generator) -> list[Misfit]:
@@ -75,78 +72,57 @@ def _judge(stage: VectorStage, draws: _Draws, change: _Change, rng: Generator) -
         accepted & (change.after < change.before),
     )
     up, down = int(rises.sum()), int(falls.sum())
-    found = [
-        Misfit(
-            binomial_p_value(up, up + down, 0.5),
-            1,
-            what=f"{change.what}: {up} steps up, {down} down, where they should balance",
-        )
-    ]
+    told = f"{change.what}: {up} steps up, {down} down, where they should balance"
+    found = [Misfit(float(binomial_p_values(up, up + down, 0.5)), 1, what=told)]
     if change.groups is not None:
         size = int(change.groups.max()) + 1
         ups = np.bincount(change.groups[rises], minlength=size)
         moves = ups + np.bincount(change.groups[falls], minlength=size)
-        p_values = fair_p_values(ups, moves)
+        p_values = binomial_p_values(ups, moves, 0.5)
         worst = int(p_values.argmin())
-        found.append(
-            Misfit(
-                float(p_values[worst]),
-                size,
-                what=f"{change.what} {worst}: {ups[worst]} of {moves[worst]} steps up, "
-                "where half should be",
-            )
-        )
+        steps = f"{ups[worst]} of {moves[worst]} steps up, where half should be"
+        found.append(Misfit(float(p_values[worst]), size, what=f"{change.what} {worst}: {steps}"))
     return found
 
 
-def _in_the_flat(noise: Floats, spread: Floats, rng: Generator) -> list[_Change]:
+def _in_the_flat(noise: Floats, spread: Floats, rng: Generator) -> Iterator[_Change]:
     n, d = noise.shape
     every = np.arange(n)
-    out: list[_Change] = []
 
-    step = rng.choice((-1.0, 1.0), n) * rng.uniform(0.2, 2.0, n) / np.sqrt(d)
-    radius = np.sqrt(np.einsum("ij,ij->i", noise, noise))
-    out.append(
-        _Change("scale", noise * np.exp(step)[:, None], d * step, radius, radius * np.exp(step))
-    )
+    def steps(longest: float) -> Floats:
+        return np.asarray(rng.choice((-1.0, 1.0), n) * rng.uniform(0.2, longest, n))
 
-    axis: NDArray[np.int64] = rng.integers(0, d, size=(n,))
+    step = steps(2.0) / np.sqrt(d)
+    radius = row_norms(noise)
+    larger = noise * np.exp(step)[:, None]
+    yield _Change("scale", larger, d * step, radius, radius * np.exp(step))
+
+    axis: Ids = rng.integers(0, d, size=(n,))
+    here = every, axis
     moved = noise.copy()
-    moved[every, axis] += rng.choice((-1.0, 1.0), n) * rng.uniform(0.2, 3.0, n) * spread[axis]
-    out.append(
-        _Change(
-            "one coordinate",
-            moved,
-            0.0,
-            np.abs(noise[every, axis]),
-            np.abs(moved[every, axis]),
-            axis,
-        )
-    )
+    moved[here] += steps(3.0) * spread[axis]
+    yield _Change("one coordinate", moved, 0.0, np.abs(noise[here]), np.abs(moved[here]), axis)
 
     mirrored = noise.copy()
-    mirrored[every, axis] *= -1
-    out.append(_Change("sign", mirrored, 0.0, noise[every, axis], mirrored[every, axis], axis))
-    total = (noise / spread).sum(axis=1)
-    turned = (mirrored / spread).sum(axis=1)
-    out.append(_Change("coordinates together", mirrored, 0.0, np.abs(total), np.abs(turned)))
+    mirrored[here] *= -1
+    yield _Change("sign", mirrored, 0.0, noise[here], mirrored[here], axis)
+    total, turned = ((rows / spread).sum(axis=1) for rows in (noise, mirrored))
+    yield _Change("coordinates together", mirrored, 0.0, np.abs(total), np.abs(turned))
 
     for what, direction in (
         ("common direction", np.ones((n, d))),
         ("random direction", rng.standard_normal((n, d))),
     ):
         way = direction * spread
-        way /= np.sqrt(np.einsum("ij,ij->i", way, way))[:, None]
+        way /= row_norms(way)[:, None]
         along = np.einsum("ij,ij->i", noise, way)
         typical = np.sqrt(np.einsum("ij,ij->i", way**2, np.broadcast_to(spread**2, way.shape)))
-        size = typical * rng.choice((-1.0, 1.0), n) * rng.uniform(0.2, 3.0, n)
-        out.append(
-            _Change(what, noise + size[:, None] * way, 0.0, np.abs(along), np.abs(along + size))
-        )
-    return out
+        size = typical * steps(3.0)
+        further = noise + size[:, None] * way
+        yield _Change(what, further, 0.0, np.abs(along), np.abs(along + size))
 
 
-def _on_the_sphere(outputs: Floats, centre: Floats, rng: Generator) -> list[_Change]:
+def _on_the_sphere(outputs: Floats, centre: Floats, rng: Generator) -> Iterator[_Change]:
     """Steps along great circles; the figure is the angle to the input, or one coordinate."""
     n, d = outputs.shape
     every = np.arange(n)
@@ -159,10 +135,8 @@ def _on_the_sphere(outputs: Floats, centre: Floats, rng: Generator) -> list[_Cha
     before = np.einsum("ij,ij->i", outputs, pole)
     angle = rng.uniform(0.2, 3.0, n) / np.sqrt(d)
     moved = np.cos(angle)[:, None] * outputs + np.sin(angle)[:, None] * tangent
-    axis: NDArray[np.int64] = rng.integers(0, d, size=(n,))
+    axis: Ids = rng.integers(0, d, size=(n,))
     after = np.einsum("ij,ij->i", moved, pole)
     noise = moved - centre
-    return [
-        _Change("angle", noise, 0.0, before, after),
-        _Change("one coordinate", noise, 0.0, outputs[every, axis], moved[every, axis], axis),
-    ]
+    yield _Change("angle", noise, 0.0, before, after)
+    yield _Change("one coordinate", noise, 0.0, outputs[every, axis], moved[every, axis], axis)

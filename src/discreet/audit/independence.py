@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Generator, Ids
-from discreet.audit.chance import binomial_p_value, same_rate_p_value
+from discreet.audit.chance import binomial_p_values, same_rate_p_value
 from discreet.audit.sampler import Misfit
 from discreet.audit.subject import Subject
 from discreet.randomness import secure_generator
@@ -37,13 +37,9 @@ def check_independence(
 ) -> dict[str, list[Misfit] | str]:
     """Test positions, calls ("batches") and workers.
 
-    Returns for each the results of its tests, or a sentence that says why there are none.
-
-    Args:
-        subject: what is audited.
-        inputs: inputs to choose from; those whose releases vary most are used.
-        draws: releases of each input in a batch, about.
-        rng: for the calls in this process. Workers inherit a secure generator.
+    Of the ``inputs`` those whose releases vary most are used, each drawn about ``draws`` times in a
+    batch. ``rng`` is for the calls in this process; workers inherit a secure generator. Returns for
+    each the results of its tests, or a sentence that says why there are none.
     """
     views: list[tuple[str, Draw, bool]] = [("release", subject.release, subject.discrete)]
     if subject.nearest_points is not None and subject.stage is not None:
@@ -86,11 +82,9 @@ def _judge(
 ) -> list[Misfit]:
     found = []
     for (name, seen), (_, usual) in zip(events, unrelated, strict=True):
+        p, rate = same_rate_p_value(seen, usual), float(usual.mean())
         if expected is not None:
-            p = binomial_p_value(int(seen.sum()), len(seen), expected)
-            rate = expected
-        else:
-            p, rate = same_rate_p_value(seen, usual), float(usual.mean())
+            p, rate = float(binomial_p_values(int(seen.sum()), len(seen), expected)), expected
         told = f"{what}s {name} in {seen.mean():.2%} of pairs, unrelated ones in {rate:.2%}"
         found.append(Misfit(p, 1, word, told))
     return found

@@ -4,10 +4,11 @@ An audit numbers its inputs. A sentence mechanism gets unit vectors, near and op
 them. A document mechanism gets every document of three sentences over a few places where a
 sentence may lie: far out on either side, on public vectors that may be released, and elsewhere. Two
 documents that differ in r sentences may lose r times what two that differ in one may, so all pairs
-count.
+count. A word mechanism that reads what it released gets every text of two words over a few.
 """
 
 import inspect
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ from scipy.special import logsumexp
 from discreet.arrays import Floats, Floats32, Generator, Ids
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.errors import InvalidValue
+from discreet.protocols import ContextualMechanism
 from discreet.statement import Notion
 
 _SEED = 20260701
@@ -25,6 +27,9 @@ _UNITS = 24
 _SENTENCES = 3
 _FAR = 1e3
 _CHOICES = 3
+_WORDS = 8
+_MOST_OUTPUTS = 2048
+_TEXT_NUMBERS = 2**12
 
 
 def unit_vectors(dimension: int) -> Floats:
@@ -45,6 +50,9 @@ def numbered(mechanism: Any, name: str) -> Any:
         return mechanism
     if "offsets" not in parameters:
         return mechanism
+    if isinstance(mechanism, ContextualMechanism):
+        outputs = _possible(mechanism) if mechanism.contextual else np.arange(0)
+        return _Texts(mechanism, name, outputs) if 0 < len(outputs) <= _MOST_OUTPUTS else mechanism
     if not isinstance(getattr(mechanism, "dimension", None), int):
         raise InvalidValue(
             f"{name} takes documents, so it needs an attribute dimension, the length of a "
@@ -148,6 +156,69 @@ class _Noisy(_Documents):
         whole = np.asarray(self._inner.statistic(*self._documents(rows[:1]))).dtype.kind in "iu"
         told = np.rint(outputs).astype(np.int64) if whole else outputs
         return np.asarray(self._inner.log_density(*self._documents(rows, told)))
+
+
+class _Texts:
+    """Texts of two words, released by a mechanism that reads the first as it came out.
+
+    The law of a pair of outputs is the law of the first times that of the second after it, so two
+    texts that differ in one word must be as close as two words are: the loss of a word is not to
+    show again in the next.
+    """
+
+    def __init__(self, mechanism: Any, name: str, outputs: Ids) -> None:
+        self._inner, self._name, self._outputs = mechanism, name, outputs
+        self.name, self.statement = getattr(mechanism, "name", name), mechanism.statement
+        few = max(2, min(_WORDS, _TEXT_NUMBERS // len(outputs)))
+        self._words: Ids = mechanism.space.spread_words(few)
+        self._chosen: Ids = np.array(list(product(range(len(self._words)), repeat=2)))
+        self.inputs = len(self._chosen)
+        # Texts that differ in the first word alone: is it seen again in the second?
+        starts = np.flatnonzero(self._chosen[:, 1] == 0).tolist()
+        self.telling_pairs = [(starts[0], other) for other in starts[1:]]
+
+    def release(self, ids: Ids, rng: Generator) -> Ids:
+        """The pair of outputs of each text, as one number."""
+        flat = self._words[self._chosen[ids]].ravel()
+        drawn = np.asarray(self._inner.release(flat, rng, np.arange(len(ids) + 1) * 2))
+        places = np.searchsorted(self._outputs, drawn)
+        if (self._outputs[np.minimum(places, len(self._outputs) - 1)] != drawn).any():
+            raise InvalidValue(
+                f"release of {self._name} returned a word that its law does not have"
+            )
+        return np.asarray(places[0::2] * len(self._outputs) + places[1::2])
+
+    def log_probabilities(self, ids: Ids) -> Floats:
+        """The law of pairs of outputs."""
+        first, second = self._chosen[ids].T
+        own = self._inner.log_probabilities(self._words[first])[:, self._outputs]
+        after = self._after[:, second].transpose(1, 0, 2)
+        return np.asarray((own[:, :, None] + after).reshape(len(ids), -1))
+
+    @cached_property
+    def _after(self) -> Floats:
+        """``(outputs, words, outputs)``: the law of each word after each output."""
+        return np.stack(
+            [
+                self._inner.log_probabilities(self._words, [output])[:, self._outputs]
+                for output in self._outputs
+            ]
+        )
+
+    def replaced(self, first: Ids, second: Ids) -> Floats:
+        """In how many words the texts of each pair differ."""
+        differ = self._chosen[first] != self._chosen[second]
+        return np.asarray(differ.sum(axis=1), dtype=np.float64)
+
+    def label(self, number: int) -> str:
+        """A text by its words."""
+        return " ".join(self._inner.space.words[word] for word in self._words[self._chosen[number]])
+
+
+def _possible(mechanism: Any) -> Ids:
+    """The words that can come out: the same for every word, or the law would show it."""
+    law = np.asarray(mechanism.log_probabilities(np.arange(len(mechanism.space))[:1]))
+    return np.flatnonzero(np.isfinite(law[0]))
 
 
 def _places(mechanism: Any) -> Floats:

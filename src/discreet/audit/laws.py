@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.special import log_softmax, logsumexp
 
 from discreet.arrays import Floats, Generator, Ids
 from discreet.audit.density import divergence, worst_ratio
 from discreet.audit.distance_law import MOST_WORDS, all_pairs
 from discreet.audit.findings import Finding, Quantity, Verdict
 from discreet.audit.mass import total_mass
-from discreet.audit.pairs import Pair, many_pairs
+from discreet.audit.pairs import Pair, inputs_of, many_pairs
 from discreet.audit.subject import Subject, VectorStage
 from discreet.audit.verify import OFF_ONE, RELATIVE, Worst, distance_table, row_sums, worst_pair
 from discreet.spaces.distances import Distances
@@ -73,8 +74,7 @@ def check_finite_law(
 def _some_rows(subject: Subject, special: list[Pair], rng: Generator) -> Ids:
     count = min(_MOST_ROWS, max(2, _ROW_NUMBERS // max(1, subject.outputs or 1)))
     pairs = many_pairs(subject, special, count, rng)
-    chosen = np.array(list(dict.fromkeys(pairs.ravel().tolist())), dtype=np.int64)
-    return chosen[:count]
+    return inputs_of(pairs.tolist(), count)
 
 
 def _normalises(subject: Subject, ids: Ids, logs: Floats) -> Finding:
@@ -141,9 +141,9 @@ def _certificate(subject: Subject, certificate: Any, space: EmbeddingSpace) -> F
         x, y = (int(i) for i in certificate.worst_pair)
         labels = (subject.label(x), subject.label(y))
         targets = None if subject.sensitive is None else np.flatnonzero(subject.sensitive)
-        exponents = -certificate.kappa * Distances(space, targets).block(np.array([x, y]))
-        log_z = np.log(np.exp(exponents - exponents.max(axis=1)[:, None]).sum(axis=1))
-        log_z += exponents.max(axis=1)
+        log_z = logsumexp(
+            -certificate.kappa * Distances(space, targets).block(np.array([x, y])), axis=1
+        )
         distance = float(Distances(space).exact(np.array([x]), np.array([y]))[0])
         found = float(certificate.kappa)
         if distance > 0:
@@ -170,9 +170,7 @@ def _closed_form(
     targets = None if sensitive is None else np.flatnonzero(sensitive)
     offsets = None if sensitive is None else np.where(sensitive, 0.0, statement.slack)
     columns = logs if targets is None else logs[:, targets]
-    exponents = -kappa * Distances(space, targets).block(ids)
-    top = exponents.max(axis=1, keepdims=True)
-    expected = exponents - top - np.log(np.exp(exponents - top).sum(axis=1, keepdims=True))
+    expected = log_softmax(-kappa * Distances(space, targets).block(ids), axis=1)
     if offsets is not None:
         expected -= offsets[ids][:, None]
     with np.errstate(invalid="ignore"):
@@ -180,14 +178,8 @@ def _closed_form(
     if not off <= _FORM * (1 + kappa):
         told = f"the law is not the distance law of kappa {kappa:.6g} that the certificate is for"
         return Finding("law.all-pairs", Verdict.FAIL, told), (int(ids[0]), int(ids[1]))
-    found = all_pairs(
-        space,
-        kappa,
-        statement.epsilon,
-        targets=targets,
-        offsets=offsets,
-        slack=statement.slack,
-    )
+    epsilon, slack = statement.epsilon, statement.slack
+    found = all_pairs(space, kappa, epsilon, targets=targets, offsets=offsets, slack=slack)
     limit = statement.epsilon * (1 + RELATIVE)
     count = len(space) * (len(space) - 1) // 2
     scope = f"all {count:,} pairs by the closed form of the distance law"
@@ -220,12 +212,12 @@ def check_density_law(
     rng: Generator,
 ) -> tuple[list[Finding], list[Pair]]:
     """Check mass and ratios (or divergences) of a density; also return its worst pair."""
-    findings = [_mass(subject, stage, samples, level, rng)]
+    mass = _mass(subject, stage, samples, level, rng)
     if subject.statement.notion is Notion.APPROXIMATE:
         finding, pair = _divergences(subject, stage, special, samples, level, rng)
     else:
         finding, pair = _ratios(subject, stage, special, rng)
-    return [*findings, finding], [pair]
+    return [mass, finding], [pair]
 
 
 def _mass(
@@ -273,24 +265,17 @@ def _divergences(
     level: float,
     rng: Generator,
 ) -> tuple[Finding, Pair]:
-    statement = subject.statement
-    gaps = [float(np.linalg.norm(np.subtract(*stage.at(np.array(p))))) for p in pairs]
+    statement, draws = subject.statement, 2 * samples
+    gaps = [np.subtract(*stage.at(np.array(pair))) for pair in pairs]
     # The farther apart, the easier to tell: the farthest come first, by the l1 norm too.
-    widths = [float(np.abs(np.subtract(*stage.at(np.array(p)))).sum()) for p in pairs]
-    by_gap = [pairs[i] for i in np.argsort(gaps)[::-1][:_DIVERGENCE_PAIRS]]
-    chosen = list(dict.fromkeys([*by_gap, pairs[int(np.argmax(widths))]]))
+    by_gap = np.argsort([np.linalg.norm(gap) for gap in gaps])[::-1][:_DIVERGENCE_PAIRS]
+    widest = np.argmax([np.abs(gap).sum() for gap in gaps])
+    chosen = [pairs[i] for i in dict.fromkeys([*by_gap, widest])]
+    each = level / (2 * len(chosen))
     found = [
-        divergence(
-            stage,
-            first,
-            second,
-            statement.epsilon,
-            draws=2 * samples,
-            level=level / (2 * len(chosen)),
-            rng=rng,
-        )
+        divergence(stage, *both, statement.epsilon, draws=draws, level=each, rng=rng)
         for x, y in chosen
-        for first, second in ((x, y), (y, x))
+        for both in ((x, y), (y, x))
     ]
     worst = max(found, key=lambda one: (one.low, one.estimate))
     pair = (worst.first, worst.second)
@@ -311,6 +296,6 @@ def _divergences(
         pair=(subject.label(pair[0]), subject.label(pair[1])),
         scope=f"{len(chosen)} pairs simulated from the density",
         pairs=len(chosen),
-        draws=2 * samples,
+        draws=draws,
     )
     return finding, pair

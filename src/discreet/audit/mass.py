@@ -55,11 +55,7 @@ class _Family:
 def total_mass(stage: VectorStage, number: int, draws: int, rng: Generator) -> Mass:
     """Estimate the integral of the density of one input.
 
-    Args:
-        stage: the noise and its density.
-        number: the input.
-        draws: how many draws to fit with, and how many to weigh.
-        rng: for both.
+    So many ``draws`` are fitted with, and as many again are weighed.
     """
     x = stage.at(np.array([number]))
     sample = stage.add_noise(np.repeat(x, draws, axis=0), rng)

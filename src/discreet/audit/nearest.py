@@ -7,21 +7,20 @@ search that also looks at the input (to avoid it, for example) gives other frequ
 
 import numpy as np
 
-from discreet.arrays import Generator, Ids
+from discreet.arrays import Generator, Ids, Rows
 from discreet.audit.chance import same_rate_p_value
 from discreet.audit.sampler import Misfit
-from discreet.audit.subject import Subject
+from discreet.audit.subject import Subject, VectorStage
 from discreet.spaces.neighbours import nearest_words
 
 _LIKELY = 15
 _GROUPS = 16
 
 
-def nearest_misfits(subject: Subject, inputs: Ids, draws: int, rng: Generator) -> list[Misfit]:
+def nearest_misfits(
+    subject: Subject, stage: VectorStage, points: Rows, inputs: Ids, draws: int, rng: Generator
+) -> list[Misfit]:
     """Compare releases of some inputs with nearest words found by the audit."""
-    stage, points = subject.stage, subject.nearest_points
-    assert stage is not None
-    assert points is not None
 
     def reference(ids: Ids) -> Ids:
         return nearest_words(points, stage.add_noise(stage.at(ids), rng))
@@ -35,14 +34,12 @@ def nearest_misfits(subject: Subject, inputs: Ids, draws: int, rng: Generator) -
     for x, seen, ours, theirs in zip(inputs, pilot, expected, released, strict=True):
         values, counts = np.unique(seen, return_counts=True)
         likely = values[np.argsort(-counts, kind="stable")[:_LIKELY]]
-        for output in dict.fromkeys([int(x), *likely.tolist()]):
-            a, b = theirs == output, ours == output
-            told = f"output {output} in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
-            if output == int(x):
-                told = f"itself in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
-            found.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
-        for g in range(_GROUPS):
-            a, b = group[theirs] == g, group[ours] == g
-            told = f"a group of outputs in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
+        events = [("itself", theirs == x, ours == x)]
+        events += [(f"output {y}", theirs == y, ours == y) for y in likely.tolist() if y != int(x)]
+        events += [
+            ("a group of outputs", group[theirs] == g, group[ours] == g) for g in range(_GROUPS)
+        ]
+        for what, a, b in events:
+            told = f"{what} in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
             found.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
     return found

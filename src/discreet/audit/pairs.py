@@ -1,12 +1,10 @@
 """Which inputs an audit looks at: near, far, special and random ones."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Generator, Ids, row_blocks
+from discreet.arrays import Generator, Ids, Rows, row_blocks, row_norms
 from discreet.audit.subject import Subject
 from discreet.parallel import in_threads
 
@@ -23,12 +21,12 @@ _BLOCK_NUMBERS = 2**22
 def special_pairs(subject: Subject, rng: Generator) -> list[Pair]:
     """A few pairs worth a long look, most promising first.
 
-    The certificate's worst pair, nearest neighbours, the farthest pair, the unknown token with its
-    neighbour, and pairs at random.
+    The certificate's worst pair, those that the mechanism names as telling, nearest neighbours, the
+    farthest pair, the unknown token with its neighbour, and pairs at random.
     """
-    found = certified_pair(subject)
+    found = [*certified_pair(subject), *getattr(subject.mechanism, "telling_pairs", ())]
     if subject.vectors is not None:
-        near, far = near_pairs(subject, rng), far_pairs(subject.vectors, rng)
+        near, far = near_pairs(subject.vectors, rng), far_pairs(subject.vectors, rng)
         unknown = getattr(getattr(subject.mechanism, "space", None), "unknown", None)
         found += [*near[:2], far[0]]
         if unknown is not None:
@@ -37,13 +35,11 @@ def special_pairs(subject: Subject, rng: Generator) -> list[Pair]:
     return distinct([*found, *random_pairs(subject.count, 3, rng)])
 
 
-def many_pairs(
-    subject: Subject, special: list[Pair], count: int, rng: Generator
-) -> NDArray[np.int64]:
+def many_pairs(subject: Subject, special: list[Pair], count: int, rng: Generator) -> Ids:
     """``(n, 2)``: special pairs, near pairs and random pairs."""
     found = list(special)
     if subject.vectors is not None:
-        found += near_pairs(subject, rng)[: count // 3]
+        found += near_pairs(subject.vectors, rng)[: count // 3]
     found += random_pairs(subject.count, max(0, count - len(found)), rng)
     return np.array(distinct(found), dtype=np.int64)
 
@@ -61,18 +57,16 @@ def random_pairs(count: int, wanted: int, rng: Generator) -> list[Pair]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
-def near_pairs(subject: Subject, rng: Generator) -> list[Pair]:
+def near_pairs(vectors: Rows, rng: Generator) -> list[Pair]:
     """Sampled inputs with their nearest neighbours, the closest first."""
-    assert subject.vectors is not None
-    count = min(subject.count, _NEAR_SAMPLE)
-    sample = rng.choice(subject.count, count, replace=False)
-    others = nearest_other(subject.vectors, sample.tolist())
-    gaps = _norms(subject.vectors[sample].astype(np.float64) - subject.vectors[others])
+    sample = rng.choice(len(vectors), min(len(vectors), _NEAR_SAMPLE), replace=False)
+    others = nearest_other(vectors, sample.tolist())
+    gaps = row_norms(vectors[sample].astype(np.float64) - vectors[others])
     # A pair at the same point must be released alike; it is a pair worth a look as well.
     return [(int(sample[i]), others[i]) for i in np.argsort(gaps)]
 
 
-def nearest_other(vectors: NDArray[np.floating[Any]], ids: list[int]) -> list[int]:
+def nearest_other(vectors: Rows, ids: list[int]) -> list[int]:
     """For each input the nearest other one, good enough to choose pairs with."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     out = np.empty(len(ids), dtype=np.int64)
@@ -87,14 +81,14 @@ def nearest_other(vectors: NDArray[np.floating[Any]], ids: list[int]) -> list[in
     return [int(i) for i in out]
 
 
-def far_pairs(vectors: NDArray[np.floating[Any]], rng: Generator) -> list[Pair]:
+def far_pairs(vectors: Rows, rng: Generator) -> list[Pair]:
     """Two pairs about as far apart as any, by the l2 and by the l1 norm."""
     count = len(vectors)
     rows = rng.permutation(count)[: max(_FAR_ROWS, 2 * _FAR_NUMBERS // count)]
     return [_far_l2(vectors, rows), _far_l1(vectors, rng)]
 
 
-def _far_l2(vectors: NDArray[np.floating[Any]], rows: Ids) -> Pair:
+def _far_l2(vectors: Rows, rows: Ids) -> Pair:
     """The farthest pair of some rows with all (all rows, unless there are very many)."""
     single = (vectors - vectors.mean(axis=0)).astype(np.float32)
     squares = np.einsum("ij,ij->i", single, single)
@@ -113,7 +107,7 @@ def _far_l2(vectors: NDArray[np.floating[Any]], rows: Ids) -> Pair:
     return first, second
 
 
-def _far_l1(vectors: NDArray[np.floating[Any]], rng: Generator) -> Pair:
+def _far_l1(vectors: Rows, rng: Generator) -> Pair:
     """From some starts to the farthest point from each, and back, a few times."""
     outermost = np.argsort(np.abs(vectors - vectors.mean(axis=0)).sum(axis=1))[-_FAR_STARTS:]
     starts = [*outermost.tolist(), *rng.integers(0, len(vectors), _FAR_STARTS).tolist()]
@@ -142,7 +136,3 @@ def distinct(pairs: Iterable[Pair]) -> list[Pair]:
 def inputs_of(pairs: Iterable[Pair], limit: int) -> Ids:
     """The different inputs of some pairs, in order."""
     return np.array(list(dict.fromkeys(x for pair in pairs for x in pair))[:limit], dtype=np.int64)
-
-
-def _norms(rows: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))

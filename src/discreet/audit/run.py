@@ -102,8 +102,12 @@ def _checks(
         yield [Finding("law.inequality", Verdict.NOT_CHECKED, f"{missing} looked at")]
     pairs = distinct([*worst, *special])
     yield [_sampler(subject, pairs, samples, level, rng, so_far)]
-    if subject.nearest_points is not None:
-        yield [_nearest(subject, pairs, samples, level, rng)]
+    if subject.nearest_points is not None and subject.stage is not None:
+        inputs, draws = inputs_of(pairs, 4), _affordable(subject, samples) // 2
+        stage, points = subject.stage, subject.nearest_points
+        found = nearest_misfits(subject, stage, points, inputs, draws, rng)
+        told = f"{draws * len(inputs):,} releases are the nearest words of noisy vectors"
+        yield [_judged(subject, "sampler.nearest", found, level, told)]
     yield _independence(subject, samples, level, rng)
     yield [_black_box(subject, pairs, samples, level, rng)]
 
@@ -136,21 +140,6 @@ def _sampler(
     else:
         return Finding(name, Verdict.NOT_CHECKED, "the object gives no law to compare with")
     return _judged(subject, name, found, level, f"{draws:,} draws fit the law")
-
-
-def _nearest(
-    subject: Subject, pairs: list[Pair], samples: int, level: float, rng: Generator
-) -> Finding:
-    inputs = inputs_of(pairs, 4)
-    draws = _affordable(subject, samples) // 2
-    found = nearest_misfits(subject, inputs, draws, rng)
-    return _judged(
-        subject,
-        "sampler.nearest",
-        found,
-        level,
-        f"{draws * len(inputs):,} releases are the nearest words of noisy vectors",
-    )
 
 
 def _independence(subject: Subject, samples: int, level: float, rng: Generator) -> list[Finding]:

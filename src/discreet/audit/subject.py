@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Generator, Ids
+from discreet.arrays import Floats, Generator, Ids, Rows, row_norms
 from discreet.audit.inputs import numbered, unit_vectors
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.spaces.distances import Distances
@@ -39,14 +39,14 @@ _TRIED = 3
 class VectorStage:
     """The part of a mechanism that turns vectors into noisy ones and has a density."""
 
-    points: NDArray[np.floating[Any]]
+    points: Rows
     add_noise: Callable[[Floats, Generator], Floats]
     log_density: Callable[[Floats, Floats], Floats]
-    statistics: NDArray[np.floating[Any]] | None = None
+    statistics: Rows | None = None
     """What the noise goes on, for each input, if that is not its vector."""
 
     @property
-    def centres(self) -> NDArray[np.floating[Any]]:
+    def centres(self) -> Rows:
         """What the noise goes on."""
         return self.points if self.statistics is None else self.statistics
 
@@ -71,10 +71,10 @@ class Subject:
     """True if releases are ids, False if they are vectors."""
     outputs: int | None
     """How many outputs there are, if the law says so."""
-    vectors: NDArray[np.floating[Any]] | None
+    vectors: Rows | None
     """A vector per input, to find near and far pairs with."""
     stage: VectorStage | None
-    nearest_points: NDArray[np.floating[Any]] | None
+    nearest_points: Rows | None
     """Set if a release is the nearest of these points to the stage's noisy vector."""
     distance: Callable[[Ids, Ids], Floats] | None
     """In the metric of the statement."""
@@ -86,8 +86,25 @@ class Subject:
     def release(self, ids: Ids, rng: Generator) -> NDArray[Any]:
         """One release per input number, checked for shape and kind."""
         values = ids if self.discrete or self.vectors is None else self.vectors[ids]
-        out = _guarded(f"release of {self.name}", self.mechanism.release, values, rng)
-        return _checked_release(self.name, out, len(ids), self.discrete, self.outputs)
+        name = f"release of {self.name}"
+        out = np.asarray(_guarded(name, self.mechanism.release, values, rng))
+        if self.discrete:
+            if out.shape != (len(ids),) or out.dtype.kind not in "iu":
+                raise InvalidValue(
+                    f"{name} must return one whole number for each of {len(ids)} ids; "
+                    f"got shape {out.shape} of {out.dtype}"
+                )
+            if (out < 0).any() or (self.outputs is not None and (out >= self.outputs).any()):
+                raise InvalidValue(f"{name} returned an id that its law does not have")
+            return out.astype(np.int64, copy=False)
+        if out.ndim != 2 or len(out) != len(ids) or out.dtype.kind != "f":
+            raise InvalidValue(
+                f"{name} must return one row of floats for each of {len(ids)} vectors; "
+                f"got shape {out.shape} of {out.dtype}"
+            )
+        if not np.isfinite(out).all():
+            raise InvalidValue(f"{name} returned numbers that are not finite")
+        return out.astype(np.float64, copy=False)
 
     @property
     def has_law(self) -> bool:
@@ -126,7 +143,7 @@ class Subject:
 def subject_of(
     mechanism: Any,
     name: str | None = None,
-    inputs: int | NDArray[np.floating[Any]] | None = None,
+    inputs: int | Rows | None = None,
 ) -> Subject:
     """Look at a mechanism and say how to audit it; what cannot be audited is an error.
 
@@ -189,33 +206,29 @@ def _own_inputs(mechanism: Any, statement: PrivacyStatement) -> Any:
 
 def _stage_of(
     mechanism: Any, name: str, space: object, inputs: object
-) -> tuple[VectorStage | None, NDArray[np.floating[Any]] | None]:
+) -> tuple[VectorStage | None, Rows | None]:
     noise, points = getattr(mechanism, "noise", None), getattr(mechanism, "points", None)
-    has_noise = noise is not None and callable(getattr(noise, "log_density", None))
-    if noise is not None and has_noise and points is not None:
-        return _stage(name, points, noise.add_noise, noise.log_density), points
-    if has_noise or callable(getattr(mechanism, "log_density", None)):
-        if inputs is None and isinstance(space, EmbeddingSpace):
-            inputs = space.vectors
-        tried = np.asarray(inputs)
-        if tried.ndim != 2 or tried.dtype.kind != "f" or len(tried) < 2:
-            raise InvalidValue(
-                f"{name} has a log_density, so it needs an attribute inputs: a matrix of two or "
-                "more vectors to try (or a space)"
-            )
-        if noise is not None and has_noise:
-            centres = getattr(noise, "centres", None)
-            return _stage(name, tried, noise.add_noise, noise.log_density, centres), None
-        return _stage(name, tried, mechanism.release, mechanism.log_density), None
-    return None, None
+    has_noise = callable(getattr(noise, "log_density", None))
+    density = getattr(noise if has_noise else mechanism, "log_density", None)
+    if not callable(density):
+        return None, None
+    add_noise = mechanism.release if noise is None or not has_noise else noise.add_noise
+    if has_noise and points is not None:
+        return _stage(name, points, add_noise, density), points
+    if inputs is None and isinstance(space, EmbeddingSpace):
+        inputs = space.vectors
+    tried = np.asarray(inputs)
+    if tried.ndim != 2 or tried.dtype.kind != "f" or len(tried) < 2:
+        raise InvalidValue(
+            f"{name} has a log_density, so it needs an attribute inputs: a matrix of two or "
+            "more vectors to try (or a space)"
+        )
+    centres = getattr(noise, "centres", None) if has_noise else None
+    return _stage(name, tried, add_noise, density, centres), None
 
 
 def _stage(
-    name: str,
-    points: NDArray[np.floating[Any]],
-    add_noise: Any,
-    log_density: Any,
-    centres: Any = None,
+    name: str, points: Rows, add_noise: Any, log_density: Any, centres: Any = None
 ) -> VectorStage:
     stage = VectorStage(
         points,
@@ -242,7 +255,7 @@ def _stage(
 
 def _inputs_of(
     name: str, space: object, inputs: object, stage: VectorStage | None
-) -> tuple[int, NDArray[np.floating[Any]] | None]:
+) -> tuple[int, Rows | None]:
     if stage is not None:
         return len(stage.points), stage.points
     if isinstance(space, EmbeddingSpace):
@@ -264,7 +277,7 @@ def _distance_of(
     statement: PrivacyStatement,
     space: object,
     discrete: bool,
-    vectors: NDArray[np.floating[Any]] | None,
+    vectors: Rows | None,
 ) -> Callable[[Ids, Ids], Floats] | None:
     if statement.metric is None:
         # Loss may grow with the number of units in which two inputs differ.
@@ -289,7 +302,9 @@ def _distance_of(
         if discrete and isinstance(space, EmbeddingSpace):
             return Distances(space).exact
         if not discrete and vectors is not None:
-            return lambda first, second: _euclidean(vectors[first], vectors[second])
+            return lambda first, second: row_norms(
+                vectors[first].astype(np.float64) - vectors[second]
+            )
     if statement.metric.kind is MetricKind.ANGLE and not discrete and vectors is not None:
         return lambda first, second: _angles(vectors[first], vectors[second])
     raise InvalidValue(
@@ -298,20 +313,12 @@ def _distance_of(
     )
 
 
-def _euclidean(first: NDArray[Any], second: NDArray[Any]) -> Floats:
-    return _lengths(first.astype(np.float64) - second)
-
-
-def _angles(first: NDArray[Any], second: NDArray[Any]) -> Floats:
+def _angles(first: Rows, second: Rows) -> Floats:
     # From the half-angle formula: the arc cosine is useless for small angles.
     x, y = (
         rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None] for rows in (first, second)
     )
-    return np.asarray(2 * np.arctan2(_lengths(x - y), _lengths(x + y)))
-
-
-def _lengths(rows: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+    return np.asarray(2 * np.arctan2(row_norms(x - y), row_norms(x + y)))
 
 
 def _sensitive_of(
@@ -328,29 +335,6 @@ def _sensitive_of(
     mask = np.zeros(count, dtype=np.bool_)
     mask[np.asarray(ids)] = True
     return mask
-
-
-def _checked_release(
-    name: str, out: Any, count: int, discrete: bool, outputs: int | None
-) -> NDArray[Any]:
-    array = np.asarray(out)
-    if discrete:
-        if array.shape != (count,) or array.dtype.kind not in "iu":
-            raise InvalidValue(
-                f"release of {name} must return one whole number for each of {count} ids; "
-                f"got shape {array.shape} of {array.dtype}"
-            )
-        if (array < 0).any() or (outputs is not None and (array >= outputs).any()):
-            raise InvalidValue(f"release of {name} returned an id that its law does not have")
-        return array.astype(np.int64, copy=False)
-    if array.ndim != 2 or len(array) != count or array.dtype.kind != "f":
-        raise InvalidValue(
-            f"release of {name} must return one row of floats for each of {count} vectors; "
-            f"got shape {array.shape} of {array.dtype}"
-        )
-    if not np.isfinite(array).all():
-        raise InvalidValue(f"release of {name} returned numbers that are not finite")
-    return array.astype(np.float64, copy=False)
 
 
 def _guarded(what: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -9,13 +9,14 @@ guarantee is for all data.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 import torch
 from scipy import special, stats
 
 from discreet import check
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Progress
 from discreet.audit.canaries import ALARM, Bools, CanaryAudit, audit_canaries
 from discreet.errors import InvalidValue
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
@@ -41,10 +42,7 @@ _MOST_PARTNERS = 60
 class KnownGradients:
     """A model whose loss is a weighted sum of its weights: the gradient of a word never changes.
 
-    Args:
-        coordinates: How many weights there are.
-        place: The weight that each word of the vocabulary moves.
-        size: By how much.
+    There are so many weights (``coordinates``); each word moves the one at its place, by its size.
     """
 
     description = "known gradients"
@@ -151,22 +149,13 @@ def audit_training(
     confidence: float = 0.95,
     seed: int | None = None,
     plan: MakePlan | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, CanaryAudit]:
-    """Audit all that an algorithm claims to protect, each in runs of its own.
+    """Audit all that an algorithm claims to protect, each in ``runs`` of its own.
 
     What is claimed: the certified figures; for the published algorithms the paper's figure, taken
-    where it is largest (every canary in).
-
-    Args:
-        rules: Of the training.
-        steps: Of a run.
-        canaries: In a run.
-        runs: For each thing that is protected.
-        confidence: Of each lower bound.
-        seed: To repeat an audit.
-        plan: How rules become a plan; another one than the training's own plants a fault.
-        progress: Called with runs done and in all.
+    where it is largest (every canary in). Arguments are those of :class:`TrainingGame` and of
+    :func:`discreet.audit.canaries.audit_canaries`.
     """
     names = protected_by(rules)
     if not names:
@@ -201,11 +190,8 @@ def claimed(rules: Rules, protected: str, steps: int, canaries: int) -> float:
     if _is_published(rules):
         return rules.published(steps, canaries / (canaries + 1 + _PLAIN)).claimed
     run = rules.accounting(steps)
-    if protected == "users":
-        return run.user_epsilon(rules.delta)
-    if protected == "both":
-        return run.joint_epsilon(rules.delta)
-    return run.entity_epsilon(rules.delta)
+    figures = {"users": run.user_epsilon, "both": run.joint_epsilon}
+    return figures.get(protected, run.entity_epsilon)(rules.delta)
 
 
 def _is_published(rules: Rules) -> bool:
@@ -225,11 +211,10 @@ def shift_law(game: TrainingGame) -> dict[float, float]:
     user_rate = 0.0 if game.protected.startswith("entities") else rules.user_rate
     law: dict[float, float] = {}
     drawn = stats.binom.pmf(np.arange(holders + 1), holders, rules.user_rate)
-    for b, p in ((0, 1 - user_rate), (1, user_rate)):
-        for a, q in ((0, 1 - entity_rate), (1, entity_rate)):
-            for n, r in enumerate(drawn):
-                shift = b + a * n * rules.cell_clip / rules.clip
-                law[shift] = law.get(shift, 0.0) + p * q * float(r)
+    users, entities = ((1 - rate, rate) for rate in (user_rate, entity_rate))
+    for (b, p), (a, q), (n, r) in product(*map(enumerate, (users, entities, drawn.tolist()))):
+        shift = b + a * n * rules.cell_clip / rules.clip
+        law[shift] = law.get(shift, 0.0) + p * q * r
     return {shift: chance for shift, chance in law.items() if chance > 0}
 
 

@@ -126,14 +126,12 @@ def _largest_ratios(table: Floats) -> Floats:
     out = np.zeros((rows, rows))
     if not width:
         return out
-    step = max(1, _CACHE_NUMBERS // width)
 
     def compare(i: int) -> None:
-        for start in range(i + 1, rows, step):
-            part = slice(start, start + step)
-            gap = table[i] - table[part]
-            out[i, part] = gap.max(axis=1)
-            out[part, i] = -gap.min(axis=1)
+        others, to_them, from_them = table[i + 1 :], out[i, i + 1 :], out[i + 1 :, i]
+        for part in row_blocks(len(others), width, _CACHE_NUMBERS):
+            gap = table[i] - others[part]
+            to_them[part], from_them[part] = gap.max(axis=1), -gap.min(axis=1)
 
     in_threads(compare, range(rows))
     return out

@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 from discreet.cli._groups import group_of
-from discreet.cli._terminal import say
+from discreet.cli._terminal import echo, in_lines, say
 from discreet.errors import DiscreetError
 
 # Our help is plain text. Typer would escape its brackets for rich all the same: "\\[required]".
@@ -20,11 +20,13 @@ typer.core.HAS_RICH = False
 _COMMANDS = {
     "sanitize": "Replace every word of a file's texts by a private draw.",
     "embed": "Release a private vector for each text, and its label beside it.",
+    "restore": "Put back what surrogates stand for, where a mapping was kept.",
     "rewrite": "Sanitise, then rewrite the release into likelier text.",
     "predict": "Say what a trained model makes of each row.",
     "explain": "Say what a setting means, before anything is released.",
     "audit": "Check a mechanism's guarantee: its law, its sampler, a black box.",
     "evaluate": "Measure how often words stay and how many they may become.",
+    "verify": "Check a released file against its receipt.",
     "report": "Put receipts and results on one page for people.",
     "entities": "Find the sensitive entities of every row, for training.",
     "spaces": "List and prepare the vocabularies that words come from.",
@@ -60,10 +62,10 @@ def _root(
     if version:
         from discreet import __version__
 
-        typer.echo(__version__)
+        echo(__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        say(context.get_help())
+        say(*in_lines(context.get_help()))
         raise typer.Exit(2)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 import typer.core
 
-from discreet.cli._terminal import say
+from discreet.cli._terminal import in_lines, say
 
 
 def command_group(
@@ -35,7 +35,7 @@ def command_group(
     @group.callback()
     def help_without_command(context: typer.Context) -> None:
         if context.invoked_subcommand is None:
-            say(context.get_help())
+            say(*in_lines(context.get_help()))
             raise typer.Exit(2)
 
     return group

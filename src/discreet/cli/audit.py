@@ -1,6 +1,5 @@
 """``discreet audit``: does a mechanism keep its promise?"""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, label_shares
 from discreet.cli._groups import group_of
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import progress_bar
+from discreet.cli._terminal import echo, echo_json, progress_bar
 from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import DEFAULTS, FAMILIES, Entry, find, names
 from discreet.settings import Declared, Setting
@@ -182,10 +181,9 @@ def audit_mechanism(
     with progress_bar("auditing") as show:
         report = audited(built, name=title, seed=seed, samples=samples, progress=show)
     if as_json:
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=2))
+        echo_json(report.to_dict())
     else:
-        for line in report.lines():
-            typer.echo(line)
+        echo(*report.lines())
     report.require()
 
 

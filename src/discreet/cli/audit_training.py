@@ -1,12 +1,8 @@
 """``discreet audit training``: canaries in user and entity training."""
 
-import json
-
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar
+from discreet.cli._terminal import counted, echo, echo_json, progress_bar
 from discreet.errors import MissingExtra, VerificationFailed
 from discreet.training.user_entity.audit_settings import TrainingAuditSettings
 
@@ -54,19 +50,17 @@ def audit_training(settings: TrainingAuditSettings, as_json: options.Json = Fals
             "statement": statement.to_dict(),
             "findings": {name: one.to_dict() for name, one in audits.items()},
         }
-        typer.echo(json.dumps(values, indent=2))
+        echo_json(values)
     else:
-        typer.echo(
-            f"Audit of {algorithm} training, {counted(steps, 'step')}, delta {settings.delta:.3g}"
-        )
+        echo(f"Audit of {algorithm} training, {counted(steps, 'step')}, delta {settings.delta:.3g}")
         for name, one in audits.items():
-            typer.echo(
+            echo(
                 f"  {'FAIL' if one.broken else 'PASS'}  {name:<22}  epsilon {one.claimed:.4g} "
                 f"claimed, at least {one.lower:.4g} shown ({one.correct} of "
                 f"{one.guesses} guesses right, "
                 f"{one.canaries} canaries, {counted(one.runs, 'run')}; p-value {one.p_value:.2g})"
             )
-        typer.echo(
+        echo(
             f"Each bound holds with confidence {settings.confidence:.3g}. A bound below the claim "
             "proves nothing; true claims are contradicted at most once in 1,000 audits."
         )

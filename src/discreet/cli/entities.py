@@ -7,7 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import progress_bar, say
+from discreet.cli._terminal import echo, in_lines, progress_bar, say
 from discreet.errors import InvalidValue
 from discreet.text.entities.rows import Fields
 from discreet.text.entities.settings import EntitySettings
@@ -82,12 +82,12 @@ def entities(
             progress=show,
         )
     # What was asked for goes where results go, unless the rows go there.
-    show_result = say if output == "-" else typer.echo
+    show_result = say if output == "-" else echo
     if as_json:
-        show_result(json.dumps(survey.to_dict(), indent=2))
+        show_result(*in_lines(json.dumps(survey.to_dict(), indent=2)))
         return
     say(*survey.in_words())
     if survey.agreement is not None:
-        show_result("\n".join(survey.agreement.in_words()))
+        show_result(*survey.agreement.in_words())
     if output not in (None, "-"):
         say(f"Written: {output}. It is as sensitive as the input: keep it on the same side.")

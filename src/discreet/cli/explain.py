@@ -1,6 +1,7 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -67,6 +68,9 @@ def explain(
         epsilon = explanation.find_epsilon(lambda at: choice.at(at).build(vocabulary), ids, **wish)
     built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary)
     explained = explanation.explain(built, ids, examples)
+    if explained.guess is not None and epsilon is not None:
+        others = explanation.steps(lambda at: choice.at(at).build(vocabulary), epsilon)
+        explained = replace(explained, steps=others)
     certificate = getattr(built, "certificate", None)
     values = explained.to_dict() | {
         "mechanism": choice.name,

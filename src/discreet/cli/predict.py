@@ -1,13 +1,12 @@
 """``discreet predict``: what a trained model says of each row of a file."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._terminal import counted, say
+from discreet.cli._terminal import counted, echo_json, say
 from discreet.evaluation.predictions import predict_file
 from discreet.text.tables import check_table, write_table
 
@@ -38,14 +37,17 @@ def predict(
         typer.Option("--score-field", help="Kept column with the true score, to measure against."),
     ] = None,
     text_field: Annotated[
-        str, typer.Option("--text-field", help="Of texts: the field that holds them.")
+        str,
+        typer.Option("--text-field", help="Field that holds the text, where texts are predicted."),
     ] = "text",
     pair_field: Annotated[
         str | None, typer.Option("--pair-field", help="Of pairs of texts: the second.")
     ] = None,
     label_field: Annotated[
         str | None,
-        typer.Option("--label-field", help="Of texts: the true label, to measure against."),
+        typer.Option(
+            "--label-field", help="Field that holds the true label of a text, to measure against."
+        ),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -76,4 +78,4 @@ def predict(
         values: dict[str, Any] = {"rows": len(predicted), "metrics": predicted.scores}
         if predicted.receipt is not None:
             values["statement"] = predicted.receipt.statement.to_dict()
-        typer.echo(json.dumps(values, indent=2))
+        echo_json(values)

@@ -1,12 +1,24 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.errors import InvalidValue
 from discreet.randomness import generator
+from discreet.receipt import Receipt, receipt_path
 from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.text import function_words
+from discreet.text.identifiers import Identifiers, SurrogateMapping
+from discreet.text.identifiers.mapping import kept_mapping
+from discreet.text.identifiers.surrogates import load_surrogates
 
 _MOST = 0.9
 
@@ -19,6 +31,53 @@ def sanitize(
     text_field: options.TextField = "text",
     format: options.Format = None,
     layout: options.Layout = "tokens",
+    identifiers: Annotated[
+        str | None,
+        typer.Option(
+            "--identifiers",
+            help="Replace e-mail addresses, numbers, names and the like by surrogates of their "
+            "type, found by rules, spacy or presidio (spacy:PATH and presidio:PATH take another "
+            "pipeline than en_core_web_md).",
+        ),
+    ] = None,
+    consistent: Annotated[
+        str,
+        typer.Option(
+            "--consistent",
+            help="Equal identifiers get equal surrogates: none, document (within each), or "
+            "key:FILE (wherever that secret key is used).",
+        ),
+    ] = "none",
+    surrogates: Annotated[
+        Path | None,
+        typer.Option(
+            "--surrogates",
+            help="A public list to draw surrogates from: one a line, a tab and its type.",
+        ),
+    ] = None,
+    keep_mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep-mapping",
+            help="Write which surrogate stands for what, readable by you alone, for 'discreet "
+            "restore'. It is as sensitive as INPUT.",
+        ),
+    ] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            "--public",
+            help="function-words: words such as 'the' and 'of', and marks, pass unchanged; the "
+            "statement says so.",
+        ),
+    ] = None,
+    polish: Annotated[
+        bool,
+        typer.Option(
+            "--polish",
+            help="Mend a and an, spaces at marks and capitals, from the released text alone.",
+        ),
+    ] = False,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
@@ -30,14 +89,40 @@ def sanitize(
     the guarantee, the parameters and counts, and no text. The output is written whole or not at
     all.
 
+    With --identifiers, what is found as an identifier is replaced by a surrogate that was drawn
+    without looking at it; what is not found is treated as words.
+
     Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
     """
 
-    def made() -> Sanitizer:
-        check.one_of(layout, list(LAYOUTS), "--layout")
-        return Sanitizer(choice.build(choice.vocabulary()), layout=layout)
+    _check_together(identifiers, consistent, surrogates, keep_mapping)
 
-    with progress_bar("sanitising") as show:
+    def replaced(mapping: SurrogateMapping | None) -> Identifiers | None:
+        if identifiers is None:
+            return None
+        listed = None if surrogates is None else load_surrogates(surrogates)
+        return Identifiers(identifiers, consistent=consistent, surrogates=listed, mapping=mapping)
+
+    with ExitStack() as stack:
+        mapping, save = None, None
+        if keep_mapping is not None:
+            others = (source, output, receipt_path(output))
+            mapping, save = stack.enter_context(kept_mapping(keep_mapping, *others))
+
+        def made() -> Sanitizer:
+            check.one_of(layout, list(LAYOUTS), "--layout")
+            own = replaced(mapping)
+            if public is not None:
+                check.one_of(public, (function_words.NAME,), "--public")
+            return Sanitizer(
+                choice.build(choice.vocabulary()),
+                layout=layout,
+                identifiers=own,
+                public=public,
+                polish=polish,
+            )
+
+        show = stack.enter_context(progress_bar("sanitising"))
         receipt = sanitize_file(
             source,
             output,
@@ -48,16 +133,46 @@ def sanitize(
             force=force,
             rng=generator(seed),
             progress=show,
+            before_publishing=save,
         )
+    _tell(receipt)
+    say_written(output)
+    if keep_mapping is not None:
+        say(f"Written: {keep_mapping}. It is as sensitive as the input: keep it on the same side.")
+
+
+def _check_together(
+    identifiers: str | None, consistent: str, surrogates: Path | None, keep_mapping: Path | None
+) -> None:
+    given = {
+        "--consistent": consistent != "none",
+        "--surrogates": surrogates is not None,
+        "--keep-mapping": keep_mapping is not None,
+    }
+    for flag, used in given.items():
+        if used and identifiers is None:
+            raise InvalidValue(f"{flag} belongs to --identifiers; add that, or leave it out")
+
+
+def _tell(receipt: Receipt) -> None:
     counts, keep = receipt.counts, receipt.about["keep"]
     say(
         f"Sanitised {counted(counts['words'], 'word')} of "
         f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
         f"{receipt.about['space']['name']}.",
+        *_replaced(receipt),
         *receipt.statement.lines(),
     )
     if keep is not None:
         how = f"{keep:.2g}" if keep < 0.99 else "over 0.99"
         much = ": most of the text comes out as it was" if keep > _MOST else ""
         say(f"At this setting a word stays as it is with probability {how} on average{much}.")
-    say_written(output)
+
+
+def _replaced(receipt: Receipt) -> list[str]:
+    section = receipt.about.get("identifiers")
+    if section is None:
+        return []
+    types = section.get("types", {})
+    each = ", ".join(f"{count:,} {kind}" for kind, count in types.items())
+    return [f"Replaced {counted(sum(types.values()), 'identifier')}{each and ': ' + each}."]

@@ -7,7 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._terminal import progress_bar, say, show
+from discreet.cli._terminal import echo, in_lines, progress_bar, say, show
 from discreet.evaluation.explanation import example_words
 from discreet.files import refuse_existing
 from discreet.mechanisms.certificate import certificate_table, known_table, metric_of
@@ -146,14 +146,12 @@ def certify(
     with progress_bar("checking every pair of words") as bar:
         table = certificate_table(space, targets, bar, again=again)
     if as_json:
-        typer.echo(table.to_json())
+        echo(*in_lines(table.to_json()))
         return
-    typer.echo(f"{space.name}: fingerprint {space.fingerprint}")
-    typer.echo(
-        f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}"
-    )
+    echo(f"{space.name}: fingerprint {space.fingerprint}")
+    echo(f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}")
     for i in range(0, len(table.kappas), max(1, len(table.kappas) // 16)):
-        typer.echo(
+        echo(
             f"{table.rates[i]:>10.4g} {table.rates[i] / 2:>16.4g} {table.kappas[i]:>16.4g} "
             f"{table.keeps[i]:>11.3g}"
         )

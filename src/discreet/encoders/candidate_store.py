@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats32
 from discreet.encoders.maps import PublicMap
-from discreet.errors import InputError, InvalidValue, NotFound
-from discreet.files import check_folder, folder_written_whole
-from discreet.tensors import kind_of, load_tensors, save_tensors
+from discreet.errors import InputError, InvalidValue, NotFound, read_as
+from discreet.files import check_folder
+from discreet.staging import folder_written_whole
+from discreet.tensors import Arrays, kind_of, load_tensors, save_tensors
 
 KIND = "candidate store"
 _RECODER = "recoder."
@@ -224,6 +225,13 @@ class CandidateStore:
             )
         arrays, about = load_tensors(folder / ARRAYS, KIND)
         try:
+            return cls._of_parts(folder, arrays, about)
+        except InvalidValue as error:
+            raise InputError(f"{folder} cannot be used: {error}; make the store again") from error
+
+    @classmethod
+    def _of_parts(cls, folder: Path, arrays: Arrays, about: dict[str, Any]) -> "CandidateStore":
+        with read_as(f"{folder} is damaged or lacks a part; make the store again"):
             texts = _texts(folder / TEXTS, about["texts"])
             recoder = None
             if any(name.startswith(_RECODER) for name in arrays):
@@ -257,12 +265,6 @@ class CandidateStore:
                     for epsilon in map(float, about.get("soft_voters", ()))
                 },
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{folder} is damaged: it lacks {error}; make the store again"
-            ) from error
-        except InvalidValue as error:
-            raise InputError(f"{folder} cannot be used: {error}; make the store again") from error
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {

@@ -1,12 +1,19 @@
 """Sentence encoders: a frozen public model that turns each text into one vector.
 
+A vector is a function of its own text, to the last bit. In a batch it would not be: texts are
+padded to the longest, and products of matrices add up in an order that depends on the shape and on
+where a row stands. One sentence replaced would move the vectors of others by about 1e-7, and public
+weights that are made for it turn that into any number of votes. So every text goes through the
+model by itself, in a single thread: equal texts are equal calls, whatever comes before or after.
+
 Vectors of protected text live in memory only. They reach the disk through a mechanism, or where the
 caller names a folder for them (:func:`encoded_once`, meant for public text).
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +30,7 @@ from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
 from discreet.files import SealedFiles, file_sha256
 from discreet.spaces.encoder_space import MODEL, find_encoder, missing_encoder
 
-_CHUNK = 512
+_CHUNK = 128
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Encoder:
     Attributes:
         name: What messages and provenance call it.
         fingerprint: SHA-256 of the model's files and of the settings; vectors of two encoders with
-            one fingerprint are the same.
+            one fingerprint are the same, up to the rounding of a processor and its libraries.
         dimension: Length of its vectors.
         provenance: Where it comes from, in words.
     """
@@ -54,32 +61,27 @@ class Encoder:
         }
 
     def encode(
-        self, texts: Sequence[str], *, batch: int = 64, progress: Progress | None = None
+        self, texts: Sequence[str], *, progress: Progress | None = None
     ) -> NDArray[np.float32]:
         """``(len(texts), dimension)`` vectors, as the model gives them (not normalised by us).
 
+        On one machine, with one version of the libraries, a text has one vector, bit for bit.
+
         Args:
             texts: None of them empty or blank: such a text has no meaning to encode.
-            batch: How many texts go through the model at once.
             progress: Called with (done, total).
 
         Raises:
             InvalidValue: A text is blank, or its vector is not finite. Its number is named.
         """
-        batch = check.whole(batch, "batch of an encoder", at_least=1)
         for number, text in enumerate(texts, 1):
             if not isinstance(text, str) or not text.strip():
                 raise InvalidValue(
                     f"text {number} of {len(texts)} is empty; an encoder needs at least one word"
                 )
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
-        # Texts of like length together: little is then spent on padding, whatever the order.
-        order = np.argsort([-len(text) for text in texts], kind="stable")
-        for part in row_blocks(len(texts), numbers=_CHUNK):
-            rows = order[part]
-            out[rows] = self._model.encode([texts[row] for row in rows], batch)
-            if progress is not None:
-                progress(part.stop, len(texts))
+        for part in row_blocks(len(texts), numbers=_CHUNK, progress=progress):
+            out[part] = self._model.encode(texts[part])
         bad = ~np.isfinite(out).all(axis=1)
         if bad.any():
             raise InvalidValue(
@@ -124,7 +126,7 @@ def load_encoder(
     settings = {"pooling": pooling, "max_tokens": built.max_seq_length}
     return Encoder(
         name=DEFAULT if model in (DEFAULT, MODEL) else Path(model).name,
-        fingerprint=_fingerprint(directory, settings),
+        fingerprint=model_files_sha256(directory, settings),
         dimension=built.dimension,
         provenance=f"{provenance}; {pooling or 'its own'} pooling, "
         f"at most {built.max_seq_length} tokens",
@@ -194,24 +196,20 @@ class _Pooled:
         self.max_seq_length = min(limits)
         self.dimension = int(config.hidden_size)
 
-    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _one_by_one(self._vector, texts)
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
         import torch
 
-        parts = []
-        for part in row_blocks(len(texts), numbers=batch_size):
-            tokens = self._tokenizer(
-                list(texts[part]),
-                padding=True,
-                truncation=True,
-                max_length=self.max_seq_length,
-                return_tensors="pt",
-            )
-            with torch.inference_mode():
-                states = self._model(**tokens).last_hidden_state
-            mask = tokens["attention_mask"][:, :, None].to(states.dtype)
-            mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
-            parts.append((mean if self._pooling == "mean" else states[:, 0]).float().numpy())
-        return np.concatenate(parts)
+        tokens = self._tokenizer(
+            [text], truncation=True, max_length=self.max_seq_length, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            states = self._model(**tokens).last_hidden_state[0]
+            pooled = states.mean(dim=0) if self._pooling == "mean" else states[0]
+        vector: NDArray[np.float32] = pooled.float().numpy()
+        return vector
 
 
 class _SentenceTransformer:
@@ -221,7 +219,7 @@ class _SentenceTransformer:
         from sentence_transformers import SentenceTransformer
 
         self._model = SentenceTransformer(str(directory), device="cpu", local_files_only=True)
-        self.dimension = len(self.encode(["a"], 1)[0])
+        self.dimension = len(self.encode(["a"])[0])
 
     @property
     def max_seq_length(self) -> int:
@@ -231,11 +229,34 @@ class _SentenceTransformer:
     def max_seq_length(self, tokens: int) -> None:
         self._model.max_seq_length = tokens
 
-    def encode(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
-        vectors: NDArray[np.float32] = self._model.encode(
-            list(texts), batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True
-        )
-        return vectors
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _one_by_one(self._vector, texts)
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._model.encode(
+            [text], batch_size=1, show_progress_bar=False, convert_to_numpy=True
+        )[0]
+        return vector
+
+
+def _one_by_one(
+    vector: Callable[[str], NDArray[np.float32]], texts: Sequence[str]
+) -> NDArray[np.float32]:
+    """The vector of each text, by a thread that works alone.
+
+    Texts are shared out among as many threads as PyTorch has, products are not: how those would be
+    cut up is then no matter, and for single sentences this is faster too.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            # A tokeniser takes its settings with the first text; after that it is only read.
+            first = pool.submit(vector, texts[0]).result()
+            return np.stack([first, *pool.map(vector, texts[1:])])
+    finally:
+        torch.set_num_threads(threads)  # which threads that are started later would have taken over
 
 
 def _built(directory: Path, pooling: str | None) -> _Pooled | _SentenceTransformer:
@@ -247,8 +268,8 @@ def _built(directory: Path, pooling: str | None) -> _Pooled | _SentenceTransform
         raise MissingExtra("a sentence encoder", "encoder") from error
 
 
-def _fingerprint(directory: Path, settings: dict[str, object]) -> str:
-    """Of everything the vectors depend on: weights, vocabulary, configuration, settings."""
+def model_files_sha256(directory: Path, settings: Mapping[str, object]) -> str:
+    """Of all that a model gives depends on: weights, vocabulary, configuration, settings."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     endings = {".safetensors", ".bin", ".json", ".txt", ".model"}
     for path in sorted(directory.rglob("*")):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats32
+from discreet.arrays import Floats32, Rows, row_blocks
+from discreet.exact import ExactProducts, tanh
 
 if TYPE_CHECKING:
     import torch
@@ -16,12 +17,31 @@ Layers = tuple[tuple[Floats32, Floats32], ...]
 """For each layer an (inputs, outputs) array and an (outputs,) array."""
 
 
-def run_layers(layers: Layers, rows: Floats32) -> Floats32:
-    """The output of the last layer; tanh stands between layers, not after the last."""
-    out = rows
-    for number, (weight, bias) in enumerate(layers):
-        out = (np.tanh(out) if number else out) @ weight + bias
+def run_layers(layers: Layers, rows: Rows) -> Floats32:
+    """The output of the last layer; tanh stands between layers, not after the last.
+
+    What comes out of a row depends on that row and the layers alone, to the last bit, on any
+    processor: rows may be protected, and replacing one must not move another.
+    """
+    products = [ExactProducts(weight.T) for weight, _ in layers]
+    out = np.empty((len(rows), layers[-1][0].shape[1]), dtype=np.float32)
+    for part in row_blocks(len(rows), max(len(weight) for weight, _ in layers)):
+        values: Rows = rows[part]
+        for number, (product, (_, bias)) in enumerate(zip(products, layers, strict=True)):
+            values = product.of(tanh(values) if number else values) + bias
+        out[part] = values
     return out
+
+
+def check_layers(layers: Layers, inputs: int) -> None:
+    """A ValueError for layers that do not fit each other, or rows of this size."""
+    size = inputs
+    for weight, bias in layers:
+        if weight.ndim != 2 or weight.shape[0] != size or bias.shape != weight.shape[1:]:
+            raise ValueError("the layers do not fit each other")
+        if weight.dtype.kind != "f" or bias.dtype.kind != "f":
+            raise ValueError("the layers hold other things than numbers")
+        size = weight.shape[1]
 
 
 def affine_network(sizes: Sequence[int]) -> "torch.nn.Sequential":

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats32
 from discreet.encoders.layers import Layers, run_layers
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import InvalidValue, read_as
 from discreet.tensors import load_tensors, save_tensors
 
 KIND = "public map"
@@ -82,14 +82,14 @@ class PublicMap:
         return digest.hexdigest()
 
     def apply(self, vectors: NDArray[np.floating[Any]]) -> Floats32:
-        """Mapped rows, not normalised yet."""
+        """Mapped rows, not normalised yet: each depends on its own row alone, to the last bit."""
         if vectors.ndim != 2 or vectors.shape[1] != self.inputs:
             raise InvalidValue(
                 f"vectors of a public map must have {self.inputs} dimensions; "
                 f"got an array of shape {vectors.shape}"
             )
         layers = tuple(zip(self.weights, self.biases, strict=True))
-        return run_layers(layers, vectors.astype(np.float32, copy=False))
+        return run_layers(layers, vectors)
 
     def require(self, encoder: str) -> None:
         """Refuse vectors of an encoder it was not made for."""
@@ -130,12 +130,10 @@ class PublicMap:
     def load(cls, path: Path) -> "PublicMap":
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
-        try:
+        with read_as(f"{path} lacks parts of a map; make it again"):
+            if not isinstance(about["about"], dict):
+                raise TypeError
             return cls.of_arrays(arrays, about["encoder"], about["about"])
-        except KeyError as error:
-            raise InputError(
-                f"{path} lacks {error} and cannot be used as a map; make it again"
-            ) from error
 
     @classmethod
     def random(cls, inputs: int, dimension: int, *, seed: int = 0) -> "PublicMap":

@@ -1,7 +1,7 @@
 """What a setting means in a space: odds, how often a word stays, what it may become."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,15 @@ from discreet.errors import InvalidValue
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.protocols import WordMechanism
 from discreet.search import smallest_that_holds
+from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.tokens import tokenizer_for
 
 _FAVOURITES = ("doctor", "london", "terrible")
 _SIMULATED_RUNS = 200
+_SHOWN = 5
+_STEPS = (6.0, 8.0, 10.0, 12.0)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Explanation:
     """Words with their likeliest replacements."""
     exact: bool
     """From the law itself, not from simulated draws."""
+    guess: float | None = None
+    """How often the best guess at a word is right, by the public frequencies; None if unknown."""
+    steps: tuple["Step", ...] = ()
+    """What other epsilons mean."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -45,6 +52,8 @@ class Explanation:
             "options": self.options,
             "examples": {word: [list(pair) for pair in out] for word, out in self.examples.items()},
             "exact": self.exact,
+            "guess": self.guess,
+            "steps": [asdict(step) for step in self.steps],
         }
 
     def lines(self) -> list[str]:
@@ -61,30 +70,73 @@ class Explanation:
         for word, replacements in self.examples.items():
             shown = ", ".join(f"{other} {_percent(chance)}" for other, chance in replacements)
             out.append(f"  {word} -> {shown}")
-        return out
+        if self.guess is not None:
+            out.append(
+                "The best guess at a word, by who knows this law and the public frequencies of "
+                f"words, is right with probability {self.guess:.2g}."
+            )
+        return out + [step.line() for step in self.steps]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a mechanism of near words does at some epsilon."""
+
+    epsilon: float
+    outputs: int
+    near: int
+    near_chance: float
+    guess: float
+
+    @classmethod
+    def of(cls, mechanism: Any) -> "Step":
+        """Of a mechanism that knows how often a guess is right."""
+        return cls(
+            mechanism.epsilon,
+            mechanism.outputs,
+            mechanism.near,
+            mechanism.near_chance,
+            mechanism.guess_rate(rank_prior(mechanism.space)),
+        )
+
+    def line(self) -> str:
+        """In plain words."""
+        return (
+            f"  epsilon {self.epsilon:g}: near words ({self.near} of {self.outputs:,}) come out "
+            f"with probability {self.near_chance:.2g}; the best guess is right with "
+            f"{self.guess:.2g}"
+        )
 
 
 def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Explanation:
     """Measure a mechanism on some words and show what a few of them may become."""
     measured = word_privacy(mechanism, ids, runs=_SIMULATED_RUNS)
     space = mechanism.space
+    guess_rate = getattr(mechanism, "guess_rate", None)
+    # Outputs that are not near all have one chance: none of them is worth showing.
+    shown = min(_SHOWN, getattr(mechanism, "near", _SHOWN))
+    low, high = np.quantile(measured.keep, [0.25, 0.75])
     return Explanation(
         statement=mechanism.statement,
         keep=float(measured.keep.mean()),
-        keep_middle=(
-            float(np.quantile(measured.keep, 0.25)),
-            float(np.quantile(measured.keep, 0.75)),
-        ),
+        keep_middle=(float(low), float(high)),
         options=float(np.median(measured.options)),
         examples={
             word: [
                 (space.words[other], chance)
-                for other, chance in likely_outputs(mechanism, space.id_of(word), count=5)
+                for other, chance in likely_outputs(mechanism, space.id_of(word), count=shown)
             ]
             for word in examples
         },
         exact=measured.exact,
+        guess=None if guess_rate is None else guess_rate(rank_prior(space)),
     )
+
+
+def steps(make: Callable[[float], WordMechanism], epsilon: float) -> tuple[Step, ...]:
+    """What a few other epsilons mean, for mechanisms that know how often a guess is right."""
+    others = [each for each in _STEPS if each != epsilon]
+    return tuple(Step.of(make(each)) for each in others)
 
 
 def find_epsilon(

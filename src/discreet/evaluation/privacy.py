@@ -224,15 +224,13 @@ def _exact_posterior(
 ) -> OutputPrivacy:
     inputs = np.empty(len(seen), dtype=np.int64)
     guess, distinct = np.empty(len(seen)), np.empty(len(seen))
-    at_once = max(1, _TABLE_NUMBERS // len(possible))
-    passes = -(-len(seen) // at_once)
-    for number in range(passes):
-        chosen = slice(number * at_once, (number + 1) * at_once)
+    for chosen in row_blocks(len(seen), len(possible), _TABLE_NUMBERS):
         table = np.empty((len(seen[chosen]), len(possible)))
         for part in row_blocks(len(possible), width, _LAW_NUMBERS):
             table[:, part] = law(possible[part])[:, seen[chosen]].T
             if progress is not None:
-                progress(number * len(possible) + part.stop, passes * len(possible))
+                done = chosen.start * len(possible) + len(table) * part.stop
+                progress(done, len(seen) * len(possible))
         distinct[chosen] = _expected_distinct(np.exp(table), runs)
         table += np.log(weights)
         # Shift before exp: an improbable output may lie below the smallest float for all inputs.

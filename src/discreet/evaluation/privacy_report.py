@@ -241,12 +241,7 @@ def measure_privacy(
 ) -> PrivacyReport:
     """Measure N_x and S_x of the sample's words, and S*_y of what the mechanism makes of them.
 
-    Args:
-        mechanism: a word mechanism.
-        sample: public words, from the settings.
-        settings: how to measure.
-        rng: chooses the outputs, and draws what must be simulated.
-        progress: called with (done, total).
+    ``rng`` chooses the outputs, and draws what must be simulated.
     """
     mass, runs = settings.mass, settings.runs
     words = word_privacy(mechanism, sample.ids, mass=mass, runs=runs, rng=rng, progress=progress)

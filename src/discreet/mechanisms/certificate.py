@@ -9,6 +9,10 @@ if and only if
 is at most epsilon. E depends on public data alone, and one table kappa -> E(kappa) serves every
 epsilon: take the largest kappa of the table with E(kappa) <= epsilon. The published calibration,
 kappa = epsilon / 2, always passes, because the triangle inequality gives E(kappa) <= 2 * kappa.
+
+Kappas are counted in a unit of the space's own scale, and what rounding can hide in the difference
+of two logarithms is added to it: between two words that lie very near each other it may be more
+than the difference itself.
 """
 
 import hashlib
@@ -24,12 +28,19 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats, Ids, Progress, row_blocks
 from discreet.files import cache_directory, sealed_json, unsealed_json, written_whole
 from discreet.search import last_that_holds
-from discreet.spaces.distances import Distances, euclidean_metric
+from discreet.spaces.distances import (
+    Distances,
+    block_error,
+    farthest_rounded_up,
+    measured_metric,
+)
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, MetricKind
 
-# Covers the float64 rounding of the sums and of the pair check.
+# Covers the float64 rounding of the sums and of the pair check, but for pairs of words that are so
+# near each other that their normalisers differ by less than a billion roundings.
 _MARGIN = 1e-9
+_UNIT_ROUNDOFF = 2.0**-53
 _FEWEST_STEPS = 64
 _KEPT_AT_THE_TOP = 0.999
 _SAMPLED_WORDS = 256
@@ -92,7 +103,8 @@ class CertificateTable:
     def to_json(self) -> str:
         """One JSON object, columns rounded to the digits that matter (rates upwards)."""
         values = asdict(self)
-        values["rates"] = [_rounded_up(rate) for rate in self.rates]
+        digits = max(9, 6 - math.floor(math.log10(self.kappas[0])))
+        values["rates"] = [_rounded_up(rate, digits) for rate in self.rates]
         values["keeps"] = [round(keep, 6) for keep in self.keeps]
         return sealed_json(values)
 
@@ -144,9 +156,9 @@ def certificate_table(
     return table
 
 
-def _rounded_up(rate: float) -> float:
-    near = round(rate, 9)
-    return near if near >= rate else round(near + 1e-9, 9)
+def _rounded_up(rate: float, digits: int) -> float:
+    near = round(rate, digits)
+    return near if near >= rate else round(near + 10.0**-digits, digits)
 
 
 def known_table(space: EmbeddingSpace, targets: Ids | None = None) -> CertificateTable | None:
@@ -166,7 +178,8 @@ def known_table(space: EmbeddingSpace, targets: Ids | None = None) -> Certificat
 def metric_of(space: EmbeddingSpace) -> Metric:
     """The metric of a space, from its table if that is known."""
     table = known_table(space)
-    return euclidean_metric(space) if table is None else table.metric
+    measured = measured_metric(space) if table is None else table.metric
+    return farthest_rounded_up(measured, space.dimension)
 
 
 def _targets_mark(targets: Ids | None) -> str:
@@ -190,11 +203,12 @@ def compute_table(
     distances = Distances(space, targets)
     kappas = _grid(distances)
     work = 2 * len(space)
-    log_z, farthest = _log_normalisers(distances, kappas, progress, work)
-    slopes, pairs = _steepest(Distances(space), log_z, progress, work)
+    log_z, farthest, errors = _log_normalisers(distances, kappas, progress, work)
+    hidden = _Hidden(2.0 * errors, _MARGIN * kappas)
+    slopes, pairs = _steepest(Distances(space), log_z, hidden, progress, work)
     # |ln Z(x) - ln Z(x')| <= kappa d(x, x') always holds; rounding must not hide it.
     rates = (kappas + np.minimum(slopes, kappas)) * (1 + _MARGIN)
-    metric = euclidean_metric(space)
+    metric = measured_metric(space)
     if targets is None:
         metric = replace(metric, farthest=farthest)
     return CertificateTable(
@@ -224,16 +238,24 @@ def _grid(distances: Distances) -> Floats:
         return keep >= _KEPT_AT_THE_TOP
 
     high = last_that_holds(kept, 64.0 / float(np.median(positive)), 0.0, relative=1e-3)
-    exact = high / _FEWEST_STEPS
-    power = 10.0 ** math.floor(math.log10(exact))
-    step = power * max(nice for nice in (1.0, 2.0, 2.5, 5.0) if nice * power <= exact)
-    return np.round(step * np.arange(1, math.ceil(high / step) + 1), 12)
+    mantissa, power = _round_number(high / _FEWEST_STEPS)
+    steps = math.ceil(high / float(f"{mantissa}e{power}"))
+    # Each is the decimal number itself, as near as a float can be, whatever the scale.
+    return np.array([float(f"{mantissa * n}e{power}") for n in range(1, steps + 1)])
+
+
+def _round_number(most: float) -> tuple[int, int]:
+    """The largest of 1, 2, 2.5 and 5 times a power of ten that is not above ``most``."""
+    power = math.floor(math.log10(most)) - 1
+    # From 10 to 50 but for the rounding of the logarithm, for which there are the ends.
+    fitting = [m for m in (5, 10, 20, 25, 50, 100) if float(f"{m}e{power}") <= most]
+    return max(fitting), power
 
 
 def _log_normalisers(
     distances: Distances, kappas: Floats, progress: Progress | None, work: int
-) -> tuple[Floats, float]:
-    """ln Z for every kappa and word, and the largest distance met.
+) -> tuple[Floats, float, Floats]:
+    """ln Z for every kappa and word, the largest distance met, and how far off each kappa's are.
 
     The grid has equal steps, so with r = exp(-step * d) the weights of kappa number n are r**n.
     With n = a * fine + b, the sums over y of (r**(a * fine)) * r**b are one small matrix product.
@@ -243,11 +265,12 @@ def _log_normalisers(
     coarse = -(-len(kappas) // fine)
     lows, highs = np.empty((fine, _COLUMNS)), np.ones((coarse, _COLUMNS))
     log_z = np.empty((len(kappas), count))
-    far = [0.0]
+    far, nearest = [0.0], [0.0]
     for rows in row_blocks(count, width, numbers=_BLOCK_NUMBERS):
         table = distances.block(np.arange(rows.start, rows.stop))
         far.append(float(table.max()))
         least = table.min(axis=1)
+        nearest.append(float(least.max()))
         table -= least[:, None]
         table *= -kappas[0]
 
@@ -266,11 +289,30 @@ def _log_normalisers(
         log_z[:, rows] = np.log(log_z[:, rows]) - kappas[:, None] * least
         if progress:
             progress(rows.stop, work)
-    return log_z, max(far)
+    # An error of a share s in all distances moves ln Z by at most s times the mean exponent, which
+    # under a law over n words is at most ln n above the least. Sums of positive terms are off by a
+    # rounding a term; a power by a few for each factor.
+    share = block_error(distances.space.dimension) + 8.0 * _UNIT_ROUNDOFF
+    roundings = 3.0 * len(kappas) + _COLUMNS + width / _COLUMNS + 8.0
+    errors = share * (math.log(width) + kappas * max(nearest)) + roundings * _UNIT_ROUNDOFF
+    return log_z, max(far), errors
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """What rounding may hide, for each kappa: of a difference of two ln Z, and what is covered."""
+
+    difference: Floats
+    covered: Floats
+    """Of the slope."""
+
+    def slope(self, k: int, inverse: Floats) -> Floats:
+        """What must be added to the slopes of pairs of so many units of inverse distance."""
+        return np.asarray(np.maximum(self.difference[k] * inverse - self.covered[k], 0.0))
 
 
 def _steepest(
-    distances: Distances, log_z: Floats, progress: Progress | None, work: int
+    distances: Distances, log_z: Floats, hidden: _Hidden, progress: Progress | None, work: int
 ) -> tuple[Floats, NDArray[np.int64]]:
     """For every kappa the largest |ln Z(x) - ln Z(x')| / d(x, x') and its pair.
 
@@ -295,6 +337,7 @@ def _steepest(
         for k in range(steps):
             own = values[k, rows][:, None]
             most = np.maximum(highest[k] - own, own - lowest[k]) * closest
+            most += hidden.slope(k, closest)
             row, group = np.nonzero(most > best[k])
             if len(row) > _GROUPS_AT_ONCE:
                 # The most promising first: a good bound found early rules out most others.
@@ -307,7 +350,8 @@ def _steepest(
                     continue
                 x, g = x[hopeful][:, None], g[hopeful]
                 column = np.minimum(groups[g][:, None] + np.arange(_GROUP), count - 1)
-                slope = np.abs(values[k][column] - own[x[:, 0]]) * inverse[x, column]
+                near = inverse[x, column]
+                slope = np.abs(values[k][column] - own[x[:, 0]]) * near + hidden.slope(k, near)
                 place = np.unravel_index(int(slope.argmax()), slope.shape)
                 if slope[place] > best[k]:
                     best[k] = slope[place]

@@ -8,6 +8,7 @@ import numpy as np
 from discreet import check
 from discreet.arrays import Floats
 from discreet.errors import VerificationFailed
+from discreet.randomness import bernoulli_exp, exponential
 from discreet.search import last_that_holds
 
 # Far above any norm that comes out: noise of this many times its mean is still a finite number.
@@ -19,8 +20,16 @@ _FARTHEST = 40.0
 _MARGIN = 1e-9
 
 
+# NumPy's normal draws end near 12; so far out they are still as they should be.
+_FAR = 6.0
+
+
 class VectorNoise(Protocol):
     """Adds noise to rows of vectors, and knows its density."""
+
+    @property
+    def width(self) -> float:
+        """The distance over which the density of a coordinate changes by a factor of e or more."""
 
     def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
         """A fresh, independent noise vector for every row."""
@@ -47,6 +56,11 @@ class SphericalNoise:
         if not math.isfinite(_HEADROOM * dimension / self.rate):
             raise check.fail("rate of the noise", "large enough for the noise to be finite", rate)
 
+    @property
+    def width(self) -> float:
+        """The distance over which the density changes by a factor of e."""
+        return 1.0 / self.rate
+
     def sample(self, count: int, rng: np.random.Generator) -> Floats:
         """``count`` independent noise vectors."""
         noise = rng.standard_normal((count, self.dimension))
@@ -54,7 +68,7 @@ class SphericalNoise:
         while (empty := norms == 0).any():  # no direction; can happen in 1 dimension, rarely
             noise[empty] = rng.standard_normal((int(empty.sum()), self.dimension))
             norms[empty] = np.sqrt(np.einsum("ij,ij->i", noise[empty], noise[empty]))
-        noise *= (rng.standard_gamma(self.dimension, count) / self.rate / norms)[:, None]
+        noise *= (_gamma(self.dimension, count, rng) / self.rate / norms)[:, None]
         return noise
 
     def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
@@ -77,9 +91,14 @@ class GaussianNoise:
     def __init__(self, standard_deviation: float) -> None:
         self.standard_deviation = standard_deviation
 
+    @property
+    def width(self) -> float:
+        """The standard deviation."""
+        return self.standard_deviation
+
     def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
         """A fresh, independent noise vector for every row."""
-        noise = rng.standard_normal(vectors.shape)
+        noise = standard_normal(vectors.shape, rng)
         noise *= self.standard_deviation
         noise += vectors
         return noise
@@ -89,6 +108,43 @@ class GaussianNoise:
         gap = (outputs - vectors) / self.standard_deviation
         constant = vectors.shape[1] * (math.log(self.standard_deviation) + _LOG_SQRT_2PI)
         return np.asarray(-0.5 * np.einsum("ij,ij->i", gap, gap) - constant)
+
+
+def standard_normal(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Normal draws that can be of any size.
+
+    Those of NumPy end near 12, beyond which a word could not be reached that another word reaches
+    often. What lies beyond 6 is drawn anew: sqrt(36 + 2 E) for an exponential E, accepted with
+    probability 6 over itself, has the law of the tail (Marsaglia 1964).
+    """
+    out = rng.standard_normal(shape)
+    flat = out.reshape(-1)
+    far = np.flatnonzero((flat > _FAR) | (flat < -_FAR))
+    while far.size:
+        size = np.sqrt(_FAR**2 + 2.0 * exponential(far.shape, rng))
+        kept = rng.random(far.size) * size < _FAR
+        flat[far[kept]] = np.copysign(size[kept], flat[far[kept]])
+        far = far[~kept]
+    return out
+
+
+def _gamma(shape: int, count: int, rng: np.random.Generator) -> Floats:
+    """Gamma draws that can be of any size; NumPy's of shape 1 end near 44.
+
+    With n = shape - 1, from a point t on ``x^n exp(-x)`` lies below its tangent in logarithms,
+    an exponential law of rate ``1 - n / t``. Draws beyond t are made anew from that law and
+    accepted with the ratio of the two.
+    """
+    out = rng.standard_gamma(shape, count)
+    start = shape + 4.0 * math.sqrt(shape) + 8.0
+    far = np.flatnonzero(out > start)
+    while far.size:
+        beyond = exponential(far.shape, rng) / (1.0 - (shape - 1) / start)
+        ratio = beyond / start
+        kept = bernoulli_exp((shape - 1) * (ratio - np.log1p(ratio)), rng)
+        out[far[kept]] = start + beyond[kept]
+        far = far[~kept]
+    return out
 
 
 def gaussian_delta(epsilon: float, multiplier: float) -> float:

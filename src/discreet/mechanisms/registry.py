@@ -236,5 +236,7 @@ def parameters_of(built: Any) -> dict[str, Any]:
     wanted = [*inspect.signature(type(built)).parameters, "kappa"]
     values = {key: getattr(built, key, None) for key in wanted}
     plain = {key: value for key, value in values.items() if isinstance(value, int | float | str)}
-    sensitive = getattr(built, "sensitive", None)
+    guide, sensitive = getattr(built, "guide", None), getattr(built, "sensitive", None)
+    if guide is not None:
+        plain |= {"guide": guide.name, "guide_fingerprint": guide.fingerprint}
     return plain | ({} if sensitive is None else {"sensitive_words": len(sensitive)})

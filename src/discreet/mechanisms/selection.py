@@ -15,6 +15,7 @@ from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.randomness import exponential
 
+_FAR = 40.0
 RULES = ("permute-and-flip", "exponential")
 
 
@@ -107,7 +108,8 @@ class Selection:
         drawn = exponential(scores.shape, rng)
         if self.rule == "exponential":
             drawn = _gumbel(drawn)
-        drawn += self.rate * scores
+        # From the best downwards: the sums of those that can win then keep all their digits.
+        drawn += self.rate * (scores - scores.max(axis=1, keepdims=True))
         return np.asarray(drawn.argmax(axis=1))
 
     def select_level(self, levels: Levels, step: float, rng: np.random.Generator) -> Ids:
@@ -149,7 +151,9 @@ def _log_share_below(drawn: Floats) -> Floats:
 def _gumbel(drawn: Floats) -> Floats:
     """Gumbel noise from exponential draws, with the full range of its upper tail."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(-np.log1p(-np.exp(-drawn))))
+        found = -np.log(-np.log1p(-np.exp(-drawn)))
+    # So far out the two are the same number, until the exponential is lost.
+    return np.where(drawn > _FAR, drawn, found)
 
 
 def _permute_and_flip(weights: Floats) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Floats, Rows
 from discreet.errors import InvalidValue
+from discreet.exact import lengths
 
 GRID = 2.0**-20
 # Covers vectors that were normalised in 16 bits; the direction is what is protected.
@@ -109,7 +110,7 @@ def _normalised(rows: Rows, name: str, first: int) -> Floats:
     _refuse(largest == 0, name, "other than zero", first)
     # Dividing by the largest entry first keeps the squares in range.
     units /= largest[:, None]
-    units /= np.sqrt(np.einsum("ij,ij->i", units, units))[:, None]
+    units /= lengths(units)[:, None]
     return units
 
 

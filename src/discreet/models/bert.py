@@ -16,14 +16,16 @@ from typing import Any, NamedTuple
 
 from discreet.encoders.encoder import locate_model, quiet_transformers
 from discreet.errors import InputError, needs_extra
-from discreet.files import check_folder, file_sha256, folder_written_whole
+from discreet.files import check_folder, file_sha256
 from discreet.spaces.encoder_space import model_space
 from discreet.spaces.space import EmbeddingSpace
+from discreet.staging import folder_written_whole
 from discreet.text.tokens import WordPieceTokenizer
 
 ABOUT = "discreet.json"
 """Beside the weights of a model that we trained: on what, how, and from which model."""
 
+_DEPTHS = ("num_hidden_layers", "n_layers", "num_layers")
 _TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
 
@@ -92,11 +94,7 @@ class MaskedModel:
 
 
 def load_masked_model(model: str | Path) -> MaskedModel:
-    """A BERT-style model by directory, by hub name in the local cache, or ``all-MiniLM-L6-v2``.
-
-    Args:
-        model: As for :func:`discreet.encoders.encoder.load_encoder`.
-    """
+    """A BERT-style model by directory, by hub name in the cache, or ``all-MiniLM-L6-v2``."""
     directory, place = locate_model(str(model))
     space = model_space(directory)  # refuses what is not a WordPiece model, in plain words
     marks = marks_of_pieces(space.words)
@@ -137,10 +135,16 @@ def load_masked_model(model: str | Path) -> MaskedModel:
     )
 
 
-def network_of(configuration: dict[str, Any]) -> Any:
-    """A network of a saved configuration, whose weights are still to be loaded."""
+def network_of(configuration: dict[str, Any], weights: int) -> Any:
+    """A network of a saved configuration, whose weights are still to be loaded.
+
+    A configuration that asks for more layers than there are ``weights`` is a ValueError: anybody
+    may have written it, and building what it asks for might never end.
+    """
     from transformers import AutoConfig, AutoModel
 
+    if any(configuration.get(name, 0) > weights for name in _DEPTHS):
+        raise ValueError("more layers than weights")
     rest = {name: value for name, value in configuration.items() if name != "model_type"}
     with quiet_transformers():
         config = AutoConfig.for_model(configuration["model_type"], **rest)
@@ -152,11 +156,7 @@ def save_masked_model(
 ) -> None:
     """Write a model as transformers reads it, with what it was trained on; whole or not at all.
 
-    Args:
-        model: The model.
-        directory: Where to.
-        about: Settings, receipts and provenance, ready for JSON; nothing of protected text.
-        force: Replace a directory that exists.
+    ``about``, ready for JSON, holds settings, receipts and provenance; nothing of protected text.
     """
     refuse_no_model(directory, force=force)
     with folder_written_whole(directory) as new:

@@ -140,14 +140,9 @@ class FactorModel(Protocol):
 def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> torch.Tensor:
     """The norm of the gradient of each group's sum of losses; never below it.
 
-    Equal to the norm but for two cases, in which it is an upper bound: weight drop (the largest
-    entry of the mask stands for all) and a parameter that is used twice (the two parts are added).
-    Products are summed in 64 bits.
-
-    Args:
-        factors: of a batch.
-        group: which group each sentence belongs to; -1 for none.
-        groups: how many there are.
+    ``group`` says which group each sentence belongs to, -1 for none. Equal to the norm but for two
+    cases, in which it is an upper bound: weight drop (the largest entry of the mask stands for all)
+    and a parameter that is used twice (the two parts are added). Products are summed in 64 bits.
     """
     norms: dict[str, torch.Tensor] = {}
     layouts: dict[int, list[torch.Tensor]] = {}

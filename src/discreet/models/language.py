@@ -80,13 +80,7 @@ class AdaptedLanguageModel:
 
     @classmethod
     def load(cls, folder: Path, *, rank: int, classes: int | None = None) -> Self:
-        """The model in a local folder; nothing is downloaded.
-
-        Args:
-            folder: with ``config.json``, weights in safetensors and a tokenizer.
-            rank: of the adapters.
-            classes: number of classes, for a classifier.
-        """
+        """The model in a local folder, with its tokenizer; nothing is downloaded."""
         with needs_extra("a transformers model", "train"):
             from transformers import (
                 AutoModelForCausalLM,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress, ragged_places
-from discreet.errors import InputError, InvalidValue, needs_extra
+from discreet.errors import InvalidValue, needs_extra, read_as
 from discreet.models.bert import network_of
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.tokens import TokenBatch
@@ -63,6 +63,7 @@ class MaskedBody(nn.Module):
         table: For each word of the space what the model reads: the mean of its pieces' embeddings.
         ends: The embeddings of the marks before and after a text.
         model: The model with its weights; a fresh one if they are to be loaded afterwards.
+        weights: How many there are to be loaded.
     """
 
     kind = "masked"
@@ -70,7 +71,12 @@ class MaskedBody(nn.Module):
     ends: Tensor
 
     def __init__(
-        self, config: dict[str, Any], table: Tensor, ends: Tensor, model: Any = None
+        self,
+        config: dict[str, Any],
+        table: Tensor,
+        ends: Tensor,
+        model: Any = None,
+        weights: int = 0,
     ) -> None:
         super().__init__()
         self.settings: dict[str, Any] = {"config": config}
@@ -78,7 +84,7 @@ class MaskedBody(nn.Module):
         self.register_buffer("table", table)
         self.register_buffer("ends", ends)
         if model is None:
-            model = network_of(config)
+            model = network_of(config, weights)
         # Its own token matrix is not used: most of the file would be that.
         model.set_input_embeddings(nn.Embedding(1, self.width))
         if hasattr(model, "pooler"):
@@ -235,21 +241,34 @@ class Rewriter:
     def load(cls, path: Path) -> "Rewriter":
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
-        state = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-        try:
-            body: BiLSTM | MaskedBody
-            if about["body"] == "masked":
-                config = about["settings"]["config"]
-                body = MaskedBody(config, state["body.table"], state["body.ends"])
-            else:
-                body = BiLSTM(state["vectors"].shape[1], **about["settings"])
-            network = RewriterNetwork(state["vectors"], state["candidates"], body, about["unknown"])
+        with read_as(f"{path} does not hold a whole rewriter; train it again"):
+            state = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+            with torch.device("meta"):  # a network of the wrong size is never in memory
+                sizes = {n: w.shape for n, w in _network(state, about).state_dict().items()}
+            # In a file a single number is a list of one.
+            wanted = {name: tuple(size) or (1,) for name, size in sizes.items()}
+            if wanted != {name: array.shape for name, array in arrays.items()}:
+                raise ValueError("the weights and the settings differ")
+            network = _network(state, about)
             network.load_state_dict(state)
-            return cls(network.eval(), about["mechanism"], about["about"])
-        except (KeyError, RuntimeError, TypeError, IndexError) as error:
-            raise InputError(
-                f"{path} does not hold a whole rewriter ({type(error).__name__}); train it again"
-            ) from error
+            mechanism, made = about["mechanism"], about["about"]
+            if not (isinstance(mechanism, dict) and isinstance(made, dict)):
+                raise TypeError("the description is no object")
+            return cls(network.eval(), mechanism, made)
+
+
+def _network(state: dict[str, Tensor], about: dict[str, Any]) -> RewriterNetwork:
+    """The network that a file says it holds, with weights of chance."""
+    kind, settings = about["body"], about["settings"]
+    body: BiLSTM | MaskedBody
+    if kind == MaskedBody.kind:
+        ends = state["body.ends"]
+        body = MaskedBody(settings["config"], state["body.table"], ends, weights=len(state))
+    elif kind == BiLSTM.kind:
+        body = BiLSTM(state["vectors"].shape[1], **settings)
+    else:
+        raise ValueError("an unknown kind of network")
+    return RewriterNetwork(state["vectors"], state["candidates"], body, about["unknown"])
 
 
 def described(mechanism: Any) -> dict[str, Any]:

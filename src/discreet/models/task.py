@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from discreet.arrays import Floats32
-from discreet.encoders.layers import Layers, layer_arrays, layers_from, run_layers
-from discreet.errors import InputError, InvalidValue
+from discreet.arrays import Floats32, row_blocks
+from discreet.encoders.layers import (
+    Layers,
+    check_layers,
+    layer_arrays,
+    layers_from,
+    run_layers,
+)
+from discreet.errors import InputError, InvalidValue, read_as
 from discreet.receipt import Receipt
 from discreet.release.vectors import VectorSet
 from discreet.tensors import load_tensors, save_tensors
@@ -45,17 +51,17 @@ class ReleasedAs:
                 str(receipt.encoder["fingerprint"]),
                 str(receipt.map["fingerprint"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 "the receipt beside the vectors is not one of 'discreet embed' for sentences"
             ) from error
 
     def require(self, other: "ReleasedAs") -> None:
         """Refuse vectors that were released in another way."""
-        mine, its = asdict(self), asdict(other)
-        for name, value in mine.items():
-            if its[name] != value:
-                shown = "" if name in ("encoder", "map") else f" ({its[name]}, not {value})"
+        for name, value in asdict(self).items():
+            its = getattr(other, name)
+            if its != value:
+                shown = "" if name in ("encoder", "map") else f" ({its}, not {value})"
                 raise InvalidValue(
                     f"these vectors were released with another {name} than the model was trained "
                     f"for{shown}; release them in the same way as its training vectors"
@@ -118,9 +124,9 @@ class TaskModel:
     def load(cls, path: Path) -> "TaskModel":
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
-        try:
+        with read_as(f"{path} lacks parts of a task model; train it again"):
             labels, released = about["labels"], about["released"]
-            return cls(
+            model = cls(
                 layers_from(arrays, "restore"),
                 layers_from(arrays, "head"),
                 None if labels is None else tuple(labels),
@@ -128,8 +134,12 @@ class TaskModel:
                 None if released is None else ReleasedAs(**released),
                 about["about"],
             )
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{path} lacks parts of a task model; train it again") from error
+            outputs = 1 if model.labels is None else len(model.labels)
+            check_layers(model.restore, model.dimension)
+            check_layers(model.head, model.restore[0][0].shape[1] * (4 if model.pairs else 1))
+            if model.head[-1][1].shape != (outputs,):
+                raise ValueError("as many outputs as classes")
+            return model
 
     def _outputs(self, data: VectorSet) -> Floats32:
         if (data.second is not None) != self.pairs:
@@ -141,11 +151,10 @@ class TaskModel:
                 f"the model takes vectors of {self.dimension} dimensions; "
                 f"these have {data.dimension}"
             )
+        sides = [data.vectors] + ([] if data.second is None else [data.second])
         parts = [np.empty((0, self.head[-1][1].shape[0]), np.float32)]
-        for start in range(0, len(data), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            sides = [data.vectors[block]] + ([] if data.second is None else [data.second[block]])
-            restored = [np.tanh(run_layers(self.restore, side)) for side in sides]
+        for block in row_blocks(len(data), numbers=_BLOCK):
+            restored = [np.tanh(run_layers(self.restore, side[block])) for side in sides]
             parts.append(run_layers(self.head, features(restored)))
         return np.concatenate(parts)
 

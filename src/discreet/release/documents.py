@@ -257,8 +257,7 @@ def embed_document_file(
         raise InvalidValue(f"none of the {read} documents has 2 sentences; nothing can be released")
     fields = {"format": reader.format, "text_field": reader.text_field, "kept": list(keep)}
     receipt = made.receipt(release, read - len(release.values)).with_section("input", fields)
-    write_vectors(output, release.values, receipt, force=force)
-    return receipt
+    return write_vectors(output, release.values, receipt, force=force)
 
 
 def _require_choice(mechanism: DocumentMechanism) -> ChoosingMechanism:

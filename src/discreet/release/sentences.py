@@ -57,7 +57,7 @@ class SentenceEmbedder:
     >>> from discreet.encoders.encoder import Encoder
     >>> from discreet.mechanisms.sentence import Purkayastha
     >>> class Lengths:
-    ...     def encode(self, texts, batch):
+    ...     def encode(self, texts):
     ...         return np.array([[len(text), 1.0, 0.0] for text in texts], np.float32)
     >>> encoder = Encoder("lengths", "0" * 64, 3, "an example", Lengths())
     >>> embedder = SentenceEmbedder(encoder, PublicMap.random(3, 2), Purkayastha(2, epsilon=5.0))
@@ -349,8 +349,7 @@ def embed_sentence_file(
         "kept": list(keep),
     }
     receipt = made.receipt(release).with_section("input", fields)
-    write_vectors(output, release.values, receipt, force=force)
-    return receipt
+    return write_vectors(output, release.values, receipt, force=force)
 
 
 _PAIRS = (

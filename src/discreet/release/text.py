@@ -3,21 +3,25 @@
 :class:`Sanitizer` takes texts, :func:`sanitize_file` takes a file and leaves a receipt beside it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Generator, Progress
+from discreet.arrays import Generator, Ids, Progress
+from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
-from discreet.protocols import Release, WordMechanism
+from discreet.protocols import Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.statement import PrivacyStatement
+from discreet.text import function_words, polish
 from discreet.text.formats import STANDARD_STREAM
+from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, DocumentReader, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
@@ -50,7 +54,15 @@ class Sanitizer:
     Args:
         mechanism: a word mechanism; its space decides how text is cut into words.
         layout: ``"tokens"`` writes the released words joined by spaces. ``"public"`` keeps white
-            space, punctuation and capitals of the input, and its statement says so.
+            space, punctuation and capitals of the input, and its statement names them.
+        identifiers: what finds identifiers, which are then replaced by surrogates of their type:
+            ``"rules"``, ``"spacy"``, ``"presidio"`` or an :class:`Identifiers`. None treats all
+            text as words.
+        consistent: ``"none"``, ``"document"`` or ``"key:FILE"``: see :class:`Identifiers`.
+        public: ``"function-words"`` lets a public list of words that hold sentences together, and
+            marks, pass unchanged; the statement says so.
+        polish: mend articles (a, an) and, in the layout of tokens, spaces and capitals; from the
+            released text alone.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -60,19 +72,45 @@ class Sanitizer:
     (2, 3, 1.0)
     """
 
-    def __init__(self, mechanism: WordMechanism, *, layout: str = "tokens") -> None:
+    def __init__(
+        self,
+        mechanism: WordMechanism,
+        *,
+        layout: str = "tokens",
+        identifiers: str | Identifiers | None = None,
+        consistent: str = "none",
+        public: str | None = None,
+        polish: bool = False,
+    ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
         space = mechanism.space
         self.mechanism = mechanism
+        self._identifiers = _chosen(identifiers, consistent)
         self.about: Mapping[str, Any] = {"layout": layout}
+        if self._identifiers is not None:
+            self.about = {"layout": layout, "identifiers": self._identifiers.about}
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
+        self._passed = None
+        if public is not None:
+            check.one_of(public, (function_words.NAME,), "public of Sanitizer")
+            self._passed = function_words.on_the_list(space.words)
+            self.about = {**self.about, "public": public}
+        self._polish = polish
 
     @property
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
-        return self.mechanism.statement.with_public(*self._layout.public)
+        statement = self.mechanism.statement.with_public(*self._layout.public)
+        if self._passed is not None:
+            statement = statement.with_public(function_words.PUBLIC).with_caveats(
+                function_words.CAVEAT
+            )
+        if self._identifiers is None:
+            return statement
+        own = self._identifiers
+        return statement.with_public(*own.public).with_caveats(*own.caveats)
 
     def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
         """Sanitise documents.
@@ -83,10 +121,39 @@ class Sanitizer:
                 statement of the result says that it was used.
         """
         rng = secure_generator() if rng is None else rng
-        batch = self._layout.split(texts)
-        released = self.mechanism.release(batch.ids, rng)
-        written = self._layout.join(texts, batch.offsets, released)
-        return Release.of(written, self.statement, batch.tokens, rng)
+        if self._identifiers is None:
+            written, words = self._words(texts, np.arange(len(texts) + 1), rng)
+            return Release.of(self._polished(written, whole=True), self.statement, words, rng)
+        cut = self._identifiers.cut(texts, rng)
+        segments, words = self._words(cut.segments, cut.bounds, rng)
+        # Surrogates are left as they were made, so that a mapping can find them again.
+        segments = self._polished(segments, whole=False)
+        written = cut.joined(segments, " " if isinstance(self._layout, TokensLayout) else "")
+        release = Release.of(written, self.statement, words, rng)
+        return replace(release, identifiers=cut.counts)
+
+    def _words(self, segments: Sequence[str], bounds: Ids, rng: Generator) -> tuple[list[str], int]:
+        """Segments with every word released, and how many words there are.
+
+        Args:
+            segments: of the documents, one document after the other.
+            bounds: which segment each document begins with, and the end: a mechanism is told of
+                documents, not of segments.
+            rng: where the noise comes from.
+        """
+        batch, template = self._layout.divided(segments)
+        passed = None if self._passed is None else self._passed[batch.ids]
+        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets[bounds], passed)
+        count = batch.tokens - (0 if passed is None else int(passed.sum()))
+        return self._layout.write(template, released), count
+
+    def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
+        """Agreement mended, from what is about to be released alone; a part begins no sentence."""
+        if not self._polish:
+            return texts
+        if isinstance(self._layout, TokensLayout):
+            texts = [polish.as_sentences(text, capitals=whole) for text in texts]
+        return [polish.with_articles(text) for text in texts]
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -107,6 +174,7 @@ def sanitize_file(
     force: bool = False,
     rng: Generator | None = None,
     progress: Progress | None = None,
+    before_publishing: Callable[[], None] | None = None,
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
 
@@ -125,11 +193,13 @@ def sanitize_file(
         force: replace an output that exists.
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
+        before_publishing: called when all is released and nothing is in its place yet.
 
     Returns:
         the receipt, with the statement that holds for each word and the counts.
     """
     documents = words = 0
+    identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
     with (
         open_documents(
@@ -144,6 +214,7 @@ def sanitize_file(
             writer.write(batch.with_texts(release.values))
             documents += len(release.values)
             words += release.units
+            identifiers.update(release.identifiers)
             if progress is not None:
                 progress(reader.bytes_read, reader.total_bytes or 0)
         statement = release.statement
@@ -162,8 +233,26 @@ def sanitize_file(
                 "counts": {"documents": documents, "words": words},
             },
         )
+        if identifiers:
+            counted = {"types": dict(sorted(identifiers.items()))}
+            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | counted)
+        if before_publishing is not None:
+            before_publishing()
+        if (digest := writer.complete()) is not None:
+            receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
+
+
+def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifiers | None:
+    if isinstance(identifiers, str):
+        return Identifiers(identifiers, consistent=consistent)
+    if consistent != "none":
+        where = "identifiers" if identifiers is None else "the Identifiers themselves"
+        raise InvalidValue(
+            f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
+        )
+    return identifiers
 
 
 def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:

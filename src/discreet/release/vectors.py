@@ -7,15 +7,15 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Floats32
-from discreet.errors import InputError, InvalidValue, NotFound, OutputError
-from discreet.files import check_ending, check_place, written_whole
-from discreet.receipt import Receipt, receipt_path
+from discreet.errors import InputError, InvalidValue, NotFound, OutputError, read_as
+from discreet.files import check_ending, check_place, staged, withdraw
+from discreet.receipt import Receipt, put_with_receipt, receipt_path
 
 SUFFIXES = (".parquet", ".npz", ".npy")
 
@@ -127,14 +127,24 @@ def check_output(
         check_place(place, source, force=force)
 
 
+@overload
+def write_vectors(path: Path, vectors: VectorSet, *, force: bool = False) -> None: ...
+
+
+@overload
+def write_vectors(
+    path: Path, vectors: VectorSet, receipt: Receipt, *, force: bool = False
+) -> Receipt: ...
+
+
 def write_vectors(
     path: Path,
     vectors: VectorSet,
     receipt: Receipt | None = None,
     *,
     force: bool = False,
-) -> None:
-    """Write vectors and the receipt of their release, both or neither.
+) -> Receipt | None:
+    """Write vectors and the receipt of their release, both or neither; gives what it says now.
 
     Args:
         path: Ends in ``.parquet`` (columns ``vector``, ``vector2``, ``label``, ``row`` and those
@@ -146,10 +156,13 @@ def write_vectors(
     """
     check_output(path, force=force, beside=_beside(vectors))
     write = {".parquet": _write_parquet, ".npz": _write_npz, ".npy": _write_npy}
-    with written_whole(path) as temporary:
-        write[path.suffix.lower()](temporary, vectors)
+    with staged(path) as output:
+        write[path.suffix.lower()](output.path, vectors)
         if receipt is not None:
-            receipt.write(receipt_path(path))
+            return put_with_receipt(output, receipt, force=force)
+        withdraw(receipt_path(path))  # of other vectors
+        output.put()
+    return None
 
 
 def read_vectors(path: Path) -> VectorSet:
@@ -161,9 +174,8 @@ def read_vectors(path: Path) -> VectorSet:
     if suffix not in SUFFIXES:
         raise InputError(f"{path} is no file of vectors; these end in .parquet, .npz or .npy")
     try:
-        return read[suffix](path)
-    except InputError:
-        raise
+        with read_as(f"{path} is not an intact file of vectors; write it again"):
+            return read[suffix](path)
     except InvalidValue as error:
         raise InputError(f"{path} cannot be used: {error}") from error
 

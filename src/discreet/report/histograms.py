@@ -49,7 +49,7 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
     if not panels:
         raise InvalidValue("a plot needs at least 1 panel")
     figure = figure_class()(figsize=(3.6 * len(panels) + 0.6, 3.6), layout="constrained")
-    figure.suptitle(heading, fontsize=11)
+    figure.suptitle(heading, fontsize=11).set_parse_math(False)  # it may hold a space's name
     places = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     places[0].set_ylabel(f"share of {unit} (%)")
     for axes, panel in zip(places, panels, strict=True):

@@ -3,11 +3,12 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.errors import MissingExtra
+from discreet.errors import MissingExtra, read_as
 from discreet.files import written_whole
 from discreet.report.claims import Claim
 from discreet.report.plots import Curve, Plot, picture
@@ -36,16 +37,7 @@ def write_page(
 
     Every picture carries a description and, folded away beneath it, the figures it was drawn from.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise MissingExtra("a report", "report") from error
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["shown"] = shown
-    template = environment.from_string(_TEMPLATE.read_text("utf-8"))
-    text = template.render(
+    text = _template().render(
         title=title,
         introduction=list(introduction),
         sections=[
@@ -58,8 +50,22 @@ def write_page(
         temporary.write_text(text, "utf-8")
 
 
+@cache
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise MissingExtra("a report", "report") from error
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["shown"] = shown
+    return environment.from_string(_TEMPLATE.read_text("utf-8"))
+
+
 def _pictured(plot: Plot) -> dict[str, Any]:
-    encoded = base64.b64encode(picture(plot)).decode()
+    with read_as("a plot of a record cannot be drawn from its figures; run the recipe again"):
+        encoded = base64.b64encode(picture(plot)).decode()
     source = f"data:image/png;base64,{encoded}"
     return {"plot": plot, "source": source, "figures": figures_of(plot)}
 

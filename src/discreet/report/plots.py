@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import check
-from discreet.errors import MissingExtra, OutputError
+from discreet.errors import InvalidValue, MissingExtra, OutputError
 from discreet.files import refuse_existing, written_whole
 
 PLOT_FORMATS = ("png", "svg", "pdf")
@@ -21,6 +21,10 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     spread: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.x) == len(self.y) == len(self.x if self.spread is None else self.spread):
+            raise InvalidValue("a curve needs as many values, and spreads, as it has places")
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,10 @@ def _figure(plot: Plot) -> Any:
     axes.set_title(plot.title, fontsize=11)
     axes.grid(alpha=0.25)
     # Beneath the axes, where it covers no curve however many there are.
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    legend = figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    # Words are shown as they are: a dollar sign in a name begins no formula.
+    for words in (axes.title, axes.xaxis.label, axes.yaxis.label, *legend.get_texts()):
+        words.set_parse_math(False)
     return figure
 
 

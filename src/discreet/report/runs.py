@@ -1,19 +1,20 @@
 """Receipts and results of one's own runs, read back as sections of a report.
 
 Everything that discreet prints with ``--json`` or writes beside an output is one JSON object; what
-it holds decides how it is shown. None of these files holds protected text.
+it holds decides how it is shown. None of these files holds protected text. They may come from
+anywhere: what is not as discreet writes it is refused in a sentence.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, NotFound
-from discreet.receipt import RECEIPT_SUFFIX, receipt_path
-from discreet.report.claims import Claim
+from discreet.files import plain_json
+from discreet.receipt import RECEIPT_SUFFIX, Receipt, is_receipt, output_of, receipt_path
 from discreet.report.page import Section
 from discreet.report.plots import Curve, Plot
+from discreet.report.stored import stored
 from discreet.report.tables import Cell, Table, shown
 from discreet.statement import Notion, PrivacyStatement
 
@@ -23,16 +24,19 @@ _IN_WORDS = {"keep": "chance that a word stays, on average"}
 
 
 def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and content of every receipt, result and record in these files and folders."""
+    """Name and content of every receipt, result and record in these files and folders.
+
+    A receipt whose output is there must be the one that was written for it.
+    """
     out = []
     for path in _files(paths):
         try:
-            values = json.loads(path.read_text("utf-8"))
+            values = plain_json(path.read_bytes())
         except (ValueError, OSError) as error:
             raise InputError(
-                f"{path} is not a receipt or a result (it is no JSON text) and no receipt lies "
-                "beside it; give a file that discreet released, its receipt, or what a command "
-                "printed with --json"
+                f"{path} is not a receipt or a result (it is no JSON text of ours) and no "
+                "receipt lies beside it; give a file that discreet released, its receipt, or what "
+                "a command printed with --json"
             ) from error
         if not isinstance(values, dict) or not values:
             if path not in paths:
@@ -41,10 +45,22 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
                 f"{path} is not a receipt or a result of discreet; give a receipt, or what a "
                 "command printed with --json"
             )
+        if is_receipt(path):
+            values["checked"] = _checked(path, values)
         out.append((_name(path), values))
     if not out:
         raise NotFound("there is no receipt and no result in what was given; name the files")
     return out
+
+
+def _checked(path: Path, values: Mapping[str, Any]) -> str:
+    """Whether the output of a receipt is there, and then that it is the one."""
+    output = output_of(path)
+    alone = not output.is_file() and not any(output.glob("*.safetensors"))
+    if alone:
+        return "the receipt alone: what it was written for is not here"
+    Receipt.from_dict(values).require(output)
+    return "the receipt and what it was written for belong together"
 
 
 def section_of(name: str, values: Mapping[str, Any]) -> Section:
@@ -75,26 +91,18 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
 def _recorded(values: Mapping[str, Any]) -> Section:
     """What a recipe wrote as ``record.json``."""
     try:
-        plots = [
-            {**plot, "curves": [Curve(**_tuples(c)) for c in plot["curves"]]}
-            for plot in values["plots"]
-        ]
-        return Section(
-            title=values["title"] or values["recipe"],
-            paragraphs=tuple(values["introduction"]),
-            claims=tuple(Claim(**claim) for claim in values["findings"]),
-            tables=tuple(Table(**_tuples(table)) for table in values["tables"]),
-            plots=tuple(Plot(**_tuples(plot)) for plot in plots),
+        return stored(
+            Section,
+            {
+                "title": values["title"] or values["recipe"],
+                "paragraphs": values["introduction"],
+                "claims": values["findings"],
+                "tables": values["tables"],
+                "plots": values["plots"],
+            },
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("a record of a recipe is damaged; run the recipe again") from error
-
-
-def _tuples(value: Any) -> Any:
-    """JSON with its lists as tuples."""
-    if isinstance(value, Mapping):
-        return {key: _tuples(part) for key, part in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def overview(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
@@ -152,7 +160,7 @@ def _guarantee(statement: PrivacyStatement | None) -> tuple[Cell, ...]:
 
 
 def _is_audit(values: Mapping[str, Any]) -> bool:
-    return isinstance(values.get("findings"), list) and "passed" in values
+    return _are_rows(values.get("findings")) and "passed" in values
 
 
 def _outcome(values: Mapping[str, Any]) -> str:
@@ -163,7 +171,7 @@ def _outcome(values: Mapping[str, Any]) -> str:
     said = [
         f"{number:,} {what.removesuffix('s') if number == 1 else what}"
         for what, number in listed
-        if number
+        if number and isinstance(number, int)
     ]
     if isinstance(keep, float):
         said.append(f"a word stays with chance {keep:.2g}")

@@ -24,7 +24,7 @@ def shown(value: Cell) -> str:
     """
     if value is None:
         return ""
-    if isinstance(value, str | bool):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, float) and abs(value) < 1000:
         return f"{value:.3g}"

@@ -6,6 +6,7 @@ needs the exact value asks for it, for the few pairs where the difference matter
 """
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, row_blocks
+from discreet.errors import InvalidValue
 from discreet.parallel import in_threads
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, MetricKind
@@ -22,6 +24,13 @@ _UNIT_ROUNDOFF = 2.0**-24
 _BEYOND = 1e30
 _LEAST_ROOT = 2.0**-63
 _BLOCK_NUMBERS = 2**19
+
+SMALLEST_SPREAD = 1e-9
+"""How far from the mean some word must lie, unless all are at one point.
+
+Below, squared distances come too near to the smallest numbers of 32 bits, as above
+:data:`~discreet.spaces.space.LARGEST_NUMBER` they come too near to the largest.
+"""
 
 
 class Distances:
@@ -49,10 +58,23 @@ class Distances:
         for block in row_blocks(len(self.space), self.space.dimension):
             centred = self._centred(block)
             norms[block] = np.einsum("ij,ij->i", centred, centred)
+        # A mean of equal vectors is rounded, and they seem to lie beside it.
+        spread = math.sqrt(float(norms.max()))
+        if spread < SMALLEST_SPREAD and (self.space.vectors != self.space.vectors[0]).any():
+            raise InvalidValue(
+                f"the words of {self.space.name} lie within {spread:.3g} of their mean, too near "
+                f"for distances to be computed (one must lie {SMALLEST_SPREAD:g} away); multiply "
+                "all vectors by one number"
+            )
         return norms
 
     def _centred(self, rows: slice | Ids) -> NDArray[np.float64]:
         return self.space.vectors[rows].astype(np.float64) - self._mean
+
+    @property
+    def reach(self) -> float:
+        """At least the distance of any two words, and at most about twice the largest one."""
+        return 2.0 * math.sqrt(float(self._squared_norms.max())) * (1.0 + 1e-9)
 
     @property
     def relative_error(self) -> float:
@@ -154,12 +176,31 @@ class Distances:
         return out
 
 
+def block_error(dimension: int) -> float:
+    """Bound on the relative error of a distance of :meth:`Distances.block`.
+
+    A pair that is not computed from its difference has |x|^2 + |y|^2 <= 104 d(x, y)^2, and the
+    product is off by at most d + 12 roundings of twice that; the root halves it.
+    """
+    return 110.0 * (dimension + 12) * 2.0**-53
+
+
 _EXACT_DIAMETER = 4096
 _SAMPLED_WORDS = 512
 
 
 def euclidean_metric(space: EmbeddingSpace) -> Metric:
-    """The Euclidean metric of a space, with its typical and largest distances.
+    """The Euclidean metric of a space, with its typical and largest distances."""
+    return farthest_rounded_up(measured_metric(space), space.dimension)
+
+
+def farthest_rounded_up(metric: Metric, dimension: int) -> Metric:
+    """The same with a farthest distance that rounding cannot have made too small."""
+    return replace(metric, farthest=metric.farthest * (1.0 + block_error(dimension)))
+
+
+def measured_metric(space: EmbeddingSpace) -> Metric:
+    """The metric with its distances as they were measured.
 
     Up to 4,096 words everything is computed from all pairs. Above, the two medians come from 512
     evenly spaced words against all, and the farthest pair is bounded by the two largest distances

@@ -102,32 +102,21 @@ def known_spaces() -> list[KnownSpace]:
         for name, path in _SHIPPED.items()
     ]
     encoder = find_encoder()
-    if encoder.directory is None:
-        known.append(KnownSpace("encoder", "encoder", None, None, None, missing_encoder(encoder)))
-    else:
+    size: tuple[int | None, int | None] = (None, None)
+    note = missing_encoder(encoder)
+    if encoder.directory is not None:
         try:
-            words, dimension = describe_model(encoder.directory)
-            known.append(
-                KnownSpace("encoder", "encoder", words, dimension, encoder.directory, encoder.place)
-            )
+            size, note = describe_model(encoder.directory), encoder.place
         except DiscreetError as error:
-            known.append(
-                KnownSpace("encoder", "encoder", None, None, encoder.directory, str(error))
-            )
+            note = str(error)
+    known.append(KnownSpace("encoder", "encoder", *size, encoder.directory, note))
     for path in sorted(_cached_directory().glob("*.words")):
         try:
             with path.open("rb") as file:
                 about = _about(file.readline())
-            known.append(
-                KnownSpace(
-                    str(about["name"]),
-                    "cached",
-                    int(about["words"]),
-                    int(about["dimension"]),
-                    path.with_suffix(".npy"),
-                    str(about["provenance"]),
-                )
-            )
+            name, note = str(about["name"]), str(about["provenance"])
+            shape = int(about["words"]), int(about["dimension"])
+            known.append(KnownSpace(name, "cached", *shape, path.with_suffix(".npy"), note))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # damaged: rebuilt when its file is loaded again
     return known

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
-from discreet.errors import InputError, OutputError
+from discreet.errors import InputError, OutputError, read_as
 from discreet.files import check_ending, refuse_existing
 from discreet.spaces.space import EmbeddingSpace
 from discreet.tensors import read_described, write_described
@@ -70,7 +70,7 @@ def write_saved(
 
 def read_saved(path: Path, max_words: int | None = None) -> EmbeddingSpace:
     """The space in a file that :func:`save_space` wrote; every fault names the file."""
-    try:
+    with read_as(f"{path} is damaged; save the space again, or fetch the file again"):
         about, tensors = read_described(path)
         _require_space(path, about)
         ends = tensors["word_ends"].astype(np.int64)
@@ -95,12 +95,6 @@ def read_saved(path: Path, max_words: int | None = None) -> EmbeddingSpace:
             frequencies=frequencies,
             subwords=bool(about["subwords"]),
         )
-    except InputError:
-        raise
-    except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-        raise InputError(
-            f"{path} is damaged: {error}; save the space again, or fetch the file again"
-        ) from error
     return space if max_words is None else first_words(space, max_words)
 
 

@@ -80,9 +80,7 @@ class EmbeddingSpace:
                     f"words of a space must be non-empty strings; entry {index} is not"
                 )
         if unknown is not None and unknown not in ids:
-            raise InvalidValue(
-                f"the unknown token {unknown!r} is not a word of this space; name one that is"
-            )
+            raise InvalidValue("the unknown token is not a word of this space; name one that is")
         found = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
         counts = None
         if frequencies is not None:
@@ -219,12 +217,8 @@ class EmbeddingSpace:
 def unknown_vector(total: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     """Where the token for unknown words is put: the mean direction, at the median length.
 
-    The mean itself would lie nearer to every word than words lie to each other, an outlier that
-    draws probability and blunts the certificate.
-
-    Args:
-        total: the sum of all vectors.
-        lengths: the length of each vector.
+    From the sum of all vectors and the length of each. The mean itself would lie nearer to every
+    word than words lie to each other, an outlier that draws probability and blunts the certificate.
     """
     size = float(np.linalg.norm(total))
     direction = total / size if size > 0 else np.full(len(total), len(total) ** -0.5)

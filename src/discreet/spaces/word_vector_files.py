@@ -39,7 +39,7 @@ _NUMBER = re.compile(
     rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE
 )
 _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+|\d+[eE])([eE]?[-+]?\d+)?")
-_HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)\s*")
+_HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _FASTTEXT_MODEL = (793712314).to_bytes(4, "little")
 _FETCH = "fetch the file again"
@@ -61,10 +61,8 @@ def open_vectors(
 ) -> Iterator[VectorFile]:
     """Open a file of vectors; its blocks are read, and faults raised, as they are asked for.
 
-    Args:
-        path: the file; what it is is told by its content, not by its name.
-        max_words: how many entries to read, from the start.
-        progress: called with the bytes of the file read so far and in all.
+    What it is is told by its content, not by its name; at most ``max_words`` entries are read, from
+    the start. ``progress`` counts the bytes of the file.
     """
     with path.open("rb") as raw, _decompressed(raw) as stream:
         source = _Source(path, raw, stream, max_words, progress)
@@ -98,11 +96,8 @@ class _Source:
         max_words: int | None,
         progress: Progress | None,
     ) -> None:
-        self.path = path
-        self.raw = raw
-        self.stream = stream
-        self.max_words = max_words
-        self.progress = progress
+        self.path, self.raw, self.stream = path, raw, stream
+        self.max_words, self.progress = max_words, progress
         self.size = path.stat().st_size
         self.promised: int | None = None
         self.place, self.first_place = "line", 1
@@ -140,7 +135,8 @@ class _Source:
                 self.fail("nothing after the first line", _FETCH)
             if _CONTROL.search(start):
                 self.place = "entry"
-                return VectorFile("word2vec binary", self.dimension, self.binary(start))
+                blocks = self.binary(start, self.promised)
+                return VectorFile("word2vec binary", self.dimension, blocks)
             self.first_place = 2
             return VectorFile("text with a first line", self.dimension, self.text(start))
         if _CONTROL.search(first):
@@ -183,10 +179,7 @@ class _Source:
                 if self.progress:
                     self.progress(min(self.raw.tell(), self.size), self.size)
                 yield words, vectors
-        wanted = (
-            self.promised if self.max_words is None else min(self.promised or 0, self.max_words)
-        )
-        if wanted and done < wanted:
+        if self.promised is not None and done < min(self.promised, self.max_words or self.promised):
             self.fail(
                 f"its first line promises {self.promised} vectors but it holds {done}",
                 f"{_FETCH}, or correct the first line",
@@ -201,16 +194,14 @@ class _Source:
             data = self.stream.read(_BLOCK)
             lines = (rest + data).replace(b"\t", b" ").split(b"\n")
             rest = lines.pop() if data else b""
-            while data and lines and not lines[-1].strip():  # at the end of the file they are none
-                rest = lines.pop() + b"\n" + rest
+            while lines and not lines[-1].strip():  # at the end of the file they are none
+                blank = lines.pop()
+                rest = blank + b"\n" + rest if data else b""
             if len(rest) > _LONGEST_LINE:
                 self.fail(
                     f"line {done + len(lines) + self.first_place} does not end",
                     "give a file with one word and its numbers per line",
                 )
-            if not data:
-                while lines and not lines[-1].strip():
-                    lines.pop()
             if self.max_words is not None:
                 del lines[self.max_words - done :]
             if lines:
@@ -299,23 +290,19 @@ class _Source:
             )
         return b" ".join(before), b" ".join(fields[-self.dimension :])
 
-    def binary(self, start: bytes) -> Iterator[Block]:
+    def binary(self, start: bytes, promised: int) -> Iterator[Block]:
         """Blocks of a word2vec binary file; ``start`` is what was read after its first line."""
-        assert self.promised is not None
-        total = self.promised if self.max_words is None else min(self.promised, self.max_words)
+        total = promised if self.max_words is None else min(promised, self.max_words)
         length = 4 * self.dimension
-        done, rest, ended = 0, start, False
+        done, rest = 0, start
         while done < total:
             data = self.stream.read(_BLOCK)
-            ended = not data
             buffer = rest + data
             words: list[str] = []
             offsets: list[int] = []
             position = 0
             while done + len(words) < total:
-                while (
-                    buffer[position : position + 1] == b"\n"
-                ):  # some writers end an entry with one
+                while buffer[position : position + 1] == b"\n":  # some end an entry with one
                     position += 1
                 space = buffer.find(b" ", position, position + _LONGEST_WORD)
                 entry = done + len(words) + 1
@@ -340,10 +327,8 @@ class _Source:
                 yield words, vectors.astype(np.float32, copy=False)
             done += len(words)
             rest = buffer[position:]
-            if ended and done < total:
-                self.fail(
-                    f"cut short in entry {done + 1} of the {self.promised} it promises", _FETCH
-                )
+            if not data and done < total:
+                self.fail(f"cut short in entry {done + 1} of the {promised} it promises", _FETCH)
         if self.max_words is None and (rest.strip(b"\n") or self.stream.read(64).strip(b"\n")):
             self.fail(f"more bytes after the {total} entries it promises", _FETCH)
 

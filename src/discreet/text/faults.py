@@ -1,13 +1,10 @@
 """What can be wrong with a file of documents, each in one sentence without a word of the file."""
 
-import re
 from collections.abc import Sequence
 
 from discreet.errors import InputError
 
 UNUSABLE = "has a text with NUL or half a surrogate pair in it; remove the character"
-_PLAIN_NAME = re.compile(r"[^\W\d][\w.:/-]{0,39}")
-_MOST_NAMES = 30
 
 
 def too_large(what: str, limit: int) -> InputError:
@@ -34,7 +31,7 @@ def column_index(names: Sequence[str], wanted: str, name: str) -> int:
             )
         seen[column] = position
     if wanted not in seen:
-        raise InputError(f"{name} has no column {wanted}; {listed_names(names, 'column')}")
+        raise InputError(f"{name} has no column {wanted}; {told_names(names, wanted, 'column')}")
     return seen[wanted]
 
 
@@ -53,22 +50,28 @@ def first_unusable(texts: Sequence[str]) -> int | None:
     return next((i for i, text in enumerate(texts) if not usable(text)), None)
 
 
-def listed_names(names: Sequence[str], kind: str) -> str:
-    """A clause that lists column names, unless they may be text.
+def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
+    """A clause that helps to find a name among others without repeating any of them.
 
-    The first line of a file without a header is a document, so one name that does not look like a
-    name is reason enough to show none of them.
+    The first line of a table without a header is a document, and nothing in a file tells the two
+    apart: only the name that the user gave is known to be a name.
+
+    >>> told_names(["id", "Text "], "text", "column")
+    'column 2 of its 2 differs only in capitals or spaces'
     """
     if not names:
         return f"there are no {kind}s"
-    if not all(_PLAIN_NAME.fullmatch(name) for name in names):
-        return (
-            f"its {len(names)} {kind} name{'s are' if len(names) > 1 else ' is'} not shown, "
-            "being perhaps text rather than names"
-        )
-    shown = ", ".join(names[:_MOST_NAMES])
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"its {kind}s are {shown}{more}"
+    alike = [place for place, name in enumerate(names, 1) if _alike(name) == _alike(wanted)]
+    if alike:
+        return f"{kind} {alike[0]} of its {len(names)} differs only in capitals or spaces"
+    count = f"{len(names)} {kind}" + "s" * (len(names) > 1)
+    return (
+        f"it has {count}, whose names are in the file and are not repeated here, being perhaps text"
+    )
+
+
+def _alike(name: str) -> str:
+    return "".join(name.casefold().split()).removeprefix("\ufeff")
 
 
 def size_in_words(size: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import InputError
-from discreet.text.faults import column_index, listed_names
+from discreet.text.faults import column_index, told_names
 from discreet.text.readers import Batch, DocumentReader
 
 if TYPE_CHECKING:
@@ -85,12 +85,13 @@ def _json_values(source: str, name: str, batch: Batch) -> list[Any]:
     for row, fields in enumerate(batch.objects, batch.first_row):
         if fields is None:
             raise InputError(
-                f"row {row} of {source} holds a number that is too long to be read; write it as a "
-                "string, or drop it"
+                f"row {row} of {source} holds a number that is too long to be read, or is nested "
+                "too deeply; write it as a string, or drop it"
             )
         if name not in fields:
             raise InputError(
-                f"row {row} of {source} has no field {name}; {listed_names(list(fields), 'field')}"
+                f"row {row} of {source} has no field {name}; "
+                f"{told_names(list(fields), name, 'field')}"
             )
         values.append(fields[name])
     return values

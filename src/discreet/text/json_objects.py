@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from discreet.errors import InputError
-from discreet.text.faults import listed_names, no_documents
+from discreet.text.faults import no_documents, told_names
 from discreet.text.formats import STANDARD_STREAM
 from discreet.text.lines import LineBlocks, display_name, lines_of, open_bytes
 
@@ -77,7 +77,7 @@ def _parsed(number: int, line: str, needed: str, at: str) -> JsonLine:
     if not isinstance(values, dict):
         problem = "is not a JSON object; write one complete JSON object per line"
     elif needed not in values:
-        problem = f"has no field {needed}; {listed_names(list(values), 'field')}"
+        problem = f"has no field {needed}; {told_names(list(values), needed, 'field')}"
     else:
         return JsonLine(number, line, values, at)
     raise InputError(f"{at} {problem}")

@@ -11,7 +11,7 @@ from json import JSONDecodeError, JSONDecoder
 from json.encoder import encode_basestring
 
 from discreet.errors import InputError
-from discreet.text.faults import UNUSABLE, first_unusable, listed_names
+from discreet.text.faults import UNUSABLE, first_unusable, told_names
 from discreet.text.lines import LineBlocks, lines_of
 
 _NO_OBJECT = "is not a JSON object; write one complete JSON object per line"
@@ -96,7 +96,7 @@ class Cutter:
         if not (_closing(line, position) or _empty(line)):
             raise BadLine(_INVALID if _opening(line) else _NO_OBJECT)
         if text is None:
-            raise BadLine(f"has no field {field}; {listed_names(names, 'field')}")
+            raise BadLine(f"has no field {field}; {told_names(names, field, 'field')}")
         return line[:start], text, line[end:]
 
 

@@ -1,23 +1,25 @@
 """How released tokens become text again: plain tokens, or in the shape of the input.
 
-A layout decides what of a text is protected, so it names what it treats as public. When it writes,
-it sees only those public parts and the released ids.
+A layout divides texts into what is protected, their tokens, and what it names as public, a
+:class:`Template`. It writes from the template and the released ids; the texts are not at hand then.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arrays import Ids, offsets_of
+from discreet.arrays import Ids
 from discreet.errors import InvalidValue
 from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_array
 from discreet.text.tokens import (
     INNER_MARKS,
+    SPECIAL,
     TokenBatch,
     Tokenizer,
     bare_words,
@@ -30,23 +32,46 @@ from discreet.text.tokens import (
 
 ALWAYS_PUBLIC = ("the vocabulary and its vectors", "the number of tokens of each document")
 
-AS_RELEASED, LOWER, TITLE, UPPER = range(4)
+LOWER, TITLE, UPPER = range(3)
+_PATTERNS = 3
+_NOTHING = 0
 _GLUE = -1  # between two tokens of one word: nothing before a continuation, else a space
-_WORD = -2  # a word in capitals pattern p is written _WORD - p
+_WORD = -2  # a token to be written in capitals pattern p is _WORD - p
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Template:
+    """What is public of some texts: all that a layout knows of them when it writes.
+
+    Two lists of texts with equal templates are written alike, for equal released ids: bit for bit.
+
+    Attributes:
+        offsets: Where the tokens of each text begin, and their number at the end.
+        codes: Of the public layout, what stands where: a public character, a token with its
+            capitals, or the joint of two tokens of one word.
+        ends: Where the codes of each text begin, and their number at the end.
+    """
+
+    offsets: Ids
+    codes: Ints = field(default_factory=lambda: np.empty(0, np.int32))
+    ends: Ids = field(default_factory=lambda: np.zeros(1, np.int64))
+
+    def __repr__(self) -> str:
+        return f"Template({len(self.offsets) - 1} documents, {self.offsets[-1]} tokens)"
 
 
 class Layout(Protocol):
     """Text to tokens, and released tokens to text."""
 
     public: tuple[str, ...]
-    """What the layout treats as public, in plain words."""
+    """What the layout treats as public, in plain words: what its templates hold."""
 
-    def split(self, texts: Sequence[str]) -> TokenBatch:
-        """The protected tokens of each text."""
+    def divided(self, texts: Sequence[str]) -> tuple[TokenBatch, Template]:
+        """The protected tokens of the texts, and what is public of them."""
         ...
 
-    def join(self, texts: Sequence[str], offsets: ArrayLike, released: ArrayLike) -> list[str]:
-        """The text of each document from its released ids and the public parts of its input."""
+    def write(self, template: Template, released: ArrayLike) -> list[str]:
+        """The texts of a template with the released ids in the places of the protected ones."""
         ...
 
 
@@ -58,12 +83,21 @@ class TokensLayout:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
+    def divided(self, texts: Sequence[str]) -> tuple[TokenBatch, Template]:
+        """All tokens of each text, and their number."""
+        batch = self.split(texts)
+        return batch, Template(batch.offsets)
+
+    def write(self, template: Template, released: ArrayLike) -> list[str]:
+        """The released tokens with single spaces."""
+        return self.tokenizer.decode(released, template.offsets)
+
     def split(self, texts: Sequence[str]) -> TokenBatch:
         """All tokens of each text."""
         return self.tokenizer.encode(texts)
 
     def join(self, texts: Sequence[str], offsets: ArrayLike, released: ArrayLike) -> list[str]:
-        """The released tokens; of ``texts`` only their number is looked at."""
+        """Tokens as text, where they need not be as many as there were; texts are only counted."""
         documents = self.tokenizer.decode(released, offsets)
         if len(documents) != len(texts):
             raise InvalidValue(f"{len(texts)} texts cannot take {len(documents)} documents")
@@ -102,97 +136,84 @@ _AT_MARKS = re.compile(f"([{INNER_MARKS}])")
 class PublicLayout:
     """Keeps white space, punctuation and capitals of the input; only words are replaced.
 
-    The public characters (:func:`public_characters`) are copied, not passed to the mechanism. A
-    word that is one token with its apostrophe or hyphen ("don't") is replaced whole; otherwise the
-    mark is copied and the parts are replaced. Points and commas inside a number are protected with
-    it. Each replacement takes the capitals of the input word (lower, Title or UPPER; mixed and
-    caseless words are written as released). Several tokens of one word are joined by the ``##``
-    rule, else by a space.
+    The public characters (:func:`public_characters`) are copied, not passed to the mechanism;
+    whatever else there is belongs to a word. A word that is one token with its apostrophe or hyphen
+    ("don't") is replaced whole; otherwise its parts are words, and the mark between them is copied.
+    Points and commas inside a number belong to it. Each replacement takes the capitals of the input
+    word (:func:`capitals`), but for bracketed entries such as ``[UNK]``, which are written as they
+    are. Several tokens of one word are joined by the ``##`` rule, else by a space.
 
     >>> from discreet.text.tokens import WordTokenizer
     >>> layout = PublicLayout(WordTokenizer(["<unk>", "tea", "cup"], unknown=0))
-    >>> texts = ["Tea,  please!", "(TEA 1,000)"]
-    >>> batch = layout.split(texts)
+    >>> batch, template = layout.divided(["Tea,  please!", "(TEA 1,000)"])
     >>> batch.ids.tolist()
     [1, 0, 1, 0]
-    >>> layout.join(texts, batch.offsets, [2, 1, 2, 2])
+    >>> layout.write(template, [2, 1, 2, 2])
     ['Cup,  tea!', '(CUP cup)']
     """
 
     public: tuple[str, ...] = (
         *ALWAYS_PUBLIC,
         "the number of tokens of each word",
-        "white space, punctuation and capitals of each document",
+        "the white space and punctuation between words",
+        "whether each word begins with a capital letter, and whether all its letters are capitals",
     )
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._ids = ChunkTable(self._protected_ids)
-        self._templates = ChunkTable(self._public_parts)
+        self._table = ChunkTable(self._rows)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy in another process does not carry text along
         return type(self), (self.tokenizer,)
 
-    def split(self, texts: Sequence[str]) -> TokenBatch:
-        """The tokens of the protected words of each text."""
-        return refuse_unknown(TokenBatch(*self._ids.gather(texts)))
+    def divided(self, texts: Sequence[str]) -> tuple[TokenBatch, Template]:
+        """The tokens of the words of each text, and what is public around them."""
+        codes, ends = self._table.gather(texts)
+        places = np.flatnonzero(codes <= _WORD)
+        tokens, patterns = np.divmod(_WORD - codes[places], _PATTERNS)
+        offsets = np.searchsorted(places, ends)
+        codes[places] = _WORD - patterns  # the protected half leaves the template here
+        codes[ends[1:] - 1] = _NOTHING  # every chunk ends in a space, a text does not
+        batch = refuse_unknown(TokenBatch(tokens - 1, offsets))
+        return batch, Template(offsets, codes, ends)
 
-    def join(self, texts: Sequence[str], offsets: ArrayLike, released: ArrayLike) -> list[str]:
-        """Each text with its protected words replaced by the released tokens.
-
-        Args:
-            texts: what was given to :meth:`split`; only its public parts are used.
-            offsets: those of the batch that :meth:`split` made.
-            released: ids from the mechanism, one for each id of that batch.
-        """
+    def write(self, template: Template, released: ArrayLike) -> list[str]:
+        """Each text with its protected words replaced by the released tokens."""
         size = len(self.tokenizer.words)
-        numbers, bounds = checked_ids(released, offsets, size)
-        template, ends = self._templates.gather(texts)
-        places = np.flatnonzero(template <= _WORD)
-        if not np.array_equal(np.searchsorted(places, ends), bounds):
-            raise InvalidValue("offsets are not those that this layout gave for these texts")
-        codes = template.astype(np.int64)
-        codes[template >= 0] += 4 * size
-        codes[places] = (_WORD - codes[places]) * size + numbers
-        glue = np.flatnonzero(template == _GLUE)
+        numbers, _ = checked_ids(released, template.offsets, size)
+        codes = template.codes.astype(np.int64)
+        places, glue = np.flatnonzero(codes <= _WORD), np.flatnonzero(codes == _GLUE)
         following = numbers[np.searchsorted(places, glue)]
-        codes[glue] = 4 * size + np.where(self._continues[following], _NOTHING, _space())
-        codes[ends[1:] - 1] = 4 * size + _NOTHING  # every chunk ends in a space, a text does not
-        return concatenate(self._strings, codes, ends)
+        codes[glue] = np.where(self._continues[following], _NOTHING, _space())
+        first = len(self._strings) - _PATTERNS * size
+        codes[places] = first + (_WORD - codes[places]) * size + numbers
+        return concatenate(self._strings, codes, template.ends)
 
     def _units(self, chunks: Sequence[str]) -> list[list[str]]:
         """Each chunk as public, protected, public, ..., public; the public ones may be empty."""
-        fields = [_protected().split(chunk) for chunk in chunks]
-        marked = [unit for field in fields for unit in field[1::2] if _MARKED.match(unit)]
+        rows = [_protected().split(chunk) for chunk in chunks]
+        marked = [unit for row in rows for unit in row[1::2] if _MARKED.match(unit)]
         _, counts = self.tokenizer.pieces(marked)
         divided = {unit for unit, n in zip(marked, counts.tolist(), strict=True) if n != 1}
         if not divided:
-            return fields
-        return [_divide(field, divided) for field in fields]
+            return rows
+        return [_divide(row, divided) for row in rows]
 
-    def _protected_ids(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
-        fields = self._units(chunks)
-        numbers, counts = self.tokenizer.pieces([unit for field in fields for unit in field[1::2]])
-        ends = offsets_of(counts)
-        last_units = list(accumulate((len(field) // 2 for field in fields), initial=0))
-        return numbers, np.diff(ends[last_units])
-
-    def _public_parts(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
-        """For each chunk the characters to copy and the places and capitals of its tokens."""
-        fields = self._units(chunks)
-        _, counts = self.tokenizer.pieces([unit for field in fields for unit in field[1::2]])
-        remaining = iter(counts.tolist())
+    def _rows(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
+        """For each chunk the codes of a template, with the tokens still in them."""
+        units = self._units(chunks)
+        ids, counts = self.tokenizer.pieces([word for parts in units for word in parts[1::2]])
+        tokens, sizes = iter(ids.tolist()), iter(counts.tolist())
         codes, lengths, index = [], [], _public_index()
-        for field in fields:
+        for parts in units:
             row: list[int] = []
-            for position, part in enumerate(field):
+            for position, part in enumerate(parts):
                 if position % 2 == 0:
                     row += map(index.__getitem__, part)
-                    continue
-                tokens = next(remaining)
-                if tokens and row and row[-1] <= _WORD:
-                    row.append(_space())  # two words with nothing between them, such as emoji
-                row += _places(capitals(part), tokens)
+                elif word := list(islice(tokens, next(sizes))):
+                    if row and row[-1] <= _WORD:
+                        row.append(_space())  # two words with nothing between them, such as emoji
+                    row += _places(capitals(part), word)
             row.append(_space())
             codes += row
             lengths.append(len(row))
@@ -206,14 +227,15 @@ class PublicLayout:
 
     @cached_property
     def _strings(self) -> Any:
-        """Every word in each pattern of capitals, then "" and the public characters."""
+        """What codes stand for: nothing, the public characters, every word in each pattern."""
         bare = bare_words(self.tokenizer.words, self.tokenizer.subwords)
-        lower, upper = [w.lower() for w in bare], [w.upper() for w in bare]
-        title = [w[:1].upper() + w[1:] for w in lower]
-        return string_array([*bare, *lower, *title, *upper, "", *public_characters()])
-
-
-_NOTHING = 0
+        fixed = [SPECIAL.fullmatch(word) is not None for word in bare]
+        forms = [
+            word if as_it_is else written(word)
+            for written in (str.lower, str.capitalize, str.upper)
+            for word, as_it_is in zip(bare, fixed, strict=True)
+        ]
+        return string_array(["", *public_characters(), *forms])
 
 
 @cache
@@ -225,30 +247,34 @@ def _space() -> int:
     return _public_index()[" "]
 
 
-def _divide(field: list[str], divided: set[str]) -> list[str]:
+def _divide(row: list[str], divided: set[str]) -> list[str]:
     """The same alternation, with some words split at their inner marks, which become public."""
     parts: list[str] = []
-    for position, part in enumerate(field):
+    for position, part in enumerate(row):
         parts += _AT_MARKS.split(part) if position % 2 and part in divided else [part]
     return parts
 
 
-def _places(pattern: int, tokens: int) -> list[int]:
-    if not tokens:
-        return []
+def _places(pattern: int, tokens: Sequence[int]) -> list[int]:
+    """The codes of one word, each with its token; -1, the token of no id, is the first of all."""
     later = LOWER if pattern == TITLE else pattern
-    return [_WORD - pattern] + [_GLUE, _WORD - later] * (tokens - 1)
+    row = [_WORD - pattern - _PATTERNS * (tokens[0] + 1)]
+    for token in tokens[1:]:
+        row += (_GLUE, _WORD - later - _PATTERNS * (token + 1))
+    return row
 
 
 def capitals(word: str) -> int:
-    """The pattern of capitals of a word; a single capital letter ("I") counts as Title.
+    """The pattern of capitals of a word, by its letters that are either capital or small.
 
-    >>> [capitals(word) for word in ("tea", "Tea", "TEA", "I", "McTea", "2024")]
-    [1, 2, 3, 2, 0, 0]
+    Upper if there are at least two and all are capitals, Title if the first is one, Lower for all
+    others. So numbers, emoji and scripts without capitals are as lower as any word of small
+    letters: were they a class of their own, the output would tell a number from a word.
+
+    >>> [capitals(word) for word in ("tea", "Tea", "TEA", "I", "McTea", "iTea", "2024")]
+    [0, 1, 2, 1, 1, 0, 0]
     """
-    if word.islower():
+    letters = [c.istitle() for c in word if c.istitle() or c.islower()]
+    if not any(letters[:1]):
         return LOWER
-    letters = "".join(filter(str.isalpha, word))
-    if letters[:1].isupper() and (len(letters) == 1 or letters[1:].islower()):
-        return TITLE
-    return UPPER if word.isupper() else AS_RELEASED
+    return UPPER if len(letters) > 1 and all(letters) else TITLE

@@ -1,8 +1,10 @@
 """Parquet files: the text column taken out of a table, and put back."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from discreet.text.readers import Batch
 
 _READ_ROWS = 65_536  # what a file says of its size leaves out repetition, so rows are read by these
+GROUP_CHARACTERS = 1 << 25
+"""A group of rows is written once its released texts have so many characters."""
+_GROUP_BYTES = 1 << 25
 
 
 class ParquetSource:
@@ -49,6 +54,15 @@ class ParquetSource:
         """How far the reading has come, as a share of the file's size."""
         rows = self._file.metadata.num_rows
         return self._total_bytes * self._rows_read // rows if rows else self._total_bytes
+
+    @property
+    def group_rows(self) -> int:
+        """How many rows to hold, by what the columns beside the text take: the text has no say."""
+        about, text = self._file.metadata, self.schema.names[self.text_index]
+        groups = (about.row_group(i) for i in range(about.num_row_groups))
+        columns = (group.column(j) for group in groups for j in range(group.num_columns))
+        size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema != text)
+        return max(1, min(_READ_ROWS, _GROUP_BYTES * about.num_rows // max(size, 1)))
 
     def batches(
         self, *, document_bytes: int, batch_bytes: int, batch_documents: int
@@ -126,9 +140,21 @@ def _is_utf8(value: "pa.StringScalar | pa.LargeStringScalar") -> bool:
 
 
 class ParquetSink:
-    """A Parquet file with the schema of the one that was read."""
+    """A Parquet file with the schema of the one that was read.
 
-    def __init__(self, file: IO[bytes], schema: pa.Schema, text_index: int) -> None:
+    Rows are written in groups, and where a group ends is seen in the file. Batches end by the size
+    of what was read, so they have no say in it: what was released has, and the public columns.
+
+    Args:
+        file: what to write to.
+        schema: of the file that was read.
+        text_index: the column of the text.
+        group_rows: the most rows of a group, from :attr:`ParquetSource.group_rows`.
+    """
+
+    def __init__(
+        self, file: IO[bytes], schema: pa.Schema, text_index: int, group_rows: int
+    ) -> None:
         field = schema.field(text_index)
         kind = field.type
         if pa.types.is_dictionary(kind) and kind.index_type.bit_width < 32:
@@ -138,17 +164,40 @@ class ParquetSink:
         self._kind = kind
         self._schema = schema
         self._index = text_index
+        self._group_rows = group_rows
+        self._texts: list[str] = []
+        self._rest: list[pa.Table] = []
         self._writer = pq.ParquetWriter(file, schema)
 
     def write(self, batch: "Batch") -> None:
         """Add the rows of a batch."""
-        columns: list[Any] = list(cast("pa.Table", batch.rows).columns)
-        columns.insert(self._index, self._column(batch.texts))
-        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        self._texts += batch.texts
+        self._rest.append(cast("pa.Table", batch.rows))
+        while (rows := self._full()) <= len(self._texts):
+            self._write_group(rows)
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Write the last rows and the end of the file."""
+        if self._texts:
+            self._write_group(len(self._texts))
         self._writer.close()
+
+    def _full(self) -> int:
+        """How many rows the next group has, or more than there are."""
+        longest = self._group_rows
+        sizes = np.fromiter(map(len, islice(self._texts, longest)), np.int64)
+        return min(longest, int(np.searchsorted(np.cumsum(sizes), GROUP_CHARACTERS)) + 1)
+
+    def _write_group(self, rows: int) -> None:
+        texts, self._texts = self._texts[:rows], self._texts[rows:]
+        columns: list[Any] = [self._column(texts)]
+        if len(self._schema) > 1:
+            rest = pa.concat_tables(self._rest)
+            # Pages, too, end with the pieces that are handed over: so hand over one.
+            group = rest.slice(0, rows).combine_chunks()
+            columns = [*group.columns[: self._index], *columns, *group.columns[self._index :]]
+            self._rest = [rest.slice(rows)]
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
 
     def _column(self, texts: list[str]) -> Any:
         if not pa.types.is_dictionary(self._kind):

@@ -57,7 +57,8 @@ class Batch:
     def objects(self) -> list[dict[str, Any] | None]:
         """Of jsonl, the fields of each row with an empty text; parsed once for all who ask.
 
-        None where Python refuses to read a row: a whole number of thousands of digits is in it.
+        None where Python refuses to read a row: a whole number of thousands of digits is in it, or
+        it is nested too deeply.
         """
         return [_parsed(f'{before}""{after}') for before, after in cast(Any, self.rows)]
 
@@ -71,7 +72,7 @@ class Batch:
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found
 
@@ -94,6 +95,7 @@ class DocumentReader:
         text_index: The position of that column in csv, tsv and Parquet.
         header: The column names of csv and tsv, in order.
         schema: The Arrow schema of Parquet.
+        group_rows: How many rows of Parquet to write at once; the text has no say in it.
         total_bytes: Size of the file on disk; ``None`` for standard input and pipes.
     """
 
@@ -115,6 +117,7 @@ class DocumentReader:
         self.text_index: int | None = None
         self.header: list[str] | None = None
         self.schema: pa.Schema | None = None
+        self.group_rows = 1
         self.total_bytes = total_bytes
         self._file = file
         self._limits = limits
@@ -125,6 +128,7 @@ class DocumentReader:
 
             self._progress = parquet = ParquetSource(file, self.name, text_field, total_bytes)
             self.schema, self.text_index = parquet.schema, parquet.text_index
+            self.group_rows = parquet.group_rows
             self._batches = (
                 Batch(*parts)
                 for parts in parquet.batches(

@@ -25,8 +25,9 @@ from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_arra
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"
 """Apostrophes and hyphens, which may stand inside a word."""
+SPECIAL = re.compile(r"[\[<]/?\w+[\]>]")
+"""Entries that are no words, such as ``[UNK]``; text cannot reach them."""
 
-_SPECIAL = re.compile(r"[\[<]/?\w+[\]>]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PLAIN = str.maketrans("’‘ʼ‐‑–—“”„", "'''----\"\"\"")
 _CONTRACTIONS = ("n't", "'s", "'re", "'ve", "'ll", "'d", "'m")
@@ -243,7 +244,7 @@ class WordTokenizer(_Vocabulary):
 
     def __init__(self, words: Sequence[str], unknown: int | None) -> None:
         super().__init__(words, unknown)
-        self._ids = {w: i for i, w in enumerate(self.words) if not _SPECIAL.fullmatch(w)}
+        self._ids = {w: i for i, w in enumerate(self.words) if not SPECIAL.fullmatch(w)}
 
     def _row(self, chunk: str) -> list[int]:
         numbers: list[int] = []
@@ -350,7 +351,7 @@ class WordPieceTokenizer(_Vocabulary):
         return not any(
             word != word.lower()
             for word in self.words
-            if not word.startswith(CONTINUATION) and not _SPECIAL.fullmatch(word)
+            if not word.startswith(CONTINUATION) and not SPECIAL.fullmatch(word)
         )
 
     def _row(self, chunk: str) -> list[int]:

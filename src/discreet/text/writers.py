@@ -1,7 +1,8 @@
 """Documents written back where they came from, with only the text replaced.
 
 An output appears whole or not at all: it grows in a temporary file beside its place and is renamed
-once everything, the companion files included, has reached the disk.
+once everything, the companion files included, has reached the disk. The companions come last, and
+those of an older output go first: none of them ever lies beside an output it does not speak of.
 """
 
 import csv
@@ -9,7 +10,6 @@ import errno
 import gzip
 import io
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -22,7 +22,8 @@ from typing import IO, Literal, Protocol, Self, cast
 from discreet.arrays import row_blocks
 from discreet.check import fail
 from discreet.errors import DiscreetError, InputError, OutputError
-from discreet.files import check_place, refuse_existing
+from discreet.files import check_place, publish
+from discreet.staging import Digest, Staged
 from discreet.text.faults import UNUSABLE, first_unusable
 from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name, suffix_of
 from discreet.text.jsonl import joined
@@ -67,7 +68,7 @@ class DocumentWriter:
         self.format, self._compressed = _output_format(str(target), reader)
         self.companions = tuple(Path(companion) for companion in companions)
         self._force = force
-        self._staged: list[tuple[Path, Path]] = []  # temporary file, its place
+        self._staged: list[Staged] = []  # the output first
         self._finished = False
         places = [] if self.path is None else [self.path, *self.companions]
         for path in places:
@@ -78,7 +79,7 @@ class DocumentWriter:
         self._sink: _Sink | None = None
         try:
             with self._failures():
-                self._file = self._stage(self.path) if self.path else spool()
+                self._file = self._stage(self.path).open() if self.path else spool()
                 self._sink = _sink(self._file, self.format, self._compressed, reader)
         except BaseException:
             self.discard()
@@ -95,8 +96,22 @@ class DocumentWriter:
         with self._failures():
             self._sink.write(batch)
 
+    def complete(self) -> Digest | None:
+        """Write the end of the output, which is not in its place yet; its digest if it is a file.
+
+        Nothing more can be added. Companions may speak of the digest.
+        """
+        if self._file is None or self._finished:
+            raise OutputError(f"{self.name} is closed; open it again to write more")
+        with self._failures():
+            if self._sink is not None:
+                sink, self._sink = self._sink, None
+                sink.close()
+            self._file.flush()
+        return self._staged[0].digest if self._staged else None
+
     def finish(self, companion_files: Mapping[Path, bytes] | None = None) -> None:
-        """Put the output and its companions in place, the companions first.
+        """Put the output and its companions in place, the companions last.
 
         For standard output the text is copied there now, and companions are not written.
 
@@ -106,19 +121,16 @@ class DocumentWriter:
         contents = {Path(path): data for path, data in (companion_files or {}).items()}
         if set(contents) != set(self.companions):
             raise fail("companion_files", "those announced on opening", sorted(map(str, contents)))
-        if self._sink is None or self._file is None or self._finished:
-            raise OutputError(f"{self.name} is closed; open it again to write more")
         try:
+            self.complete()
             with self._failures():
-                self._sink.close()
-                self._sink = None
-                self._file.flush()
-                if self.path is None:
+                if self._staged:
+                    for path, data in contents.items():
+                        with self._stage(path).open() as file:
+                            file.write(data)
+                    publish(self._staged[0], self._staged[1:], force=self._force)
+                elif self._file is not None:
                     to_standard_output(self._file)
-                else:
-                    os.fsync(self._file.fileno())
-                    self._file.close()
-                    self._publish(contents)
             self._finished = True
         finally:
             self.discard()
@@ -132,9 +144,8 @@ class DocumentWriter:
         if self._file is not None:
             with suppress(Exception):
                 self._file.close()
-        for temporary, _ in self._staged:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        for staged in self._staged:
+            staged.discard()
 
     def __enter__(self) -> Self:
         return self
@@ -147,28 +158,10 @@ class DocumentWriter:
     ) -> None:
         self.discard()
 
-    def _stage(self, path: Path) -> IO[bytes]:
+    def _stage(self, path: Path) -> Staged:
         """A new file beside the place of ``path``, behind a symbolic link if there is one."""
-        place = Path(os.path.realpath(path))
-        temporary = place.with_name(f".{place.name}.{secrets.token_hex(8)}.partial")
-        self._staged.append((temporary, place))
-        return open(temporary, "xb")
-
-    def _publish(self, contents: Mapping[Path, bytes]) -> None:
-        for path, data in contents.items():
-            with self._stage(path) as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        try:
-            for temporary, place in reversed(self._staged):  # the output was staged first
-                refuse_existing(place, force=self._force)
-                os.replace(temporary, place)
-        except BaseException:
-            for temporary, place in self._staged:
-                if not temporary.exists():  # it is in its place already
-                    place.unlink(missing_ok=True)
-            raise
+        self._staged.append(Staged(Path(os.path.realpath(path))))
+        return self._staged[-1]
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -243,7 +236,7 @@ def _sink(file: IO[bytes], format: str, compressed: bool, reader: DocumentReader
     if reader.schema is not None and reader.text_index is not None and format == "parquet":
         from discreet.text.parquet import ParquetSink
 
-        return ParquetSink(file, reader.schema, reader.text_index)
+        return ParquetSink(file, reader.schema, reader.text_index, reader.group_rows)
     if reader.header is not None and reader.text_index is not None and format in DELIMITERS:
         delimited = _Delimited(DELIMITERS[format], reader.text_index)
         return _TextSink(file, compressed, delimited.render, delimited.lines([reader.header]))

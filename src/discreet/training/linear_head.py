@@ -55,14 +55,7 @@ def fit_head(
     regression: bool,
     penalty: float = 1.0,
 ) -> LinearHead:
-    """Fit a linear layer on dense or sparse features.
-
-    Args:
-        features: ``(rows, features)``, a NumPy array or a SciPy sparse matrix.
-        labels: Class names, or numbers for regression.
-        regression: Whether the labels are numbers.
-        penalty: Strength of the penalty on the squared weights.
-    """
+    """Fit a linear layer on dense or sparse features, with a penalty on its squared weights."""
     with needs_extra("a classifier", "train"):
         from sklearn.linear_model import LogisticRegression, Ridge
     if regression:

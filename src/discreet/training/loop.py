@@ -21,6 +21,7 @@ import numpy as np
 from discreet import check
 from discreet.arrays import Floats, Generator, Ids, Progress
 from discreet.errors import InputError, InvalidValue, OutputError, needs_extra
+from discreet.staging import PRIVATE
 from discreet.tensors import Arrays, arrays_under, load_tensors, save_tensors
 from discreet.training.settings import WARMUP, Resumption
 
@@ -172,7 +173,7 @@ class RunState:
         """Write the weights, the optimiser's memory and how far the run is."""
         arrays = {"losses": losses, **kept_arrays(named, optimizer)}
         about = {"steps_done": done, "settings": self._digest()}
-        save_tensors(self.path, KIND, arrays, about, force=True)
+        save_tensors(self.path, KIND, arrays, about, force=True, mode=PRIVATE)
 
     def restore(self, named: dict[str, Any], optimizer: Any, losses: Floats) -> int:
         """Put the state of a stopped run back; the number of steps that it had done."""

@@ -131,7 +131,20 @@ def test_statement():
     assert PrivacyStatement.from_json(statement.to_json()) == statement
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-9])
+def test_a_tiny_epsilon_leaves_nothing_of_the_counts(epsilon):
+    """At 1e-20 the noise overflowed and most counts came out as they were; that is refused."""
+    document, copies = np.array([[1.0, 0.0], [1.0, 0.1], [-2.0, 1.0]]), 2000
+    noisy = example(epsilon).noisy(
+        np.tile(document, (copies, 1)), np.random.default_rng(SEED), np.arange(copies + 1) * 3
+    )
+    assert np.abs(noisy).min() > 100
+    assert np.median(np.abs(noisy)) == pytest.approx(math.log(2) / (epsilon / 2), rel=0.1)
+    signs = (noisy > 0).sum()
+    assert abs(signs - noisy.size / 2) < 6 * math.sqrt(noisy.size) / 2
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 1e-20, 4e-13])
 def test_bad_epsilon_is_refused(epsilon):
     with pytest.raises(InvalidValue, match="epsilon of VoteHistogram must"):
         example(epsilon)

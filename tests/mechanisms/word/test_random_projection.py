@@ -187,3 +187,9 @@ def test_bad_dimension(dimension):
 def test_bad_seed(seed):
     with pytest.raises(InvalidValue, match="seed of RandomProjection must be"):
         RandomProjection(random_space(), epsilon=1.0, dimension=2, seed=seed)
+
+
+def test_a_pair_too_near_for_its_squares_is_measured_too():
+    vectors = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-200]])
+    points = vectors @ np.array([[1.0], [3.0]])
+    assert largest_stretch(vectors, points) == pytest.approx(3.0)

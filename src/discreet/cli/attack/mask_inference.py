@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.attacks.bayes import rank_prior, text_prior
+from discreet.attacks.bayes import text_prior
 from discreet.attacks.mask_inference import Target, attack_words
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
@@ -15,6 +15,7 @@ from discreet.mechanisms.registry import parameters_of
 from discreet.mechanisms.word.santext_plus import sensitive_words
 from discreet.models.bert import load_masked_model
 from discreet.randomness import SEEDED_CAVEAT, generator
+from discreet.spaces.prior import rank_prior
 from discreet.text.labelled import read_labelled
 from discreet.text.tokens import tokenizer_for
 

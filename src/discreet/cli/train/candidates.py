@@ -1,6 +1,5 @@
 """``discreet train candidates``: the public side of document mechanisms, made once."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
 from discreet.training.documents.settings import PublicDocuments, StoreSettings
 
@@ -53,7 +52,7 @@ def candidates(
             "best_voters": dict(store.best_voters),
             "about": dict(store.about),
         }
-        typer.echo(json.dumps(described, ensure_ascii=False, indent=2))
+        echo_json(described)
         return
     if left_out:
         say(f"Left out {counted(left_out, 'document')} with fewer than 2 sentences.")

@@ -1,6 +1,5 @@
 """``discreet train classify``: a model for texts or pairs, on sanitised text or text as it is."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, echo, echo_json, progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
 from discreet.training.texts.settings import BAG, FineTuning, FineTuningResumption, LabelledText
 
@@ -64,7 +63,7 @@ def classify(
         values: dict[str, Any] = {"model": str(output), "rows": rows, "metrics": scores}
         if receipt is not None:
             values["statement"] = receipt.get("statement")
-        typer.echo(json.dumps(values))
+        echo_json(values, indent=None)
     elif scores is not None:
         shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
-        typer.echo(f"On {counted(tested, 'test row')}: {shown}")
+        echo(f"On {counted(tested, 'test row')}: {shown}")

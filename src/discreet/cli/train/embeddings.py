@@ -1,6 +1,5 @@
 """``discreet train embeddings``: a model from released vectors, or by the paper's loop."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
 from discreet.training.vectors.settings import PublishedTask, TaskSettings
 
@@ -79,7 +78,7 @@ def embeddings(
     )
     if as_json:
         values = {"about": about, "statement": trained.statement.to_dict()}
-        typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+        echo_json(values)
 
 
 def _on_release(
@@ -107,4 +106,4 @@ def _on_release(
         f"Written: {output}",
     )
     if as_json:
-        typer.echo(json.dumps(about, indent=2, ensure_ascii=False))
+        echo_json(about)

@@ -1,6 +1,5 @@
 """``discreet train map``: a public map, trained through the noise that it will meet."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
 from discreet.training.vectors.settings import MapText, MapTrainingSettings
 
@@ -50,7 +49,7 @@ def map(
     )
     say(*_lines(trained), f"Written: {output}")
     if as_json:
-        typer.echo(json.dumps(trained.about, indent=2, ensure_ascii=False))
+        echo_json(trained.about)
 
 
 def _lines(trained: "PublicMap") -> list[str]:

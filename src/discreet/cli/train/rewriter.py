@@ -1,6 +1,5 @@
 """``discreet train rewriter``: learn from public text to undo a mechanism's noise."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.training.texts.settings import RewriterTraining
 
 
@@ -69,4 +68,4 @@ def rewriter(
     say(f"Written: {output}")
     if as_json:
         about = {"mechanism": trained.mechanism, **trained.about}
-        typer.echo(json.dumps(about, indent=2, ensure_ascii=False))
+        echo_json(about)

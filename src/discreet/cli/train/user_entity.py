@@ -8,7 +8,7 @@ import typer
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._terminal import counted, echo, in_lines, progress_bar, say
 from discreet.errors import InvalidValue
 from discreet.training.user_entity.settings import (
     NetworkSettings,
@@ -66,7 +66,7 @@ def user_entity(
     if plot is not None:
         _draw_curve(plot, outcome, rules.algorithm)
     if as_json:
-        typer.echo(receipt.to_json(), nl=False)
+        echo(*in_lines(receipt.to_json()))
     if outcome.stopped_by_budget:
         say(f"Stopped after {counted(outcome.charged, 'step')}: one more would exceed the budget.")
     say(*_in_words(receipt, outcome), f"Written: {output}")
@@ -114,8 +114,9 @@ def _in_words(receipt: "Receipt", outcome: "TrainingOutcome") -> list[str]:
     lines += receipt.statement.lines()
     figures = receipt.about["figures"]
     if figures.get("joint") is not None:
+        whose = "Epsilon" if receipt.about["start"] is None else "Of this run alone: epsilon"
         lines.append(
-            f"Epsilon for one user {figures['user']:.4g}, for one entity {figures['entity']:.4g}, "
+            f"{whose} for one user {figures['user']:.4g}, for one entity {figures['entity']:.4g}, "
             f"for both together {figures['joint']:.4g}."
         )
     if "published" in figures:

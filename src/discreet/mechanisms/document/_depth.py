@@ -5,7 +5,7 @@ candidates below each of a few thresholds are kept as a row of bits, 64 to a wor
 between two thresholds on all projections are an intersection of rows. Sentences are rounded to
 thresholds: outwards for candidates that may be that deep, inwards for those that surely are. Only
 where the two differ are sentences counted. How far a sentence or candidate reaches on a projection
-depends on itself alone, to the last bit (:mod:`~discreet.mechanisms.document._exact_products`). So
+depends on itself alone, to the last bit (:mod:`discreet.exact`). So
 every depth is exact, ties included, and one sentence moves it by one at most.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Rows
-from discreet.mechanisms.document._exact_products import ExactProducts
+from discreet.exact import ExactProducts
 from discreet.mechanisms.selection import Levels
 
 _MOST_CELLS, _FEWEST_CELLS = 128, 4

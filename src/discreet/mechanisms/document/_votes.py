@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
+from discreet.exact import ExactProducts
 from discreet.mechanisms.document._documents import (
     checked_documents,
     document_blocks,
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.document._exact_products import ExactProducts
 from discreet.mechanisms.selection import Selection
 from discreet.statement import PrivacyStatement
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.encoders.candidate_store import CandidateStore
+from discreet.exact import squared_lengths
 from discreet.mechanisms.document._documents import public_rows
-from discreet.mechanisms.document._exact_products import squared_lengths
 from discreet.mechanisms.document._votes import OneByVotes
 from discreet.mechanisms.selection import RULES
 

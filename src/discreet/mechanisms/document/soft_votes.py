@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
+from discreet.exact import tanh
 from discreet.mechanisms.document._votes import OneByVotes
 from discreet.mechanisms.selection import RULES
 
@@ -75,4 +75,4 @@ class SoftVotes(OneByVotes):
         return cls(voters.choices, voters.weights, voters.biases, epsilon, selection)
 
     def _vote(self, scores: Floats) -> Ids:
-        return np.rint(GRID * expit(scores)).astype(np.int64)
+        return np.rint(GRID / 2 * (1.0 + tanh(scores / 2))).astype(np.int64)

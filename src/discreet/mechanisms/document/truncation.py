@@ -1,5 +1,6 @@
-"""Truncation: clip every sentence vector to a public box, average, add Laplace noise."""
+"""Truncation: clip every sentence vector to a public box, add them up, add noise, divide."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -16,29 +17,37 @@ from discreet.mechanisms.document._documents import (
     sentence_statement,
 )
 from discreet.mechanisms.sphere import on_grid
-from discreet.randomness import exponential
+from discreet.mechanisms.whole_noise import SMALLEST_RATE, GeometricNoise
+from discreet.spaces.space import LARGEST_NUMBER
 from discreet.statement import PrivacyStatement
+
+# A width of the box is counted in so many steps, or in as many as the noise leaves room for.
+_MOST_BITS = 20
 
 
 class Truncation:
-    """Release the mean of the clipped sentence vectors with Laplace noise in every dimension.
+    """Release the mean of the clipped sentence vectors with noise in every dimension.
 
-    In dimension j the sentences are clipped to a box of width ``w_j`` and the noise has the scale
-    ``m * w_j / (k * epsilon)`` for a document of k sentences in m dimensions.
+    In dimension j the sentences are clipped to a box of width ``w_j``, which is divided into 2^20
+    steps, and each is rounded to a whole number of steps. To their sum two-sided geometric noise is
+    added, which on the mean of a document of k sentences in m dimensions is Laplace noise of the
+    scale ``m * w_j / (k * epsilon)``, to a step.
 
     Privacy: unit sentence, adjacency replace, pure notion. For any two documents x, x' that differ
     in one sentence and any set of outputs S, ``P(S|x) <= exp(epsilon) * P(S|x')``: one sentence
-    moves the mean by at most ``w_j / k`` in each of m dimensions, and each costs epsilon / m at
-    most. The box, the encoder and the number of sentences are public.
+    moves the sum by at most 2^20 steps in each of m dimensions, and a step costs
+    ``epsilon / (m * 2^20)``. The box, the encoder and the number of sentences are public.
 
     Paper: the baseline of "Sentence-level Privacy for Document Embeddings", after Li and Clifton,
-    "Differentially Private Imaging via Latent Space Manipulation", 2021. Where we differ: vectors
-    are released on the public grid of 2^-20.
+    "Differentially Private Imaging via Latent Space Manipulation", 2021. Where we differ: sums and
+    noise are whole numbers, so that no digit of a sum gives the document away, and vectors are
+    released on the public grid of 2^-20.
 
     Args:
-        lower: ``(m,)``, public lower bounds.
+        lower: ``(m,)``, public lower bounds, at most 1e12 in size.
         upper: ``(m,)``, public upper bounds, above the lower ones.
-        epsilon: loss allowed for the release of a document, above 0.
+        epsilon: loss allowed for the release of a document, at least ``m * 2^-42``; below
+            ``m * 2^-22`` a width has fewer steps.
 
     >>> mechanism = Truncation([0.0, 0.0], [1.0, 1.0], epsilon=50.0)
     >>> released = mechanism.release([[0.5, 2.0]] * 10, np.random.default_rng(0))
@@ -64,6 +73,13 @@ class Truncation:
                 f"dimension {place} (counted from 0) is not"
             )
         self.epsilon = check.positive(epsilon, "epsilon of Truncation")
+        least = self.dimension * SMALLEST_RATE
+        check.in_range(
+            epsilon, f"epsilon of Truncation in {self.dimension} dimensions", at_least=least
+        )
+        room = math.frexp(self.epsilon / least)[1] - 1
+        self._steps = 2 ** min(_MOST_BITS, room)
+        self._noise = GeometricNoise(self.epsilon / (self.dimension * self._steps))
         self._statement = sentence_statement(
             self.epsilon, "the bounds of the box", "the grid of 2^-20 that vectors are released on"
         )
@@ -84,7 +100,7 @@ class Truncation:
 
         Args:
             store: made from public documents.
-            epsilon: loss allowed for the release of a document, above 0.
+            epsilon: loss allowed for the release of a document, at least ``m * 2^-42``.
         """
         lower, upper = store.box
         return cls(lower, upper, epsilon)
@@ -98,43 +114,36 @@ class Truncation:
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> NDArray[np.float32]:
         """``(documents, m)``: an independent draw for each document, on the grid of 2^-20."""
-        return on_grid(self.noisy(vectors, rng, offsets))
+        sums = self.noisy(vectors, rng, offsets)
+        shares = sums / (self._steps * _lengths(vectors, offsets)[:, None])
+        return on_grid(self.lower + (self.upper - self.lower) * shares)
 
-    def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
-        """``(documents, m)``: the means, which the noise is added to. Not private."""
+    def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
+        """``(documents, m)``: the sums in steps, which the noise is added to. Not private."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, "Truncation")
-        out = np.empty((len(starts) - 1, self.dimension))
+        out = np.empty((len(starts) - 1, self.dimension), dtype=np.int64)
         for first, last in document_blocks(starts):
             part = np.clip(rows[starts[first] : starts[last]], self.lower, self.upper)
-            cuts = starts[first : last + 1] - starts[first]
-            out[first:last] = np.add.reduceat(part, cuts[:-1], axis=0) / np.diff(cuts)[:, None]
+            # Between 0 and 1, both included: dividing is monotone.
+            shares = (part - self.lower) / (self.upper - self.lower)
+            whole = np.rint(shares * self._steps).astype(np.int64)
+            out[first:last] = np.add.reduceat(whole, starts[first:last] - starts[first], axis=0)
         return out
 
     def noisy(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> Floats:
-        """``(documents, m)``: the noisy means, before they are rounded to the grid."""
-        means = self.statistic(vectors, offsets)
-        noise = exponential(means.shape, rng)
-        noise *= 1.0 - 2.0 * rng.integers(0, 2, means.shape)
-        noise *= self._scales(_lengths(vectors, offsets))
-        noise += means
-        return noise
+    ) -> Ids:
+        """``(documents, m)``: the noisy sums in steps, before anything is made of them."""
+        return self._noise.add_noise(self.statistic(vectors, offsets), rng)
 
     def log_density(
         self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
     ) -> Floats:
-        """Log-density of each output row given the document of the same number, before rounding."""
-        means, released = self.statistic(vectors, offsets), np.asarray(outputs)
-        if released.shape != means.shape or released.dtype.kind not in "fiu":
-            raise InvalidValue(f"outputs of Truncation must be numbers of shape {means.shape}")
-        scales = self._scales(_lengths(vectors, offsets))
-        terms = -np.abs(released - means) / scales - np.log(2 * scales)
-        return np.asarray(terms.sum(axis=1))
-
-    def _scales(self, lengths: Ids) -> Floats:
-        factor = self.dimension / (lengths * self.epsilon)
-        return np.asarray(factor[:, None] * (self.upper - self.lower))
+        """Log-probability of each row of noisy sums given the document of the same number."""
+        sums, noisy = self.statistic(vectors, offsets), np.asarray(outputs)
+        if noisy.shape != sums.shape or noisy.dtype.kind not in "iu":
+            raise InvalidValue(f"outputs of Truncation must be whole numbers of shape {sums.shape}")
+        return np.asarray(self._noise.log_probabilities(noisy - sums).sum(axis=1))
 
 
 def _lengths(vectors: ArrayLike, offsets: ArrayLike | None) -> Ids:
@@ -147,6 +156,6 @@ def _bounds(values: ArrayLike) -> Floats:
     if array.ndim != 1 or not array.size or array.dtype.kind not in "fiu":
         raise InvalidValue("bounds of Truncation must be a flat array of numbers, one a dimension")
     bounds: Floats = array.astype(np.float64)
-    if not np.isfinite(bounds).all():
-        raise InvalidValue("bounds of Truncation must be finite")
+    if not (np.abs(bounds) <= LARGEST_NUMBER).all():
+        raise InvalidValue(f"bounds of Truncation must be at most {LARGEST_NUMBER:g} in size")
     return bounds

@@ -14,7 +14,7 @@ from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import checked_documents
 from discreet.mechanisms.document._votes import LinearVotes
 from discreet.mechanisms.sphere import on_grid
-from discreet.randomness import exponential
+from discreet.mechanisms.whole_noise import SMALLEST_RATE, GeometricNoise
 
 # Of a document's votes most go to few choices: a Dirichlet prior with so much for each choice.
 _SPARSITY = 0.1
@@ -40,7 +40,7 @@ class VoteHistogram(LinearVotes):
         choices: ``(c, m)``, the public vectors that votes stand for.
         weights: ``(c, d)``, a public direction in the space of sentences for each choice.
         biases: ``(c,)``, public.
-        epsilon: loss allowed for the release of a document, above 0.
+        epsilon: loss allowed for the release of a document, at least 2^-41 (4.5e-13).
 
     >>> rng = np.random.default_rng(0)
     >>> mechanism = VoteHistogram(np.eye(2), [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], epsilon=20.0)
@@ -56,7 +56,10 @@ class VoteHistogram(LinearVotes):
     def __init__(
         self, choices: ArrayLike, weights: ArrayLike, biases: ArrayLike, epsilon: float
     ) -> None:
-        epsilon = check.positive(epsilon, "epsilon of VoteHistogram")
+        epsilon = float(
+            check.in_range(epsilon, "epsilon of VoteHistogram", at_least=2 * SMALLEST_RATE)
+        )
+        self._noise = GeometricNoise(epsilon / 2)
         public = "the choices and what a sentence is scored by"
         super().__init__(choices, weights, biases, epsilon, public)
 
@@ -66,7 +69,7 @@ class VoteHistogram(LinearVotes):
 
         Args:
             store: made from public documents.
-            epsilon: loss allowed for the release of a document, above 0.
+            epsilon: loss allowed for the release of a document, at least 2^-41 (4.5e-13).
         """
         voters = store.voters_for(epsilon)
         return cls(voters.choices, voters.weights, voters.biases, epsilon)
@@ -92,10 +95,7 @@ class VoteHistogram(LinearVotes):
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> Ids:
         """``(documents, choices)``: the noisy counts, whole numbers that may be below 0."""
-        votes = self.votes(vectors, offsets)
-        # The whole part of an exponential variable is geometric, with all of its range.
-        first, second = np.floor(exponential((2, *votes.shape), rng) / (self.epsilon / 2))
-        return np.asarray(votes + first.astype(np.int64) - second.astype(np.int64))
+        return self._noise.add_noise(self.votes(vectors, offsets), rng)
 
     def log_density(
         self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
@@ -106,9 +106,7 @@ class VoteHistogram(LinearVotes):
             raise InvalidValue(
                 f"counts of VoteHistogram must be whole numbers of shape {votes.shape}"
             )
-        rate = self.epsilon / 2
-        constant = np.log(-np.expm1(-rate)) - np.log1p(np.exp(-rate))
-        return np.asarray((constant - rate * np.abs(noisy - votes)).sum(axis=1))
+        return np.asarray(self._noise.log_probabilities(noisy - votes).sum(axis=1))
 
     def vectors_of(self, counts: ArrayLike, sentences: ArrayLike) -> NDArray[np.float32]:
         """The vectors that noisy counts of documents of so many sentences stand for.

@@ -4,6 +4,7 @@ from discreet.mechanisms.word.cmp import CMP
 from discreet.mechanisms.word.gaussian import Gaussian
 from discreet.mechanisms.word.laplace import Laplace
 from discreet.mechanisms.word.mahalanobis import Mahalanobis
+from discreet.mechanisms.word.near_words import NearWords
 from discreet.mechanisms.word.random_projection import RandomProjection
 from discreet.mechanisms.word.santext import SanText
 from discreet.mechanisms.word.santext_plus import SanTextPlus
@@ -15,6 +16,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Mahalanobis",
+    "NearWords",
     "RandomProjection",
     "SanText",
     "SanTextPlus",

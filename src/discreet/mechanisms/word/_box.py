@@ -85,14 +85,17 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
     """The largest exponent over all pairs of rows, rounded upwards, and the worst pair's shift.
 
     Every pair is covered; the few whose bound from l1 and l2 distance beats the best so far are
-    computed. ``linf`` is at least every difference of two coordinates, times the rate. Raises
-    :class:`TooManyPairs` if the few are not few.
+    computed, from the difference of the two rows itself: rows that were scaled first would be
+    rounded, and two that are near each other could become equal. ``linf`` is at least every
+    difference of two coordinates, times the rate. Raises :class:`TooManyPairs` if the few are not
+    few.
     """
     from scipy.spatial.distance import cdist  # slow to import, and only needed here
 
     count, dimension = points.shape
     best, worst = 0.0, np.zeros(dimension)
-    scaled = points * rate
+    # For the bounds, too, what the rows have in common is taken off before they are scaled.
+    scaled = (points - points[0]) * rate
     computed = 0
     for block in row_blocks(count, count, numbers=_BLOCK_NUMBERS):
         rows, others = scaled[block], scaled[block.start :]
@@ -113,7 +116,7 @@ def exponent(points: Floats, rate: float, linf: float, width: float) -> tuple[fl
             if computed * dimension > MOST_EXACT:
                 raise TooManyPairs
             x, y = np.divmod(hopeful[first : first + _PAIRS_AT_ONCE], len(others))
-            shifts = np.abs(rows[x] - others[y])
+            shifts = np.abs(points[block.start + x] - points[block.start + y]) * rate
             sums = coordinate_exponent(shifts, width).sum(axis=1)
             place = int(sums.argmax())
             if sums[place] > best:

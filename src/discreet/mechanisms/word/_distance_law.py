@@ -14,6 +14,7 @@ The head comes either from the whole row (one matrix product, worth it for frequ
 the public neighbour index of the space (no product at all, good for most words).
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from discreet.arrays import Floats, Ids, row_blocks
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.randomness import exponential
-from discreet.spaces.distances import WIDTH_UNIT, Distances
+from discreet.spaces.distances import WIDTH_UNIT, Distances, block_error
 from discreet.spaces.index import NeighborIndex
 from discreet.spaces.space import EmbeddingSpace
 
@@ -35,7 +36,10 @@ _HEAD_SHARE = 2.0**-26
 # that was shifted adds the rounding of the shifted distances.
 _ROUNDING = 1e-5
 _SHIFT_ROUNDING = 2.0**-22
-_LARGEST_KAPPA = 1e20
+# By how much a lower bound may miss an exponent before distances are taken in float64.
+_MOST_MISSED = 8.0
+LARGEST_EXPONENT = 1e10
+"""What kappa times the largest distance may be: so far float64 distances decide a law."""
 _CHUNK = WIDTH_UNIT
 _ROW_BLOCK_NUMBERS = 2**22
 _INDEX_BLOCK_NUMBERS = 2**20
@@ -64,13 +68,21 @@ class DistanceLaw:
         targets: Ids | None = None,
         index: NeighborIndex | None = None,
     ) -> None:
-        if kappa > _LARGEST_KAPPA:
-            raise InvalidValue(
-                f"epsilon is too large for float arithmetic; use at most {_LARGEST_KAPPA:g}"
-            )
         self.kappa = kappa
         self.distances = Distances(space, targets)
+        exponent = kappa * self.distances.reach
+        if exponent > LARGEST_EXPONENT:
+            most = LARGEST_EXPONENT / self.distances.reach
+            raise InvalidValue(
+                f"epsilon is too large for float arithmetic in {space.name}, whose words are up to "
+                f"{self.distances.reach:.3g} apart; use at most {most:.3g}"
+            )
         self._some_targets = targets is not None
+        missed = exponent * math.sqrt(4.0 * self.distances.relative_error)
+        self._double = self._some_targets and missed > _MOST_MISSED
+        self._shift_rounding = (
+            2.0 * block_error(space.dimension) if self._double else _SHIFT_ROUNDING
+        )
         self._index = None if self._some_targets else index
 
     @property
@@ -111,22 +123,12 @@ class DistanceLaw:
                 members, rows = members[~accepted], rows[~accepted]
 
     def _whole_rows(self, words: Ids) -> "_Head":
-        weights = self.distances.lower_squared(words)
-        shift = np.zeros(len(words))
+        weights, shift = (self._double_weights if self._double else self._single_weights)(words)
         bound = np.empty(len(words))
         outside = np.empty(len(words), dtype=np.bool_)
         sums = np.empty((len(words), weights.shape[1] // _CHUNK))
         for part in row_blocks(len(words), weights.shape[1]):
             some = weights[part]
-            np.sqrt(np.maximum(some, 0.0, out=some), out=some)
-            if self._some_targets:
-                # Without this a row whose word is no target could underflow everywhere.
-                least = some.min(axis=1)
-                some -= least[:, None]
-                shift[part] = self.kappa * least.astype(np.float64)
-            some *= np.float32(-self.kappa)
-            np.exp(some, out=some)
-            some[:, len(self.targets) :] = 0.0  # columns that only fill up the block
             limit = some.sum(axis=1) * np.float32(_HEAD_SHARE)
             listed = some >= limit[:, None]
             some *= listed
@@ -142,6 +144,36 @@ class DistanceLaw:
             reach=np.full(len(words), np.inf),
             weights=weights,
         )
+
+    def _single_weights(self, words: Ids) -> tuple[NDArray[np.float32], Floats]:
+        """``(n, padded)`` weights from lower bounds of the distances, and each row's shift."""
+        weights = self.distances.lower_squared(words)
+        shift = np.zeros(len(words))
+        for part in row_blocks(len(words), weights.shape[1]):
+            some = weights[part]
+            np.sqrt(np.maximum(some, 0.0, out=some), out=some)
+            if self._some_targets:
+                # Without this a row whose word is no target could underflow everywhere.
+                least = some.min(axis=1)
+                some -= least[:, None]
+                shift[part] = self.kappa * least.astype(np.float64)
+            some *= np.float32(-self.kappa)
+            np.exp(some, out=some)
+            some[:, len(self.targets) :] = 0.0  # columns that only fill up the block
+        return weights, shift
+
+    def _double_weights(self, words: Ids) -> tuple[NDArray[np.float32], Floats]:
+        """The same from distances in float64.
+
+        A row whose word is no target has none at distance 0. If kappa is large the nearest one may
+        then be so far below its lower bound in float32 that it is never accepted.
+        """
+        weights = np.zeros((len(words), self.distances.padded), dtype=np.float32)
+        exponents = self.kappa * self.distances.block(words)
+        shift = exponents.min(axis=1)
+        np.exp(shift[:, None] - exponents, out=exponents)
+        weights[:, : len(self.targets)] = exponents
+        return weights, shift
 
     # -- heads from the index ------------------------------------------------------------------
 
@@ -218,7 +250,7 @@ class DistanceLaw:
         drawn[chosen] = self.targets[np.minimum(column, len(self.targets) - 1)]
         # log of the proposal weight, as a distance times kappa; a zero weight was met by rounding.
         level = head.shift[rows[chosen]] - np.log(np.maximum(weight, 1e-300))
-        rounding = _ROUNDING + _SHIFT_ROUNDING * head.shift
+        rounding = _ROUNDING + self._shift_rounding * head.shift
         accepted[chosen] = (weight > 0) & self._accept(
             words[rows[chosen]], drawn[chosen], level, rounding[rows[chosen]], rng
         )

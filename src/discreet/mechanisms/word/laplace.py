@@ -33,6 +33,11 @@ class LaplaceNoise:
         self.scale = scale
 
     @property
+    def width(self) -> float:
+        """The distance over which the density changes by a factor of e."""
+        return self.scale
+
+    @property
     def standard_deviation(self) -> float:
         """Of each coordinate."""
         return math.sqrt(2.0) * self.scale

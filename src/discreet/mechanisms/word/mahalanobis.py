@@ -1,5 +1,6 @@
 """Mahalanobis: noise shaped like the cloud of words, then the nearest word."""
 
+import math
 from dataclasses import replace
 from typing import ClassVar
 
@@ -41,6 +42,8 @@ class EllipticalNoise:
         self.spherical = SphericalNoise(len(covariance), rate)
         self.root: Floats = (directions * np.sqrt(values)) @ directions.T
         self.inverse_root: Floats = (directions / np.sqrt(values)) @ directions.T
+        self.width = math.sqrt(float(values[0])) * self.spherical.width
+        """The least distance over which the density changes by a factor of e."""
         self._log_volume = float(np.log(values).sum()) / 2
 
     def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
@@ -135,15 +138,18 @@ def _from_0_to_1(value: float) -> float:
 
 def _metric(space: EmbeddingSpace, inverse_root: Floats, shrinkage: float) -> Metric:
     """Euclidean distances of the whitened vectors are the Mahalanobis distances of the words."""
-    whitened = np.empty_like(space.vectors)
+    # Centred and in 64 bits, or a common offset would use up the digits.
+    whitened = np.empty(space.vectors.shape)
+    centre = space.vectors.mean(axis=0, dtype=np.float64)
     for part in row_blocks(len(space), space.dimension):
-        whitened[part] = space.vectors[part].astype(np.float64) @ inverse_root
-    whitened.flags.writeable = False
-    measured = euclidean_metric(EmbeddingSpace.from_arrays(space.words, whitened))
+        whitened[part] = (space.vectors[part].astype(np.float64) - centre) @ inverse_root
+    measured = euclidean_metric(EmbeddingSpace(space.words, whitened, space.provenance, space.name))
+    # All digits that it takes to tell two numbers apart: the name is what identifies the metric.
+    told = np.format_float_positional(shrinkage, trim="-")
     return replace(
         measured,
         name=(
-            f"Mahalanobis distance with shrinkage {shrinkage:g} in the space {space.name} "
+            f"Mahalanobis distance with shrinkage {told} in the space {space.name} "
             f"({space.fingerprint[:12]})"
         ),
         farthest=measured.farthest * (1.0 + _MARGIN),

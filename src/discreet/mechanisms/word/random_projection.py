@@ -203,11 +203,14 @@ class _Pairs:
         best = self.best
         for part in row_blocks(len(row), self._split):
             x, y = self._keep[row[part]], self._keep[column[part]]
-            gap = (self._vectors[x].astype(np.float64) - self._vectors[y]) / self._scale
-            moved = (self._points[x] - self._points[y]) / self._scale
-            below = np.einsum("ij,ij->i", gap, gap)
-            above = np.einsum("ij,ij->i", moved, moved)
-            best = max(best, float((above[below > 0] / below[below > 0]).max(initial=0.0)))
+            gap = self._vectors[x].astype(np.float64) - self._vectors[y]
+            moved = self._points[x] - self._points[y]
+            # Each pair in its own unit: the square of a small gap would be lost beside a large one.
+            unit = np.abs(gap).max(axis=1, keepdims=True)
+            gap /= unit
+            moved /= unit
+            above, below = (np.einsum("ij,ij->i", rows, rows) for rows in (moved, gap))
+            best = max(best, float((above / below).max(initial=0.0)))
         better = best > self.best
         if better:
             self._set(best)

@@ -44,6 +44,11 @@ class TruncatedLaplaceNoise:
         """The noise of each coordinate lies between minus this and this."""
 
     @property
+    def width(self) -> float:
+        """The distance over which the density changes by a factor of e, or ends."""
+        return min(self.scale, self.half_width)
+
+    @property
     def standard_deviation(self) -> float:
         """Of each coordinate."""
         width = self.half_width / self.scale

@@ -8,6 +8,7 @@ from typing import IO, cast
 
 from discreet.errors import OutputError
 from discreet.files import check_place, written_whole
+from discreet.staging import PRIVATE
 from discreet.text.formats import STANDARD_STREAM, format_of_name
 from discreet.text.writers import spool, to_standard_output
 
@@ -15,6 +16,8 @@ from discreet.text.writers import spool, to_standard_output
 @contextmanager
 def lines_to(target: str | None, source: str, *, force: bool) -> Iterator[Callable[[str], None]]:
     """A function that writes a line; what was written appears when the block ends without error.
+
+    It is protected text: whoever may read the input, only the user may read what is written.
 
     Args:
         target: A path, ``-`` for standard output, or None to write nothing.
@@ -34,7 +37,7 @@ def lines_to(target: str | None, source: str, *, force: bool) -> Iterator[Callab
         return
     path = Path(target)
     check_place(path, source, force=force)
-    with written_whole(path) as temporary, temporary.open("xb") as file:
+    with written_whole(path, mode=PRIVATE) as temporary, temporary.open("wb") as file:
         if compressed:
             # Neither the time nor the name of the temporary file belongs in the output.
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:

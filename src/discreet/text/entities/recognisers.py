@@ -10,10 +10,10 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.text.entities.found import Entity, category_of, entity_id, trimmed
 
 # A copy of spaCy's en_core_web_md 3.8 on PyPI, for offline work; used only if its files are these.
@@ -46,11 +46,9 @@ def load_pipeline(model: str) -> Any:
     ``en_core_web_md`` is also taken from the package that holds a copy of it, if that is installed
     and its files are those that discreet was tested with.
     """
-    try:
+    with needs_extra("finding entities with spaCy", "entities"):
         import spacy
         from spacy.util import is_package
-    except ImportError as error:
-        raise MissingExtra("finding entities with spaCy", "entities") from error
     if Path(model).is_dir() or is_package(model):
         place: str | Path = model
     elif model == PACKAGED and importlib.util.find_spec(_PACKAGE) is not None:
@@ -94,6 +92,16 @@ def directory_sha256(directory: Path) -> str:
     return digest.hexdigest()
 
 
+class Recogniser(Protocol):
+    """Something trained that labels places of texts."""
+
+    name: str
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What is found in each text: start, end (characters) and the recogniser's own label."""
+        ...
+
+
 class SpacyEntities:
     """The entities of a spaCy pipeline, with only the components that they need.
 
@@ -107,20 +115,23 @@ class SpacyEntities:
     def __init__(self, pipeline: Any, categories: frozenset[str]) -> None:
         self._pipeline = pipeline
         self._needed = _needed_components(pipeline)
-        self.categories = categories & {category_of(label) for label in _labels(pipeline)}
+        self.categories = categories & {category_of(label) for label in labels_of(pipeline)}
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters."""
+        return [
+            _entities(text, spans, self.categories)
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What the pipeline labels in each text, of all categories."""
         _refuse_long(texts, self._pipeline.max_length)
         with self._pipeline.select_pipes(enable=self._needed):
-            found = [
+            return [
                 [(entity.start_char, entity.end_char, entity.label_) for entity in document.ents]
                 for document in self._pipeline.pipe(texts, batch_size=_BATCH)
             ]
-        return [
-            _entities(text, spans, self.categories)
-            for text, spans in zip(texts, found, strict=True)
-        ]
 
 
 def _needed_components(pipeline: Any) -> list[str]:
@@ -160,18 +171,27 @@ class PresidioEntities:
         self, pipeline: Any, categories: frozenset[str], *, least_score: float = LEAST_SCORE
     ) -> None:
         self._least = check.share(least_score, "least score of Presidio")
-        try:
+        with needs_extra("finding entities with Presidio", "entities"):
             import presidio_analyzer
-        except ImportError as error:
-            raise MissingExtra("finding entities with Presidio", "entities") from error
         self._pipeline = pipeline
-        names = {_TO_PRESIDIO[label] for label in _labels(pipeline) if label in _TO_PRESIDIO}
+        names = {_TO_PRESIDIO[label] for label in labels_of(pipeline) if label in _TO_PRESIDIO}
         self.categories = categories & {"pii", *map(category_of, names)}
         with _quiet():
             self._engine = _engine(presidio_analyzer, pipeline)
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters."""
+        return [
+            _entities(
+                text,
+                [(start, end, _presidio_label(label)) for start, end, label in spans],
+                self.categories,
+            )
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        """What Presidio labels in each text, of all categories."""
         from presidio_analyzer import BatchAnalyzerEngine
 
         _refuse_long(texts, self._pipeline.max_length)
@@ -179,20 +199,13 @@ class PresidioEntities:
             found = BatchAnalyzerEngine(self._engine).analyze_iterator(
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
-        return [
-            _entities(
-                text,
-                [(one.start, one.end, _presidio_label(one.entity_type)) for one in results],
-                self.categories,
-            )
-            for text, results in zip(texts, found, strict=True)
-        ]
+        return [[(one.start, one.end, one.entity_type) for one in results] for results in found]
 
 
 def _engine(presidio: Any, pipeline: Any) -> Any:
     from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 
-    ignored = [label for label in _labels(pipeline) if label not in _TO_PRESIDIO]
+    ignored = [label for label in labels_of(pipeline) if label not in _TO_PRESIDIO]
     configuration = NerModelConfiguration(
         model_to_presidio_entity_mapping=_TO_PRESIDIO, labels_to_ignore=ignored
     )
@@ -205,7 +218,8 @@ def _engine(presidio: Any, pipeline: Any) -> Any:
     return analyzer
 
 
-def _labels(pipeline: Any) -> list[str]:
+def labels_of(pipeline: Any) -> list[str]:
+    """The labels that a pipeline may give."""
     names = [name for name in pipeline.pipe_names if hasattr(pipeline.get_pipe(name), "labels")]
     return sorted({label for name in names for label in pipeline.get_pipe(name).labels})
 

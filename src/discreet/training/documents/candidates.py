@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arrays import Floats, Floats32, Ids, Progress, Rows, ragged_places
+from discreet.arrays import Floats, Floats32, Ids, Progress, Rows, offsets_of, ragged_places
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue, needs_extra
@@ -78,21 +78,20 @@ class Documents:
     def where(self, keep: Iterable[Any]) -> "Documents":
         """Some of the documents, by a mark for each or by number."""
         chosen = np.arange(len(self))[np.asarray(keep)]
-        rows, _ = ragged_places(self.offsets[chosen], self.counts[chosen])
-        offsets = np.concatenate([[0], np.cumsum(self.counts[chosen])])
+        counts = self.counts[chosen]
+        rows, _ = ragged_places(self.offsets[chosen], counts)
         labels = None if self.labels is None else self.labels[chosen]
-        return Documents(self.vectors[rows], offsets, labels)
+        return Documents(self.vectors[rows], offsets_of(counts), labels)
 
 
 def require_candidates(counts: Ids, settings: StoreSettings) -> None:
     """Stop, before anything is encoded, if there are too few public documents."""
-    candidates, min_sentences = settings.candidates, settings.min_sentences
-    enough = int((counts >= min_sentences).sum())
-    if enough < candidates:
+    enough = int((counts >= settings.min_sentences).sum())
+    if enough < settings.candidates:
         raise InvalidValue(
-            f"{candidates:,} candidates need as many public documents of at least {min_sentences} "
-            f"sentences; {enough:,} of the {len(counts):,} for training have as many: give more "
-            "documents, or lower --candidates or --min-sentences"
+            f"{settings.candidates:,} candidates need as many public documents of at least "
+            f"{settings.min_sentences} sentences; {enough:,} of the {len(counts):,} for training "
+            "have as many: give more documents, or lower --candidates or --min-sentences"
         )
 
 
@@ -124,66 +123,49 @@ def train_candidates(
         epsilons: Where choices are made.
         announce: Called with the label of each part.
     """
-    clusters, min_sentences, seed = settings.clusters, settings.min_sentences, settings.seed
     require_candidates(public.counts, settings)
-    if len(public) < clusters:
-        raise InvalidValue(f"{clusters} clusters need as many public documents; got {len(public)}")
-    rng = np.random.default_rng(seed)
-    means = public.means()
-    classes = public.labels
+    if len(public) < settings.clusters:
+        raise InvalidValue(
+            f"{settings.clusters} clusters need as many public documents; got {len(public)}"
+        )
+    rng, seed = np.random.default_rng(settings.seed), settings.seed
+    means, classes, made = public.means(), public.labels, "labels"
     if classes is None:
         with announce("clustering"):
-            classes = document_clusters(means, clusters, seed)[1]
-    recoder = None
-    trained: dict[str, Any] = {}
-    if settings.recoder:
-        with announce("training the recoder") as show:
-            result = train_recoder(
-                public.vectors,
-                public.offsets,
-                classes,
-                dimension=public.vectors.shape[1],
-                epochs=settings.epochs,
-                seed=seed,
-                progress=show,
-            )
-        trained = {"recoder_accuracy": result.accuracy, "recoder_epochs": result.epochs}
-        recoder = PublicMap.of_layers(result.layers, encoder=encoder, about={"made": "recoder"})
-    recoded = public.means(public.vectors if recoder is None else recoder.apply(public.vectors))
-    pool = np.flatnonzero(public.counts >= min_sentences)
+            classes = document_clusters(means, settings.clusters, seed)[1]
+            made = f"{settings.clusters} k-means clusters"
+    recoder, trained = _recoder(public, classes, encoder, settings, announce)
+    recoded = public.means(_recoded(recoder, public))
+    pool = np.flatnonzero(public.counts >= settings.min_sentences)
     chosen = np.sort(rng.choice(pool, settings.candidates, replace=False))
+    candidates = recoded[chosen].astype(np.float32)
     directions = rng.standard_normal((settings.projections, recoded.shape[1])).astype(np.float32)
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    judged = judged_documents(validation, min_sentences)
+    judged = judged_documents(validation, settings.min_sentences)
     with announce("choosing the number of centroids") as show:
         centroids = partial(_centroids, means, seed)
         sets, best_centroids = _chosen(public, judged, centroids, epsilons, show)
     with announce("learning how sentences vote") as show:
         learnt = partial(_voters, public, seed)
         voters, best_voters = _chosen(public, judged, learnt, epsilons, show)
-    soft = {}
+    soft, labels = {}, None
     if public.labels is not None:
+        labels = public.labels[chosen]
         with announce("fitting soft votes") as show:
             soft = _soft_voters(public, public.labels, epsilons, seed, show)
     with announce("choosing the number of projections") as show:
+        sentences = _recoded(recoder, judged)
         best_projections = choose_projections(
-            judged,
-            judged.vectors if recoder is None else recoder.apply(judged.vectors),
-            recoded[chosen].astype(np.float32),
-            directions,
-            None if public.labels is None else public.labels[chosen],
-            epsilons,
-            show,
+            judged, sentences, candidates, directions, labels, epsilons, show
         )
-    tail = (1 - BOX_SHARE) / 2
     return CandidateStore(
-        candidates=recoded[chosen].astype(np.float32),
+        candidates=candidates,
         texts=tuple(texts[i] for i in chosen.tolist()),
         clusters=classes[chosen].astype(np.int64),
         projections=directions,
         centroids=sets,
         voters=voters,
-        box=_box(np.quantile(means, [tail, 1 - tail], axis=0).astype(np.float32)),
+        box=_box(means),
         recoder=recoder,
         encoder=encoder,
         best_projections=best_projections,
@@ -193,13 +175,37 @@ def train_candidates(
             **about,
             "public_documents": len(public),
             "validation_documents": len(judged),
-            "min_sentences": min_sentences,
-            "classes": "labels" if public.labels is not None else f"{clusters} k-means clusters",
+            "min_sentences": settings.min_sentences,
+            "classes": made,
             "seed": seed,
             **trained,
         },
         soft_voters=soft,
     )
+
+
+def _recoder(
+    public: Documents, classes: Ids, encoder: str, settings: StoreSettings, announce: Announce
+) -> tuple[PublicMap | None, dict[str, Any]]:
+    """The map that keeps the classes, if one is wanted, and what to say of it."""
+    if not settings.recoder:
+        return None, {}
+    with announce("training the recoder") as show:
+        trained = train_recoder(
+            public.vectors,
+            public.offsets,
+            classes,
+            dimension=public.vectors.shape[1],
+            epochs=settings.epochs,
+            seed=settings.seed,
+            progress=show,
+        )
+    made = PublicMap.of_layers(trained.layers, encoder=encoder, about={"made": "recoder"})
+    return made, {"recoder_accuracy": trained.accuracy, "recoder_epochs": trained.epochs}
+
+
+def _recoded(recoder: PublicMap | None, documents: Documents) -> Rows:
+    return documents.vectors if recoder is None else recoder.apply(documents.vectors)
 
 
 def judged_documents(validation: Documents, min_sentences: int) -> Documents:
@@ -376,7 +382,8 @@ def document_clusters(means: Rows, number: int, seed: int) -> tuple[Rows, Ids]:
     return np.asarray(model.cluster_centers_), model.labels_.astype(np.int64)
 
 
-def _box(bounds: Floats32) -> Floats32:
+def _box(means: Rows) -> Floats32:
     """Bounds that differ in every dimension, also where all public documents agree."""
-    low, high = bounds
+    tail = (1 - BOX_SHARE) / 2
+    low, high = np.quantile(means, [tail, 1 - tail], axis=0).astype(np.float32)
     return np.stack([low, np.where(high > low, high, np.nextafter(low, np.float32(np.inf)))])

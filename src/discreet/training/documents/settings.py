@@ -17,7 +17,7 @@ class StoreSettings(Settings):
     ] = 50
     projections: Annotated[int, Setting("Random projections to choose from.", at_least=1)] = 100
     recoder: Annotated[bool, Setting("Whether to train a recoder.")] = True
-    seed: Annotated[int, Setting("Of samples and weights, all of them public.", at_least=0)] = 0
+    seed: Annotated[int, Setting("Seed of samples and weights, all public.", at_least=0)] = 0
     epochs: Annotated[int, Setting("Passes of the recoder, at most.", at_least=1, option=False)] = (
         20
     )

@@ -1,6 +1,7 @@
 """Fitting soft votes on public documents, through the law of the mechanism that will use them."""
 
 from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,13 +62,11 @@ def fit_soft_votes(
     objective = _objective(rows, starts, wanted, number, epsilon / 2, penalty)
     first = np.random.default_rng(seed).normal(0, 0.01, (number, rows.shape[1] + 1))
     first[:, -1] = _START
-    done = 0
+    made = count(1)
 
     def step(xk: Floats) -> None:  # noqa: ARG001 - the optimiser passes where it is, by this name
-        nonlocal done
-        done += 1
         if progress is not None:
-            progress(min(done, steps), steps)
+            progress(min(next(made), steps), steps)
 
     optimum = minimize(
         objective,

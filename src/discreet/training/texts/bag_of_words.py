@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.errors import InputError, InvalidValue, needs_extra
+from discreet.errors import InvalidValue, needs_extra, read_as
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.training.linear_head import LinearHead, fit_head, require_pairs
@@ -77,14 +77,15 @@ class BagOfWords:
     def load(cls, path: Path) -> "BagOfWords":
         """Read what :meth:`save` wrote."""
         arrays, about = load_tensors(path, KIND)
-        try:
+        with read_as(f"{path} lacks parts of a model; train it again"):
             head = LinearHead.of_arrays(arrays, about["classes"])
-            words = tuple(about["words"])
-            return cls(words, arrays["rarity"], head, bool(about["pairs"]), about["about"])
-        except KeyError as error:
-            raise InputError(
-                f"{path} lacks {error} and cannot be used as a model; train it again"
-            ) from error
+            words, rarity, pairs = tuple(about["words"]), arrays["rarity"], bool(about["pairs"])
+            if rarity.shape != (len(words),) or not all(isinstance(word, str) for word in words):
+                raise ValueError("words and weights differ")
+            model = cls(words, rarity, head, pairs, dict(about["about"]))
+            empty = [""]
+            model.predict(empty, empty if pairs else None)  # refuses weights of another size
+            return model
 
 
 def fit_bag_of_words(
@@ -95,17 +96,10 @@ def fit_bag_of_words(
     max_words: int = 50_000,
     about: dict[str, Any] | None = None,
 ) -> BagOfWords:
-    """Train the baseline.
+    """Train the baseline; the ``max_words`` most frequent words are kept.
 
     Privacy: the model holds words of the examples and counts of them. Train it on released text, or
     keep it as you keep the text.
-
-    Args:
-        examples: Texts or pairs with labels.
-        regression: Labels are numbers.
-        penalty: On the squared weights.
-        max_words: Keep the most frequent words.
-        about: Where the examples come from, ready for JSON.
     """
     if examples.labels is None:
         raise InvalidValue("training needs labels; name their field")

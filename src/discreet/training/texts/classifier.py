@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids, Progress
-from discreet.errors import InputError, InvalidValue
+from discreet.arrays import Floats32, Ids, Progress, row_blocks
+from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
 from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
@@ -100,10 +100,14 @@ class TextClassifier:
         import torch
 
         arrays, about = load_tensors(path, KIND)
-        try:
-            network = network_of(about["configuration"])
+        with read_as(f"{path} holds weights of another architecture; train the model again"):
             saved = arrays_under(arrays, "encoder.")
             weights = {name: torch.tensor(array) for name, array in saved.items()}
+            with torch.device("meta"):  # a network of the wrong size is never in memory
+                sizes = network_of(about["configuration"], len(weights)).state_dict()
+            if any(sizes[name].shape != value.shape for name, value in weights.items()):
+                raise ValueError("the weights and the configuration differ")
+            network = network_of(about["configuration"], len(weights))
             lost = network.load_state_dict(weights, strict=False)
             # The layer over the first position is no part of the model: nothing reads it.
             if lost.unexpected_keys or any(not n.startswith("pooler.") for n in lost.missing_keys):
@@ -116,13 +120,8 @@ class TextClassifier:
                 LinearHead.of_arrays(arrays, about["classes"]),
                 bool(about["pairs"]),
                 int(about["max_tokens"]),
-                about["about"],
+                dict(about["about"]),
             )
-        except (KeyError, ValueError, RuntimeError, TypeError) as error:
-            raise InputError(
-                f"{path} holds weights of another architecture than it says "
-                f"({type(error).__name__}); train the model again"
-            ) from error
 
 
 def fine_tune(
@@ -201,15 +200,11 @@ class _Reader:
             raise InvalidValue(f"{len(first)} texts need as many second texts; got {len(second)}")
         # Texts of like length together: little is then spent on padding.
         order = np.argsort(np.diff(first.offsets), kind="stable")
-        parts = []
+        blocks = row_blocks(len(order), numbers=_ENCODED_AT_ONCE, progress=progress)
         training = self.network.training
         self.network.eval()
         with torch.inference_mode():
-            for start in range(0, len(order), _ENCODED_AT_ONCE):
-                rows = order[start : start + _ENCODED_AT_ONCE]
-                parts.append(self.vectors(first, second, rows).numpy())
-                if progress is not None:
-                    progress(min(start + _ENCODED_AT_ONCE, len(order)), len(order))
+            parts = [self.vectors(first, second, order[part]).numpy() for part in blocks]
         self.network.train(training)
         out = np.empty((len(order), parts[0].shape[1]), dtype=np.float32)
         out[order] = np.concatenate(parts)
@@ -302,9 +297,8 @@ def _like_lengths(lengths: Ids, settings: FineTuning, epoch: int) -> list[Ids]:
     order = epoch_order(len(lengths), seed, epoch)
     pool = batch * _BATCHES_OF_POOL
     batches = []
-    for start in range(0, len(order), pool):
-        some = order[start : start + pool]
-        some = some[np.argsort(lengths[some], kind="stable")]
-        batches += [some[at : at + batch] for at in range(0, len(some), batch)]
+    for part in row_blocks(len(order), numbers=pool):
+        some = order[part][np.argsort(lengths[order[part]], kind="stable")]
+        batches += [some[rows] for rows in row_blocks(len(some), numbers=batch)]
     again = np.random.default_rng([seed, epoch, 1]).permutation(len(batches))
     return [batches[number] for number in again]

@@ -22,7 +22,7 @@ from discreet import __version__
 from discreet.arrays import Ids, Progress, ragged_places
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
-from discreet.protocols import WordMechanism
+from discreet.protocols import WordMechanism, release_texts
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch, tokenizer_for
 from discreet.training.loop import (
@@ -214,7 +214,7 @@ def _losses(
             return order, ids
         # The whole text at once: each word's law is then computed once an epoch.
         noise = np.random.default_rng([settings.seed, epoch, _NOISY])
-        return order, mechanism.release(ids, noise)
+        return order, release_texts(mechanism, ids, noise, windows.offsets)
 
     epochs = Epochs(math.ceil(len(windows) / settings.batch), prepare)
 

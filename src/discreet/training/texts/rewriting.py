@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids, Progress
+from discreet.arrays import Ids, Progress, offsets_of
 from discreet.errors import InvalidValue
 from discreet.models.bert import load_masked_model
 from discreet.models.rewriter import (
@@ -20,7 +20,7 @@ from discreet.models.rewriter import (
     described,
     windows,
 )
-from discreet.protocols import Mechanism, PostProcessed, Release, WordMechanism
+from discreet.protocols import Mechanism, PostProcessed, Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
@@ -108,7 +108,7 @@ def train_rewriter(
     held = np.arange(len(every)) % _HELD_OUT == _HELD_OUT - 1
     public = _public(_part(every, ~held), space, settings.write_words)
     network = _network(public, space, settings)
-    _begin(network, public, mechanism.release(public.batch.ids, np.random.default_rng([seed, 0])))
+    _begin(network, public, _released(public.batch, mechanism, np.random.default_rng([seed, 0])))
     epochs = _noisy_epochs(public, mechanism, seed)
 
     def loss(step: int) -> Any:
@@ -199,7 +199,7 @@ class WordRelease:
 
     def release(self, values: TokenBatch, rng: np.random.Generator) -> TokenBatch:
         """An independent draw for each word."""
-        released = self._mechanism.release(values.ids, rng)
+        released = _released(values, self._mechanism, rng)
         return TokenBatch(released.astype(np.int32), values.offsets)
 
 
@@ -247,8 +247,7 @@ class RewritingSanitizer:
 
 def _part(batch: TokenBatch, chosen: NDArray[np.bool_]) -> TokenBatch:
     sizes = np.diff(batch.offsets)
-    ids = batch.ids[np.repeat(chosen, sizes)]
-    return TokenBatch(ids, np.concatenate([[0], np.cumsum(sizes[chosen])]))
+    return TokenBatch(batch.ids[np.repeat(chosen, sizes)], offsets_of(sizes[chosen]))
 
 
 def _public(batch: TokenBatch, space: EmbeddingSpace, max_words: int) -> _Public:
@@ -322,9 +321,13 @@ def _noisy_epochs(
 
     def prepare(epoch: int) -> tuple[list[Ids], Ids]:
         rng = np.random.default_rng([seed, epoch])
-        return places_of(epoch), mechanism.release(public.batch.ids, rng)
+        return places_of(epoch), _released(public.batch, mechanism, rng)
 
     return Epochs(len(places_of(0)), prepare)
+
+
+def _released(batch: TokenBatch, mechanism: WordMechanism, rng: np.random.Generator) -> Ids:
+    return release_texts(mechanism, batch.ids, rng, batch.offsets)
 
 
 def _cross_entropy(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

@@ -18,9 +18,11 @@ class FineTuning(Settings):
     frozen: Annotated[bool, Setting("Leave the encoder alone; fit a linear layer on top.")] = False
     epochs: Annotated[int, Setting("Passes with all weights.", at_least=1)] = 2
     batch: Annotated[int, Setting("Texts or pairs in a step.", at_least=1)] = 32
-    learning_rate: Annotated[float, Setting("The highest, of all weights.", above=0)] = 5e-5
+    learning_rate: Annotated[float, Setting("Highest rate of all weights.", above=0)] = 5e-5
     max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
-    penalty: Annotated[float, Setting("On the squared weights of a linear layer.", above=0)] = 1.0
+    penalty: Annotated[
+        float, Setting("Penalty on the squared weights of a linear layer.", above=0)
+    ] = 1.0
     seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
     warmup: Annotated[float, Setting("Share of the steps.", above=0, below=1, option=False)] = (
         WARMUP
@@ -63,7 +65,7 @@ class Pretraining(Settings):
     ] = None
     batch: Annotated[int, Setting("Windows of text in a step.", at_least=1)] = 32
     window: Annotated[int, Setting("Words in a window.", at_least=2)] = 64
-    learning_rate: Annotated[float, Setting("The highest, of all weights.", above=0)] = 1e-4
+    learning_rate: Annotated[float, Setting("Highest rate of all weights.", above=0)] = 1e-4
     warmup: Annotated[
         float, Setting("Share of the steps in which the rate rises.", above=0, below=1)
     ] = WARMUP
@@ -71,7 +73,9 @@ class Pretraining(Settings):
         float, Setting("Share of the words to predict.", above=0, below=1, flag="--mask-share")
     ] = 0.15
     seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
-    head_learning_rate: Annotated[float, Setting("Of the head.", above=0, option=False)] = 1e-3
+    head_learning_rate: Annotated[
+        float, Setting("Highest rate of the head.", above=0, option=False)
+    ] = 1e-3
 
 
 BODIES = {"bilstm": 2e-3, "masked": 5e-4}
@@ -92,12 +96,13 @@ class RewriterTraining(Settings):
     model: Annotated[str, Setting("--body masked: a directory, or a cached name.")] = DEFAULT
     epochs: Annotated[int, Setting("Passes over the text, each with fresh noise.", at_least=1)] = 4
     write_words: Annotated[int, Setting("Different words it may write.", at_least=1)] = 10_000
-    seed: Annotated[int, Setting("Of the training.", at_least=0)] = 0
+    seed: Annotated[int, Setting("Seed of the training.", at_least=0)] = 0
     hidden: Annotated[
         int, Setting("Of a bilstm: its size in each direction.", at_least=1, option=False)
     ] = 128
     learning_rate: Annotated[
-        float | None, Setting("The highest; by default that of BODIES.", above=0, option=False)
+        float | None,
+        Setting("Highest learning rate; by default that of BODIES.", above=0, option=False),
     ] = None
 
     @property

@@ -54,15 +54,10 @@ def within_bounds(
 ) -> tuple[tuple[UserText, ...], Dropped]:
     """The data in the domain, and how much was dropped for that.
 
-    An entity stays with the K of its holders that come first in an order that a hash of user and
-    entity gives; the other holders lose their sentences with it. Then each user's cells are taken
-    in order (few entities first, then many sentences) as long as no entity is in more than M.
-
-    Args:
-        users: who holds what.
-        holders: K.
-        cells: M.
-        strict: refuse instead of dropping.
+    An entity stays with the K (``holders``) of its holders that come first in an order that a hash
+    of user and entity gives; the other holders lose their sentences with it. Then each user's cells
+    are taken in order (few entities first, then many sentences) as long as no entity is in more
+    than M (``cells``).
 
     Raises:
         InvalidValue: strict, and something would have to be dropped; the message has numbers only.

@@ -4,9 +4,9 @@ The contribution is a function of the model's parameters, the user's own text an
 client can compute it alone; here many users share one pass over the model.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import torch
@@ -81,21 +81,16 @@ def contributions(
             weight = weight * _cell_scales(factors, part, weight, cell_clip)
         for text, rows in zip(part, _rows_by_text(factors, part, weight), strict=True):
             gradient = weighted_gradient(factors, like, rows, weight)
-            yield scaled(gradient, text.scale * _shrink(norm_of(gradient), clip))
+            norm = torch.tensor(norm_of(gradient), dtype=torch.float64)
+            yield scaled(gradient, text.scale * float(_shrink(norm, clip)))
 
 
 def added_up(parts: Iterable[Parameters], total: Parameters) -> Parameters:
     """Contributions added to a total in 64 bits: a few in 32 bits at a time, which is quicker."""
-    some: Parameters | None = None
-    for place, part in enumerate(parts):
-        if some is None:
-            some = part
-            continue
-        add_to(some, part)
-        if place % _ADDED_TOGETHER == 0:
-            add_to(total, some)
-            some = None
-    if some is not None:
+    left = iter(parts)
+    for some in left:
+        for part in islice(left, _ADDED_TOGETHER - 1):
+            add_to(some, part)
         add_to(total, some)
     return total
 
@@ -149,12 +144,10 @@ def scaled(parameters: Parameters, factor: float) -> Parameters:
     return parameters
 
 
-def _shrink(norm: float, bound: float) -> float:
-    """What takes a vector of this norm into the ball; a norm that is no number takes it to 0."""
-    if not math.isfinite(norm):
-        return 0.0
+def _shrink(norms: torch.Tensor, bound: float) -> torch.Tensor:
+    """What takes vectors of these norms into the ball; a norm that is no number takes one to 0."""
     inner = bound * (1 - _MARGIN)
-    return 1.0 if norm <= inner else inner / norm
+    return torch.where(torch.isfinite(norms), (inner / norms).clamp(max=1.0), 0.0)
 
 
 def _cell_scales(
@@ -170,11 +163,7 @@ def _cell_scales(
     group = torch.from_numpy(np.concatenate(cells))
     if bool((weight != 1).any()):
         raise ValueError("cells are clipped as they are, without weights")
-    norms = group_norms(factors, group, first)
-    inner = bound * (1 - _MARGIN)
-    scale = torch.where(norms > inner, inner / norms, 1.0)
-    scale = torch.where(torch.isfinite(norms), scale, 0.0)
-    return scale[group].float()
+    return _shrink(group_norms(factors, group, first), bound)[group].float()
 
 
 def _weights(texts: Sequence[ActiveText]) -> torch.Tensor:

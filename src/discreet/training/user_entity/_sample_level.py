@@ -22,12 +22,7 @@ _NUMBERS = 2**26
 
 
 class SampleLevel:
-    """Steps of DP-SGD on a model.
-
-    Args:
-        server: with rules of algorithm ``sample-level``; ``population`` counts sentences here.
-        model: what is trained, in place.
-    """
+    """Steps of DP-SGD on a model; ``population`` of the server's rules counts sentences."""
 
     def __init__(self, server: Server, model: FactorModel) -> None:
         with needs_extra("sample-level training", "train"):

@@ -13,12 +13,7 @@ from discreet.training.user_entity.rules import Plan
 
 
 class Server:
-    """Turns the sum of contributions into the next parameters.
-
-    Args:
-        plan: noise, denominator and step size.
-        parameters: those of the model; changed in place.
-    """
+    """Turns the sum of contributions into the next parameters of a model, in place."""
 
     def __init__(self, plan: Plan, parameters: Parameters) -> None:
         self.plan = plan
@@ -39,15 +34,9 @@ class Server:
     def release(self, total: Parameters, rng: np.random.Generator) -> float:
         """Add noise to a sum and move the parameters: all that anybody may see of a step.
 
-        The noisy sum is rounded to a public grid, 2^-20 of the noise and coarser than the low bits
-        of the sum, so that these do not come out with it.
-
-        Args:
-            total: the sum of all contributions; changed.
-            rng: a secure generator, for releases.
-
-        Returns:
-            The norm of the noisy average, which is a function of what is released.
+        The noisy sum, which takes the place of ``total``, is rounded to a public grid, 2^-20 of the
+        noise and coarser than the low bits of the sum, so that these do not come out with it.
+        Returns the norm of the noisy average, which is a function of what is released.
         """
         deviation = self.plan.deviation
         grid = 2.0 ** (math.floor(math.log2(deviation)) - 20) if deviation else 0.0

@@ -37,17 +37,21 @@ class TrainingAuditSettings(Settings):
         int, Setting("certified: an entity occurs with so many users.", at_least=0)
     ] = 4
     cell_ratio: Annotated[
-        float, Setting("certified: norm of a cell over that of a user.", above=0)
+        float, Setting("certified: the norm of a cell as a share of a user's.", above=0)
     ] = 0.5
     population: Annotated[int, Setting("published: how many users there are.", at_least=1)] = 60
-    delta: Annotated[float, Setting("Failure probability claimed.", above=0, below=1)] = 1e-5
+    delta: Annotated[float, Setting("Failure probability that is claimed.", above=0, below=1)] = (
+        1e-5
+    )
     canaries: Annotated[
         int | None, Setting("Canaries in a run (300; published: 1).", at_least=1)
     ] = None
     runs: Annotated[
         int | None, Setting("Runs, each with its own canaries (1; published: 60).", at_least=1)
     ] = None
-    confidence: Annotated[float, Setting("Of each lower bound shown.", above=0, below=1)] = 0.95
+    confidence: Annotated[
+        float, Setting("Confidence of each lower bound shown.", above=0, below=1)
+    ] = 0.95
     seed: Annotated[int | None, Setting("Repeat an audit with the same draws.", at_least=0)] = None
 
     def chosen(self, name: str) -> Any:

@@ -14,6 +14,7 @@ from discreet.models.factors import FactorModel
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import Vocabulary, read_vocabulary
 from discreet.spaces.loaders import load_space
+from discreet.statement import Notion, PrivacyStatement
 from discreet.tensors import load_tensors
 from discreet.training.user_entity.records import WordNumbers
 from discreet.training.user_entity.settings import NetworkSettings
@@ -69,11 +70,15 @@ class BuiltNetwork:
     words: WordNumbers
     vocabulary: Any
     """What a receipt says of the words."""
+    spent: PrivacyStatement | None = None
+    """What its first weights have cost the people in the text they were trained on."""
 
 
 def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> BuiltNetwork:
     """The network of some settings, and its public words."""
     number = len(classes) or None
+    if settings.start_public and settings.start is None:
+        raise InvalidValue("--start-public says something of --start, which is missing")
     if settings.model is not None:
         if settings.start is not None or settings.trained is not None:
             raise InvalidValue(
@@ -87,9 +92,10 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
         raise InvalidValue("--embedding goes with --vocabulary; a space has its own vectors")
     else:
         words = PublicWords.of_space(settings.space, settings.max_words)
-    start = None
+    start, spent = None, None
     if settings.start is not None:  # the folder of an earlier run
-        start, _ = load_tensors(settings.start / MODEL, KIND)
+        start, about = load_tensors(settings.start / MODEL, KIND)
+        spent = None if settings.start_public else _spent(about)
         if read_vocabulary(settings.start / VOCABULARY).fingerprint != words.vocabulary.fingerprint:
             raise InvalidValue(
                 "the model of --start knows other words; give it and this run the same vocabulary"
@@ -102,4 +108,16 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
         start=start,
     )
     known = {"words": len(words.vocabulary), "fingerprint": words.vocabulary.fingerprint}
-    return BuiltNetwork(network, words.vocabulary, known)
+    return BuiltNetwork(network, words.vocabulary, known, spent)
+
+
+def _spent(about: Mapping[str, Any]) -> PrivacyStatement:
+    """The statement that a model carries; one without a guarantee could hide any text."""
+    kept = about.get("statement")
+    statement = PrivacyStatement.from_dict(kept) if isinstance(kept, Mapping) else None
+    if statement is None or statement.notion is Notion.NONE:
+        raise InvalidValue(
+            "the model of --start has no guarantee to add to; if it has seen public text only, say "
+            "so with --start-public"
+        )
+    return statement

@@ -10,27 +10,22 @@ import json
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
 import numpy as np
 
 from discreet.errors import InputError, OutputError
-from discreet.files import written_whole
+from discreet.files import plain_json, private_folder, written_whole
+from discreet.staging import PRIVATE, sync_folder
 from discreet.tensors import Arrays, load_tensors, save_tensors
 from discreet.training.user_entity.users import UserText
 
 _KIND = "user-entity checkpoint"
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """Parameters and the optimiser's memory after a step, and how it came there."""
-
-    step: int
-    arrays: Arrays
-    curve: list[dict[str, Any]]
+Curve = list[dict[str, Any]]
+"""For each step what is known of it."""
 
 
 class RunFolder:
@@ -59,7 +54,7 @@ class RunFolder:
         """Steps that count as spent."""
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self.folder)
         self._lock = _locked(self.folder / "lock")
         try:
             if self._resume:
@@ -81,23 +76,31 @@ class RunFolder:
             self._write(steps)
             self.charged = steps
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Keep where the run is."""
-        about = {"step": checkpoint.step, "settings": self._settings, "curve": checkpoint.curve}
-        save_tensors(self._checkpoint, _KIND, checkpoint.arrays, about, force=True)
+    def save(self, step: int, arrays: Arrays, curve: Curve) -> None:
+        """Keep where the run is: the parameters and the optimiser's memory after a step."""
+        about = {"step": step, "settings": self._settings, "curve": curve}
+        save_tensors(self._checkpoint, _KIND, arrays, about, force=True, mode=PRIVATE)
 
-    def load(self) -> Checkpoint | None:
-        """Where the run is, or None if it has not come to its first checkpoint."""
+    def load(self) -> tuple[int, Arrays, Curve] | None:
+        """What was saved last, or None if the run has not come to its first checkpoint."""
         if not self._checkpoint.exists():
             return None
         arrays, about = load_tensors(self._checkpoint, _KIND)
         if about.get("settings") != self._settings:
             raise _other_run(self.folder)
-        return Checkpoint(about["step"], arrays, about["curve"])
+        step, curve = about.get("step"), about.get("curve")
+        if not isinstance(step, int) or not isinstance(curve, list):
+            raise InputError(f"{self._checkpoint} is damaged; the run cannot go on")
+        if step > self.charged:
+            raise InputError(
+                f"{self._ledger} is older than the checkpoint beside it, so more was spent than it "
+                "says; the run cannot go on"
+            )
+        return step, arrays, curve
 
     def _read(self) -> int:
         try:
-            written = json.loads(self._ledger.read_text("utf-8"))
+            written = plain_json(self._ledger.read_bytes())
             charged, settings = written["charged"], written["settings"]
             if not isinstance(charged, int) or charged < 0:
                 raise TypeError
@@ -110,11 +113,14 @@ class RunFolder:
         return charged
 
     def _write(self, charged: int) -> None:
-        with written_whole(self._ledger) as temporary, temporary.open("w", encoding="utf-8") as out:
+        with (
+            written_whole(self._ledger, mode=PRIVATE) as new,
+            new.open("w", encoding="utf-8") as out,
+        ):
             json.dump({"charged": charged, "settings": self._settings}, out)
             out.flush()
             os.fsync(out.fileno())
-        _sync(self.folder)
+        sync_folder(self.folder)
 
 
 def fingerprint(users: Sequence[UserText], salt: str) -> str:
@@ -131,7 +137,7 @@ def salt_of(folder: Path) -> str:
     """The salt of a run's folder, made with it."""
     path = folder / "salt"
     if not path.is_file():
-        with written_whole(path) as temporary:
+        with written_whole(path, mode=PRIVATE) as temporary:
             temporary.write_text(secrets.token_hex(16), "utf-8")
     return path.read_text("utf-8")
 
@@ -145,6 +151,7 @@ def _other_run(folder: Path) -> InputError:
 
 def _locked(path: Path) -> IO[str]:
     file = path.open("a", encoding="utf-8")
+    path.chmod(PRIVATE)
     try:
         import fcntl
     except ImportError:  # no locks of this kind on Windows
@@ -157,13 +164,3 @@ def _locked(path: Path) -> IO[str]:
             f"{path.parent} is in use by another process; wait for it, or give another folder"
         ) from error
     return file
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename last through a loss of power; where folders cannot be synced, never mind."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -109,6 +109,7 @@ class FederatedTrainer(UserEntityTrainer):
         users_per_client: how many users a client may speak for, at most; 1 unless in a simulation.
         timeout: seconds to wait for answers in a step.
         seed: for experiments only, as in the base class.
+        spent: as in the base class.
     """
 
     def __init__(
@@ -120,8 +121,9 @@ class FederatedTrainer(UserEntityTrainer):
         users_per_client: int = 1,
         timeout: float = 60.0,
         seed: int | None = None,
+        spent: PrivacyStatement | None = None,
     ) -> None:
-        super().__init__(_federated(rules), None, model, seed=seed)
+        super().__init__(_federated(rules), None, model, seed=seed, spent=spent)
         self._grid = grid
         self._most = check.whole(users_per_client, "users per client", at_least=1) * rules.clip
         self.timeout = check.positive(timeout, "timeout")
@@ -149,14 +151,12 @@ class FederatedTrainer(UserEntityTrainer):
             )
         return total
 
-    def statement(self, charged: int) -> PrivacyStatement:
-        """What holds after so many steps, with what a federation cannot check."""
+    def _caveats(self) -> list[str]:
+        """What a federation cannot check."""
         caveats = [CLIENTS_CAVEAT, ANSWERS_CAVEAT]
         if self.rules.algorithm == "certified":
             caveats.append(HOLDERS_CAVEAT)
-        if self.seed is not None:
-            caveats.append(SEEDED_CAVEAT)
-        return self.rules.statement(charged).with_caveats(*caveats)
+        return caveats if self.seed is None else [*caveats, SEEDED_CAVEAT]
 
     def _ask(self, draws: StepDraws) -> tuple[int, list[Any]]:
         """How many clients were asked, and at most one reply of each."""
@@ -197,9 +197,8 @@ class FederatedTrainer(UserEntityTrainer):
             return None
         if not arrays:
             return {}
-        if shapes_of(arrays) != shapes_of(self.model.trainable()):
-            return None
-        if any(array.dtype not in (np.float32, np.float64) for array in arrays.values()):
+        numbers = all(array.dtype in (np.float32, np.float64) for array in arrays.values())
+        if not numbers or shapes_of(arrays) != shapes_of(self.model.trainable()):
             return None
         sums = {n: torch.from_numpy(array.astype(np.float64)) for n, array in arrays.items()}
         norm = norm_of(sums)
@@ -264,6 +263,7 @@ def simulated(
             users_per_client=most,
             timeout=_SIMULATION_TIMEOUT,
             seed=trainer.seed,
+            spent=trainer.spent,
         )
         outcomes.append(run(asking))
 

@@ -8,6 +8,7 @@ Messages name lines and fields, never a value.
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Protocol
 
 from discreet.errors import InputError
@@ -15,13 +16,13 @@ from discreet.models.vocabulary import UNKNOWN, Vocabulary
 from discreet.text.entities.found import Entity, chosen_categories
 from discreet.text.entities.gazetteer import Gazetteer, load_gazetteer
 from discreet.text.entities.labels import BadTags, labelled
-from discreet.text.entities.rows import Row
 from discreet.text.formats import STANDARD_STREAM, input_format
 from discreet.text.json_objects import read_objects, strings
 from discreet.text.lines import display_name
 from discreet.training.user_entity.settings import RecordFields, Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 
+Spans = list[tuple[int, int]]
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
@@ -38,11 +39,7 @@ def read_users(
 ) -> tuple[UserText, ...]:
     """The users of a file with their sentences.
 
-    Args:
-        source: JSON lines, also ``.gz``; ``-`` is standard input.
-        records: how it is read.
-        words: words as numbers; public.
-        masked: every word of an entity becomes the unknown word (de-identification).
+    As :func:`read_sentences`; with ``masked`` every word of an entity becomes the unknown word.
     """
     categories = records.categories
     chosen = chosen_categories(None if categories is None else categories.split(","))
@@ -89,15 +86,15 @@ def read_sentences(
             f"{display_name(source)} must be JSON lines (.jsonl or .jsonl.gz); it is {base}"
         )
     for block, _, _ in read_objects(source, fields.words, compressed=compressed):
-        rows = [_row(*line, fields) for line in block]
+        cut = [_words(values, fields, at) for _, _, values, at in block]
         if gazetteer is not None:
-            listed = gazetteer.find([row.text for row in rows])
-        for place, (row, (_, _, values, at)) in enumerate(zip(rows, block, strict=True)):
-            words, spans = _words(row)
+            listed = gazetteer.find([text for text, _, _ in cut])
+        for place, (_, _, values, at) in enumerate(block):
+            _, words, spans = cut[place]
             if gazetteer is not None:
-                entities = _by_words(row, spans, listed[place])
+                entities = _by_words(spans, listed[place])
             else:
-                entities = _given(row, spans, values, fields, categories, at)
+                entities = _given(words, spans, values, fields, categories, at)
             within = {i for entity in entities for i in range(entity.start, entity.end)}
             if masked is not None:
                 words = [masked if i in within else word for i, word in enumerate(words)]
@@ -111,38 +108,29 @@ def read_sentences(
             )
 
 
-def _row(number: int, line: str, values: dict[str, Any], at: str, fields: RecordFields) -> Row:
-    tags = None if fields.tags is None else _strings(values, fields.tags, at)
-    if fields.tokens is None:
-        text = values[fields.text]
-        if not isinstance(text, str):
-            raise InputError(f"{at} has a {fields.text} that is not a string; make it one")
-        return Row(number, text, None, tags, line)
-    tokens = _strings(values, fields.tokens, at)
-    return Row(number, " ".join(tokens), tokens, tags, line)
+def _words(values: dict[str, Any], fields: RecordFields, at: str) -> tuple[str, list[str], Spans]:
+    """The text of a line, its words, and where they are in the text."""
+    if fields.tokens is not None:
+        tokens = _strings(values, fields.tokens, at)
+        starts = accumulate((len(token) + 1 for token in tokens), initial=0)
+        spans = [(start, start + max(1, len(t))) for start, t in zip(starts, tokens, strict=False)]
+        return " ".join(tokens), tokens, spans
+    text = values[fields.text]
+    if not isinstance(text, str):
+        raise InputError(f"{at} has a {fields.text} that is not a string; make it one")
+    matches = list(_WORD.finditer(text))
+    return text, [match.group() for match in matches], [match.span() for match in matches]
 
 
-def _strings(values: dict[str, Any], field: str, at: str) -> tuple[str, ...]:
+def _strings(values: dict[str, Any], field: str, at: str) -> list[str]:
     listed = strings(values, field)
     if listed is None:
         raise InputError(f"{at} has no list of strings in its field {field}; correct it")
-    return listed
+    return list(listed)
 
 
-def _words(row: Row) -> tuple[list[str], list[tuple[int, int]]]:
-    """The words of a row and, if it came as a text, where they are in it."""
-    if row.tokens is not None:
-        return list(row.tokens), []
-    matches = list(_WORD.finditer(row.text))
-    return [match.group() for match in matches], [match.span() for match in matches]
-
-
-def _by_words(
-    row: Row, spans: Sequence[tuple[int, int]], entities: Sequence[Entity]
-) -> list[Entity]:
+def _by_words(spans: Spans, entities: Sequence[Entity]) -> list[Entity]:
     """Entities by characters as entities by words."""
-    if row.tokens is not None:
-        return row.by_tokens(entities)
     by_words = []
     for entity in entities:
         touched = [
@@ -154,8 +142,8 @@ def _by_words(
 
 
 def _given(
-    row: Row,
-    spans: Sequence[tuple[int, int]],
+    words: list[str],
+    spans: Spans,
     values: dict[str, Any],
     fields: RecordFields,
     categories: frozenset[str],
@@ -163,10 +151,11 @@ def _given(
 ) -> list[Entity]:
     """The entities that the line itself marks."""
     if fields.tags is not None:
+        tags = _strings(values, fields.tags, at)
         problem = "has tags but no tokens; give --tokens-field"
-        if row.tokens is not None:
+        if fields.tokens is not None:
             try:
-                return labelled(row.tokens, row.tags or (), categories)[0]
+                return labelled(words, tags, categories)[0]
             except BadTags as error:
                 problem = str(error)
         raise InputError(f"{at} {problem}")
@@ -181,7 +170,7 @@ def _given(
             entities = None
         if entities is not None and all(_sound(entity) for entity in entities):
             chosen = [entity for entity in entities if entity.category in categories]
-            return chosen if row.tokens is not None else _by_words(row, spans, chosen)
+            return chosen if fields.tokens is not None else _by_words(spans, chosen)
     raise InputError(f"{at} {problem}")
 
 

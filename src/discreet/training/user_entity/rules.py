@@ -31,12 +31,27 @@ _PUBLIC = (
     "the rules of the run (rates, noise, norms, bounds, steps, learning rate, denominator)",
     "the vocabulary, the model's shape and its first weights",
 )
-_SCOPE = {
-    "certified": "the model after every step, towards whoever sees neither the text nor the draws; "
-    "a user with all its sentences, a sensitive entity with every sentence that holds it",
-    "user-level": "the model after every step; a user with all its sentences",
-    "sample-level": "the model after every step; one sentence. A user who wrote several sentences, "
-    "or an entity in several, is protected less",
+_PROTECTED = {
+    "certified": (
+        Unit.USER_ENTITY,
+        "the model after every step, towards whoever sees neither the text nor the draws; "
+        "a user with all its sentences, a sensitive entity with every sentence that holds it",
+    ),
+    "user-level": (Unit.USER, "the model after every step; a user with all its sentences"),
+    "sample-level": (
+        Unit.SENTENCE,
+        "the model after every step; one sentence. A user who wrote several sentences, "
+        "or an entity in several, is protected less",
+    ),
+}
+_PUBLISHED_CAVEATS = (*PUBLISHED_FAULTS, "the paper's figure is its own claim; see figures")
+_CAVEATS = {
+    "noiseless": ("a model can repeat the text it was trained on",),
+    "de-identified": (
+        "entities were masked; what they leave behind, entities that were not found, and users "
+        "are not protected",
+    ),
+    **dict.fromkeys(PUBLISHED, _PUBLISHED_CAVEATS),
 }
 
 
@@ -84,18 +99,11 @@ class Rules(SharedRules):
 
     def accounting(self, steps: int) -> UserEntityTraining:
         """What so many steps cost; for ``published`` what certified training would."""
-        if self.algorithm == "sample-level":  # a sentence takes the place of the user
-            return UserEntityTraining(
-                user_rate=self.sentence_rate,
-                entity_rate=1.0,
-                noise=self.noise,
-                steps=steps,
-                holders=0,
-            )
-        certified = self.algorithm == "certified"
+        certified, sample = (self.algorithm == name for name in ("certified", "sample-level"))
         return UserEntityTraining(
-            user_rate=self.user_rate,
-            entity_rate=self.entity_rate,
+            # At sample level a sentence takes the place of the user.
+            user_rate=self.sentence_rate if sample else self.user_rate,
+            entity_rate=1.0 if sample else self.entity_rate,
             noise=self.noise,
             steps=steps,
             holders=self.holders if certified else 0,
@@ -118,29 +126,21 @@ class Rules(SharedRules):
         """What is guaranteed after so many steps."""
         loss = self.loss(steps)
         if loss is None:
-            caveats: tuple[str, ...] = ("a model can repeat the text it was trained on",)
-            if self.algorithm == "de-identified":
-                caveats = (
-                    "entities were masked; what they leave behind, entities that were not found, "
-                    "and users are not protected",
-                )
-            elif self.algorithm in PUBLISHED:
-                caveats = (*PUBLISHED_FAULTS, "the paper's figure is its own claim; see figures")
             return PrivacyStatement(
                 notion=Notion.NONE,
                 unit=Unit.USER_ENTITY,
                 adjacency=Adjacency.ADD_REMOVE,
                 public=_PUBLIC,
-                caveats=caveats,
+                caveats=_CAVEATS[self.algorithm],
             )
-        unit = {"certified": Unit.USER_ENTITY, "user-level": Unit.USER}
+        unit, scope = _PROTECTED[self.algorithm]
         return PrivacyStatement(
             notion=Notion.APPROXIMATE,
             epsilon=loss.joint if self.algorithm == "certified" else loss.user,
             delta=self.delta,
-            unit=unit.get(self.algorithm, Unit.SENTENCE),
+            unit=unit,
             adjacency=Adjacency.ADD_REMOVE,
-            scope=_SCOPE[self.algorithm],
+            scope=scope,
             public=_PUBLIC,
         )
 

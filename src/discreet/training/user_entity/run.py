@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.arrays import Progress
-from discreet.files import written_whole
+from discreet.errors import BudgetExceeded
+from discreet.files import withdraw, written_whole
 from discreet.models.vocabulary import Vocabulary
-from discreet.receipt import Receipt
+from discreet.receipt import FOLDER_RECEIPT, Receipt
+from discreet.staging import PRIVATE, Digest
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
 from discreet.training.user_entity.records import read_users
@@ -67,9 +69,14 @@ class UserEntityRun:
         users = read(source)
         # The search takes seconds, so it waits until everything that can be refused has been read.
         if rules.epsilon is not None:
-            made = made.calibrated(self._run.steps, rules.epsilon)
+            made = made.calibrated(self._run.steps, self._left(rules.epsilon))
         self.trainer = UserEntityTrainer(
-            made, users, self._built.network, seed=seed, strict=self._run.strict
+            made,
+            users,
+            self._built.network,
+            seed=seed,
+            strict=self._run.strict,
+            spent=self._built.spent,
         )
 
     def train(self, progress: Progress | None = None) -> tuple[TrainingOutcome, Receipt]:
@@ -94,9 +101,17 @@ class UserEntityRun:
             from discreet.training.user_entity.federated import simulated
 
             outcome = simulated(self.trainer, settings.federated, made_by)
-        receipt = self._receipt(outcome)
-        self._write(outcome, receipt)
-        return outcome, receipt
+        return outcome, self._write(outcome, self._receipt(outcome))
+
+    def _left(self, epsilon: float) -> float:
+        """What the start leaves of an epsilon that is meant for the model."""
+        spent = 0.0 if self._built.spent is None else self._built.spent.epsilon
+        if epsilon <= spent:
+            raise BudgetExceeded(
+                f"the model of --start has spent epsilon = {spent:.4g}, which leaves nothing of "
+                f"{epsilon:g}"
+            )
+        return epsilon - spent
 
     def _measured(self) -> dict[str, float]:
         figures = asdict(quality(self._built.network, self._public or ()))
@@ -124,22 +139,26 @@ class UserEntityRun:
             "steps": {"planned": planned, "made": outcome.steps, "charged": outcome.charged},
             "model": json.loads(self.trainer.model.description),
             "vocabulary": self._built.vocabulary,
+            "start": None if self._built.spent is None else self._built.spent.to_dict(),
             "public_evaluation": {k: v for k, v in last.items() if k not in ("step", "norm")},
         }
         return Receipt(outcome.statement, about)
 
-    def _write(self, outcome: TrainingOutcome, receipt: Receipt) -> None:
-        """Write the model and what goes with it, each file whole."""
+    def _write(self, outcome: TrainingOutcome, receipt: Receipt) -> Receipt:
+        """Write the model and what goes with it, each file whole, and last the receipt for them."""
+        withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
         arrays = {n: p.detach().numpy() for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
         save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
-        files = {
-            "privacy.json": receipt.to_json(),
-            "curve.json": json.dumps(outcome.curve, indent=1) + "\n",
-            f"{STATE}/dropped.json": json.dumps(asdict(self.trainer.dropped)) + "\n",
-        }
+        files = {"curve.json": json.dumps(outcome.curve, indent=1) + "\n"}
         if isinstance(self._built.words, Vocabulary):
             files[VOCABULARY] = "\n".join(self._built.words.words) + "\n"
         for name, content in files.items():
             with written_whole(self._output / name) as temporary:
                 temporary.write_text(content, "utf-8")
+        with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
+            temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
+        written = {name: Digest.of(self._output / name) for name in (MODEL, *files)}
+        receipt = receipt.of_output(written)
+        receipt.write(self._output / FOLDER_RECEIPT)
+        return receipt

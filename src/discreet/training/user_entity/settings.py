@@ -54,10 +54,13 @@ class SharedRules(Settings):
     delta: Annotated[float, Setting("Failure probability.", above=0, below=1)] = 1e-5
     clip: Annotated[float, Setting("Norm of a user's contribution, at most.", above=0)] = 1.0
     holders: Annotated[
-        int, Setting("An entity is used with at most so many users,", at_least=0)
+        int, Setting("An entity is used with at most so many users.", at_least=0)
     ] = 10
     cells: Annotated[
-        int, Setting("and in at most so many cells (see --cell-ratio) of each.", at_least=1)
+        int,
+        Setting(
+            "An entity is used in at most so many cells (see --cell-ratio) of a user.", at_least=1
+        ),
     ] = 1
     population: Annotated[
         int,
@@ -67,7 +70,7 @@ class SharedRules(Settings):
             at_least=1,
         ),
     ] = 1000
-    learning_rate: Annotated[float, Setting("Of the optimiser.", above=0)] = 0.1
+    learning_rate: Annotated[float, Setting("Learning rate of the optimiser.", above=0)] = 0.1
     optimizer: Annotated[str, Setting("sgd or adam.", choices=("sgd", "adam"))] = "sgd"
 
     def __post_init__(self) -> None:
@@ -80,7 +83,9 @@ class SharedRules(Settings):
 class RuleOptions(SharedRules):
     """Rules as people give them: noise or epsilon, and a cell's norm as a share of a user's."""
 
-    noise: Annotated[float | None, Setting("In units of --clip; or --epsilon.", above=0)] = None
+    noise: Annotated[
+        float | None, Setting("Noise in units of --clip; or give --epsilon.", above=0)
+    ] = None
     epsilon: Annotated[
         float | None,
         Setting("Find the least noise for this after all steps.", above=0, short="-e"),
@@ -175,8 +180,14 @@ class NetworkSettings(AwdLstmSizes):
     embedding: Annotated[int | None, Setting("Length of word vectors, with --vocabulary.")] = None
     start: Annotated[
         Path | None,
-        Setting("Begin with the model in this folder, which this command trained on PUBLIC text."),
+        Setting(
+            "Begin with the model in this folder, which this command trained. What it has spent is "
+            "added, unless --start-public."
+        ),
     ] = None
+    start_public: Annotated[
+        bool, Setting("Say that the model of --start has seen PUBLIC text only.")
+    ] = False
     trained: Annotated[
         str | None,
         Setting(

@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.accounting.user_entity import TrainingLoss
 from discreet.arrays import Progress
-from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
+from discreet.files import private_folder
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT, generator
-from discreet.statement import PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement
+from discreet.tensors import Arrays
 from discreet.training.loop import make_steps
 from discreet.training.user_entity._bounds import Dropped, within_bounds
 from discreet.training.user_entity._draws import StepDraws
@@ -44,7 +46,7 @@ from discreet.training.user_entity._gradients import (
 from discreet.training.user_entity._sample_level import CAVEAT as SAMPLE_LEVEL_CAVEAT
 from discreet.training.user_entity._sample_level import SampleLevel
 from discreet.training.user_entity._server import Server
-from discreet.training.user_entity.checkpoints import Checkpoint, RunFolder, fingerprint, salt_of
+from discreet.training.user_entity.checkpoints import Curve, RunFolder, fingerprint, salt_of
 from discreet.training.user_entity.rules import Plan, Rules
 from discreet.training.user_entity.settings import RunSettings
 from discreet.training.user_entity.users import UserText
@@ -94,9 +96,11 @@ class UserEntityTrainer:
         model: what is trained, in place. It and its vocabulary must come from public data.
         seed: repeatable draws and noise, for experiments: not for release.
         strict: refuse data outside the bounds on entities instead of dropping sentences.
+        spent: what the model's first weights have cost, if they come from protected text; it is
+            added to every statement and counts towards a budget.
 
     Privacy: the model after each step, under the statement of ``rules``
-    (:meth:`Rules.statement`) for the steps that were charged.
+    (:meth:`Rules.statement`) for the steps that were charged, and what was spent before.
 
     >>> from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
     >>> from discreet.training.user_entity.users import Sentence, gather
@@ -116,6 +120,7 @@ class UserEntityTrainer:
         *,
         seed: int | None = None,
         strict: bool = False,
+        spent: PrivacyStatement | None = None,
     ) -> None:
         if users is not None and not users:
             raise InvalidValue("there are no users to train on")
@@ -128,10 +133,12 @@ class UserEntityTrainer:
             )
         self.plan = Plan.of(rules, self.users)
         self.server = Server(self.plan, model.trainable())
-        self._sample_level: SampleLevel | None = None
-        if rules.algorithm == "sample-level":
-            self._sample_level = SampleLevel(self.server, model)
+        sample_level = rules.algorithm == "sample-level"
+        self._sample_level = SampleLevel(self.server, model) if sample_level else None
         self._rng = generator() if seed is None else None
+        self.spent = spent
+        if spent is not None:
+            self.statement(0)  # what cannot be added is refused before any step
 
     # -- one step --------------------------------------------------------------------------------
 
@@ -169,9 +176,7 @@ class UserEntityTrainer:
                 return 0.0
             asked = sum(self.model.predictions(sentence_batch([text])) for text in texts)
             return self.server.apply(plain_sum(self.model, texts, draws), asked)
-        rng = self._rng
-        if rng is None:
-            rng = np.random.default_rng([self.seed or 0, number])
+        rng = self._rng or np.random.default_rng([self.seed or 0, number])
         return self.server.release(self.total(draws), rng)
 
     # -- a run -----------------------------------------------------------------------------------
@@ -214,10 +219,11 @@ class UserEntityTrainer:
             if folder is None
             else RunFolder(folder, self._settings(folder), resume=resume)
         ) as kept:
-            done, curve = 0, []
-            if resume and (checkpoint := kept.load()) is not None:
-                done, curve = checkpoint.step, checkpoint.curve
-                self.server.restore(checkpoint.arrays)
+            done = 0
+            curve: list[dict[str, Any]] = []
+            if resume and (saved := kept.load()) is not None:
+                done, arrays, curve = saved
+                self.server.restore(arrays)
             # Steps that were charged and lost count. With a seed a step that was lost is the same
             # step again, and no new release.
             lost = kept.charged - done if self.seed is None else 0
@@ -236,7 +242,7 @@ class UserEntityTrainer:
                 done=done,
                 total=total,
                 every=checkpoint_every,
-                save=lambda behind: kept.save(Checkpoint(behind, self.server.state(), curve)),
+                save=lambda behind: kept.save(behind, self.server.state(), curve),
                 progress=progress,
             )
         if total <= done:
@@ -258,12 +264,23 @@ class UserEntityTrainer:
 
     def statement(self, charged: int) -> PrivacyStatement:
         """What holds for the model after so many charged steps."""
-        statement = self.rules.statement(charged)
+        statement = self.rules.statement(charged).with_caveats(*self._caveats())
+        if self.spent is None or statement.notion is Notion.NONE:
+            return statement
+        try:
+            return self.spent + statement
+        except IncompatibleStatements as error:
+            raise InvalidValue(
+                f"what the start has spent cannot be added to what this run spends: {error}"
+            ) from error
+
+    def _caveats(self) -> list[str]:
+        caveats = [] if self.seed is None else [SEEDED_CAVEAT]
         if self.rules.algorithm == "certified" and not self.strict:
-            statement = statement.with_caveats(DROPPED_CAVEAT)
+            caveats.append(DROPPED_CAVEAT)
         if self.rules.algorithm == "sample-level":
-            statement = statement.with_caveats(SAMPLE_LEVEL_CAVEAT)
-        return statement if self.seed is None else statement.with_caveats(SEEDED_CAVEAT)
+            caveats.append(SAMPLE_LEVEL_CAVEAT)
+        return caveats
 
     def _limit(self, steps: int, budget: float | None) -> int:
         if budget is None:
@@ -272,17 +289,22 @@ class UserEntityTrainer:
             raise InvalidValue(
                 f"a budget needs an algorithm with a guarantee; {self.rules.algorithm} has none"
             )
-        return self.rules.accounting(steps).steps_within(budget, self.rules.delta)
+        left = budget - (0.0 if self.spent is None else self.spent.epsilon)
+        if left <= 0:
+            raise BudgetExceeded(f"the start has spent the whole budget of {budget:g}")
+        return self.rules.accounting(steps).steps_within(left, self.rules.delta)
 
     def _settings(self, folder: Path) -> str:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         data = "elsewhere" if self._elsewhere else fingerprint(self.users, salt_of(folder))
-        about = {
+        about: dict[str, Any] = {
             "rules": self.rules.digest,
             "model": self.model.description,
             "seed": self.seed,
             "data": data,
         }
+        if self.spent is not None:
+            about["spent"] = self.spent.to_dict()
         return json.dumps(about, sort_keys=True)
 
 
@@ -295,10 +317,10 @@ class _Nowhere:
     def charge(self, steps: int) -> None:
         self.charged = max(self.charged, steps)
 
-    def load(self) -> Checkpoint | None:
+    def load(self) -> None:
         return None
 
-    def save(self, checkpoint: Checkpoint) -> None:
+    def save(self, step: int, arrays: Arrays, curve: Curve) -> None:
         pass
 
 

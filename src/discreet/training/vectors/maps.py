@@ -74,9 +74,8 @@ class MapTrainer:
         more_labels: Sequence[str] | None = None,
     ) -> None:
         self._rows = rows = _checked(vectors, "vectors")
-        self._more = np.empty((0, rows.shape[1]), np.float32)
-        if more is not None:
-            self._more = _checked(more, "more")
+        none = np.empty((0, rows.shape[1]), np.float32)
+        self._more = none if more is None else _checked(more, "more")
         if self._more.shape[1] != rows.shape[1]:
             raise InvalidValue(
                 f"more must have {rows.shape[1]} columns as the vectors have; "

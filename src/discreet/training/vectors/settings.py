@@ -18,13 +18,13 @@ _AUTO = "auto"
 class MapTrainingSettings(Settings):
     """How to train a map; the whole training is a function of this and of the public rows."""
 
-    epsilon: Annotated[float, Setting("Of the noise that the map is to be used with.", short="-e")]
+    epsilon: Annotated[float, Setting("Epsilon of the noise that the map is for.", short="-e")]
     mechanism: Annotated[str, Setting("purkayastha or planar-laplace.", short="-m")] = "purkayastha"
     dimensions: tuple[int, ...] = DIMENSIONS
     """Candidates for the dimension it maps to; one alone is taken as it is."""
     hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.", at_least=0)] = 32
     epochs: Annotated[int, Setting("Passes over the text.", at_least=1)] = 15
-    seed: Annotated[int, Setting("Of the training.", at_least=0)] = 0
+    seed: Annotated[int, Setting("Seed of the training.", at_least=0)] = 0
 
     def __post_init__(self) -> None:
         from discreet.models.sphere_noise import trainable
@@ -87,16 +87,18 @@ class TaskSettings(Settings):
             at_least=1,
         ),
     ] = None
-    seed: Annotated[int, Setting("Of the training; the noise is not seeded.", at_least=0)] = 0
+    seed: Annotated[int, Setting("Seed of the training, not of the noise.", at_least=0)] = 0
     batch: Annotated[int, Setting("Rows in a step.", at_least=1, option=False)] = 256
-    rate: Annotated[float, Setting("The highest.", above=0, option=False)] = 5e-3
+    rate: Annotated[float, Setting("Highest learning rate.", above=0, option=False)] = 5e-3
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedTask(Settings):
     """What the paper's interactive loop needs besides: it begins with raw text."""
 
-    epsilon: Annotated[float | None, Setting("--published: of every epoch.", short="-e")] = None
+    epsilon: Annotated[
+        float | None, Setting("--published: epsilon of every epoch.", short="-e")
+    ] = None
     mechanism: Annotated[
         str | None, Setting("--published: purkayastha or planar-laplace.", short="-m")
     ] = None

@@ -1,4 +1,4 @@
-"""Exact products: those of whole numbers, whatever else is in the batch and in whatever order."""
+"""Rows that count by themselves, whatever else is in the batch: products, lengths and tanh."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from discreet import exact
+from discreet.exact import ExactProducts, lengths, squared_lengths, tanh
 from discreet.mechanisms.document import (
     DeepCandidate,
     LearnedVotes,
     SentenceVotes,
     SoftVotes,
     VoteHistogram,
-    _exact_products,
 )
 from discreet.mechanisms.document._depth import Depths
-from discreet.mechanisms.document._exact_products import ExactProducts, squared_lengths
 from naive_products import naive_products
 
 SEED = 20261116
@@ -76,13 +76,13 @@ def test_the_order_of_the_sum_does_not_matter(monkeypatch, blas):
                 out += left[:, column : column + 1] * right[column]
             return out
 
-        monkeypatch.setattr(_exact_products.np, "matmul", slowly)
+        monkeypatch.setattr(exact.np, "matmul", slowly)
         assert (ExactProducts(directions).of(rows) == expected).all()
 
 
 def test_a_bit_more_than_fits_would_be_seen(monkeypatch):
     """The mutant with finer multiples, whose sums no longer fit, depends on their order."""
-    monkeypatch.setattr(_exact_products, "_EXACT", 53 + 20)
+    monkeypatch.setattr(exact, "_EXACT", 53 + 20)
     rows, directions = some(50), some(9, 1)
     seen = [
         ExactProducts(directions[:, order]).of(rows[:, order])
@@ -106,6 +106,25 @@ def test_huge_and_tiny_vectors_stay_numbers():
 
 def test_whole_numbers_are_rows_too():
     assert ExactProducts(np.eye(3)).of(np.array([[1, 2, 3]])).tolist() == [[1.0, 2.0, 3.0]]
+
+
+def test_lengths_and_tangents_against_the_library():
+    numbers = np.concatenate([np.linspace(-25, 25, 4001), [0.0, 1e-9, -1e-300, 1e300, -50.0]])
+    np.testing.assert_allclose(tanh(numbers), np.tanh(numbers), rtol=0, atol=3e-16)
+    assert np.signbit(tanh(np.array([-0.0])))[0]
+    rows = some(40).astype(np.float64)
+    np.testing.assert_allclose(lengths(rows), np.linalg.norm(rows, axis=1), rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [lengths, tanh])
+def test_a_row_is_the_same_anywhere_in_any_layout(function):
+    rows = some(37, dimension=13).astype(np.float64)
+    alone = np.concatenate([function(row[None]) for row in rows])
+    shifted = np.empty(rows.size + 1)[1:].reshape(rows.shape)
+    shifted[:] = rows
+    for other in (rows, np.asfortranarray(rows), shifted, rows[::-1][::-1]):
+        assert function(other).tobytes() == alone.tobytes()
+    assert function(rows[5:]).tobytes() == alone[5:].tobytes()
 
 
 def mechanisms():

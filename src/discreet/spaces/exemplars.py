@@ -1,0 +1,239 @@
+"""Words that stand for all others: a short public alphabet that covers a space.
+
+Exemplars are chosen one after the other, each the word that brings the words of the space nearest
+to the exemplars there are so far (greedy facility location). A word counts as the root of its
+frequency: by frequency itself a short alphabet would be function words, each standing for itself
+alone. The first K of the order are the alphabet of size K. All of it depends on the space alone:
+words, vectors, public frequencies; never on a text.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Floats, Floats32, Ids, Progress, row_blocks
+from discreet.files import Memo, SealedFiles, cache_directory, unsealed_json
+from discreet.parallel import in_threads
+from discreet.spaces.prior import rank_prior
+from discreet.spaces.space import EmbeddingSpace
+
+_FORMAT = "discreet exemplars 1"
+_CHOSEN = 4096
+_CONSIDERED = 20_000
+"""The most frequent words: they are covered, and exemplars are chosen among them."""
+_SIZES = tuple(round(2 ** (half / 2)) for half in range(10, 29))
+_LISTED = 32
+"""Up to so many nearest exemplars are measured."""
+_AT_ONCE = 16
+_BLOCK_NUMBERS = 2**20
+_WORTH_KEEPING = 2**22
+
+
+@dataclass(frozen=True)
+class Exemplars:
+    """The order of exemplars, and how far from its nearest ones a word is on average."""
+
+    order: Ids
+    """All words of the space: the chosen, then the others by frequency, the unknown token last."""
+    sizes: tuple[int, ...]
+    """Sizes of alphabets that were measured."""
+    near: tuple[tuple[float, ...], ...]
+    """For each size: mean squared distance to the 1, 2, 3, ... nearest exemplars."""
+    far: tuple[float, ...]
+    """For each size: mean squared distance to all of them."""
+
+
+def exemplars(space: EmbeddingSpace, progress: Progress | None = None) -> Exemplars:
+    """The exemplars of a space: shipped, found before, or found now (and kept).
+
+    Args:
+        space: any space; without frequencies all words count alike.
+        progress: called with (done, total) while they are chosen for the first time.
+    """
+    memo = memo_of(space)
+    values = _shipped(memo) or memo.read()
+    # An alphabet that names a word twice would have another law than it says.
+    if values is None or len(set(values["chosen"])) < len(values["chosen"]):
+        values = measured(space, progress)
+        memo.write(values)
+    chosen = np.array(values["chosen"], dtype=np.int64)
+    return Exemplars(
+        order=np.concatenate([chosen, _others(space, chosen)]),
+        sizes=tuple(values["sizes"]),
+        near=tuple(map(tuple, values["near"])),
+        far=tuple(values["far"]),
+    )
+
+
+def memo_of(space: EmbeddingSpace) -> Memo:
+    """Where the exemplars of a space are kept: they depend on its vectors and frequencies."""
+    ranked = hashlib.sha256(by_frequency(space).astype("<i8").tobytes()).hexdigest()
+    return Memo("exemplars", {"format": _FORMAT, "space": space.fingerprint, "ranked": ranked})
+
+
+def by_frequency(space: EmbeddingSpace) -> Ids:
+    """All words, the most frequent first; the token for unknown words stands for none and is last.
+
+    >>> space = EmbeddingSpace.from_arrays(["<unk>", "a", "b"], [[0.0], [1.0], [2.0]],
+    ...                                    frequencies=[9, 1, 5])
+    >>> by_frequency(space).tolist()
+    [2, 1, 0]
+    """
+    order = np.argsort(-rank_prior(space), kind="stable")
+    if space.unknown is None:
+        return order
+    return np.append(order[order != space.unknown], space.unknown)
+
+
+def measured(space: EmbeddingSpace, progress: Progress | None = None) -> dict[str, Any]:
+    """Choose exemplars and measure alphabets, ready for JSON."""
+    words = by_frequency(space)[: len(space) - (space.unknown is not None)]
+    considered = words[:_CONSIDERED]
+    counts = np.sqrt(rank_prior(space)[considered])
+    chosen = considered[_covering(space.vectors[considered], counts / counts.sum(), progress)]
+    sizes = [size for size in _SIZES if size < len(words)]
+    if len(words) <= _CONSIDERED:  # all words are an alphabet too
+        sizes.append(len(words))
+    order = np.concatenate([chosen, _others(space, chosen)])
+    tables = [mean_distances(space, np.sort(order[:size])) for size in sizes]
+    return {
+        "chosen": chosen.tolist(),
+        "sizes": sizes,
+        "near": [near for near, _ in tables],
+        "far": [far for _, far in tables],
+    }
+
+
+def nearest_of(
+    space: EmbeddingSpace, words: Ids, outputs: Ids, size: int
+) -> tuple[NDArray[np.int32], Floats32]:
+    """``(words, size)`` twice: places in ``outputs``, nearest first, and how far those words are.
+
+    Outputs at equal distances come in the order of their places.
+
+    >>> space = EmbeddingSpace.from_arrays("abcd", [[0.0], [1.0], [5.0], [7.0]])
+    >>> nearest_of(space, np.array([0, 3]), np.array([2, 1]), 1)[0].tolist()
+    [[1], [0]]
+    """
+    vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    columns, column_squares = vectors[outputs].T, squares[outputs]
+    places = np.empty((len(words), size), dtype=np.int32)
+    distances = np.empty((len(words), size), dtype=np.float32)
+
+    def fill(part: slice) -> None:
+        rows = words[part]
+        table = squares[rows, None] + column_squares - 2.0 * (vectors[rows] @ columns)
+        # Rounded to 32 bits, so that the last digits of a product do not decide what is a tie.
+        table = np.maximum(table, 0.0).astype(np.float32)
+        limit = np.partition(table, size - 1, axis=1)[:, size - 1 : size]
+        row, column = np.nonzero(table <= limit)
+        value = table[row, column]
+        order = np.lexsort((value, row))
+        first = np.searchsorted(row, np.arange(len(rows)))
+        kept = order[first[:, None] + np.arange(size)]
+        places[part], distances[part] = column[kept], np.sqrt(value[kept])
+
+    in_threads(fill, list(row_blocks(len(words), len(outputs), numbers=_BLOCK_NUMBERS)))
+    return places, distances
+
+
+def kept_nearest(
+    space: EmbeddingSpace, outputs: Ids, size: int
+) -> tuple[NDArray[np.int32], Floats32]:
+    """As :func:`nearest_of` for all words of a space, kept in the cache if it took a while."""
+    every = np.arange(len(space))
+    if len(space) * len(outputs) < _WORTH_KEEPING:
+        return nearest_of(space, every, outputs, size)
+    name = f"{space.fingerprint} {size} {hashlib.sha256(outputs.tobytes()).hexdigest()}"
+    base = cache_directory() / "nearest" / hashlib.sha256(name.encode()).hexdigest()
+    files = SealedFiles(base, (".places.npy", ".distances.npy"))
+    if files.intact:
+        places, distances = (np.load(path) for path in files.paths)
+        return places, distances
+    found = nearest_of(space, every, outputs, size)
+    # A cache that cannot be written costs time, not correctness.
+    with contextlib.suppress(OSError), files.written() as paths:
+        for path, array in zip(paths, found, strict=True):
+            with path.open("wb") as file:
+                np.save(file, array)
+    return found
+
+
+def _covering(
+    vectors: NDArray[np.floating[Any]], weights: Floats, progress: Progress | None
+) -> Ids:
+    """The rows to take, one after the other, so that all are soon near to one that was taken.
+
+    What a row would bring never grows as others are taken, so only those that looked best are
+    looked at again (lazy greedy).
+    """
+    rows = (vectors - vectors.mean(axis=0, dtype=np.float64)).astype(np.float32)
+    squares = np.einsum("ij,ij->i", rows, rows)
+    shares = weights.astype(np.float32)
+    # At first every row is as far as two rows usually are.
+    left = np.full(len(rows), 2 * squares.mean(), dtype=np.float32)
+
+    def brought(some: Ids) -> Floats32:
+        table = rows @ (2.0 * rows[some].T)
+        table += (left - squares)[:, None] - squares[some]
+        return np.asarray(shares @ np.maximum(table, 0.0, out=table))
+
+    count = min(_CHOSEN, len(rows))
+    hopes = np.concatenate(
+        [brought(np.arange(part.start, part.stop)) for part in row_blocks(len(rows), len(rows))]
+    )
+    taken = np.empty(count, dtype=np.int64)
+    for number in range(count):
+        current = np.isneginf(hopes)  # what was taken has nothing to bring
+        while True:
+            best = np.argpartition(-hopes, min(_AT_ONCE, len(hopes) - 1))[:_AT_ONCE]
+            top = best[hopes[best].argmax()]
+            if current[top]:
+                break
+            stale = best[~current[best]]
+            hopes[stale] = brought(stale)
+            current[stale] = True
+        taken[number] = top
+        hopes[top] = -np.inf
+        np.minimum(left, squares + squares[top] - 2.0 * (rows @ rows[top]), out=left)
+        if progress is not None:
+            progress(number + 1, count)
+    return taken
+
+
+def mean_distances(space: EmbeddingSpace, outputs: Ids) -> tuple[tuple[float, ...], float]:
+    """Mean squared distance to the nearest 1, 2, 3, ... of some outputs, and to all of them.
+
+    Over the frequent words of the space, as often as they occur.
+    """
+    words = by_frequency(space)[:_CONSIDERED]
+    shares = rank_prior(space)[words]
+    shares /= shares.sum()
+    listed = min(_LISTED, len(outputs))
+    _, near = nearest_of(space, words, outputs, listed)
+    sums = np.cumsum(shares @ near.astype(np.float64) ** 2) / np.arange(1, listed + 1)
+    vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    cross = (shares @ vectors[words]) @ vectors[outputs].mean(axis=0)
+    far = shares @ squares[words] + squares[outputs].mean() - 2.0 * cross
+    return tuple(float(f"{value:.6g}") for value in sums), float(f"{far:.6g}")
+
+
+def _others(space: EmbeddingSpace, chosen: Ids) -> Ids:
+    words = by_frequency(space)
+    return words[~np.isin(words, chosen)]
+
+
+def _shipped(memo: Memo) -> Mapping[str, Any] | None:
+    place = resources.files("discreet") / "data" / "exemplars" / memo.path.name
+    if not place.is_file():
+        return None
+    values = unsealed_json(place.read_text("utf-8"))
+    return values if {name: values.get(name) for name in memo.key} == memo.key else None

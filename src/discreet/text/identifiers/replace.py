@@ -1,0 +1,204 @@
+"""Identifiers cut out of texts, and surrogates written in their place.
+
+A text becomes segments with an identifier between each two. The segments go through a layout and a
+word mechanism like any text; the surrogates are made without them, and both are put together.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Generator, Ids, offsets_of
+from discreet.errors import InvalidValue
+from discreet.text.identifiers.consistency import Consistency
+from discreet.text.identifiers.finder import Finder, finder_of
+from discreet.text.identifiers.mapping import SurrogateMapping
+from discreet.text.identifiers.surrogates import WORDS, Surrogates
+
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Texts without their identifiers.
+
+    Attributes:
+        segments: What stands before, between and after the identifiers of each text, one text
+            after the other.
+        bounds: Where the segments of each text begin, and the end.
+        surrogates: What is written between the segments, in order.
+        counts: How many identifiers of each type were found.
+    """
+
+    segments: list[str] = field(repr=False)
+    bounds: Ids = field(repr=False)
+    surrogates: list[str] = field(repr=False)
+    counts: Mapping[str, int]
+
+    def joined(self, segments: Sequence[str], separator: str) -> list[str]:
+        """The texts from what became of their segments, with the surrogates between.
+
+        Args:
+            segments: One for each segment.
+            separator: What stands around a surrogate that has text beside it. With none, a space
+                comes in only where two words would merge into one.
+        """
+        made = iter(self.surrogates)
+        texts = []
+        for first, last in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True):
+            parts = [segments[first]]
+            for segment in segments[first + 1 : last]:
+                parts += [next(made), segment]
+            if separator:
+                texts.append(separator.join(filter(None, parts)))
+            else:
+                texts.append(_side_by_side(parts) if len(parts) > 1 else parts[0])
+        return texts
+
+
+def _side_by_side(parts: Sequence[str]) -> str:
+    written = ""
+    pieces = []
+    for part in filter(None, parts):
+        if written[-1:].isalnum() and part[0].isalnum():
+            pieces.append(" ")
+        pieces.append(part)
+        written = part
+    return "".join(pieces)
+
+
+class Identifiers:
+    """Finds identifiers and replaces each by a surrogate of its type.
+
+    Args:
+        finder: ``rules``, ``spacy`` or ``presidio`` (the last two, after a colon, with the name or
+            path of a pipeline), or a finder of your own.
+        consistent: ``none``: a draw for each identifier. ``document``: equal values of a document
+            get one surrogate. ``key:`` and a path: equal values get one surrogate wherever that key
+            is used.
+        surrogates: what is written in their place; public formats and lists unless given.
+        mapping: where to keep what was replaced, if it is to be put back; it is then as sensitive
+            as the texts.
+
+    >>> cut = Identifiers().cut(["Call 020 7946 0018 now"], np.random.default_rng(0))
+    >>> cut.segments, dict(cut.counts)
+    (['Call ', ' now'], {'phone': 1})
+    """
+
+    def __init__(
+        self,
+        finder: str | Finder = "rules",
+        *,
+        consistent: str = "none",
+        surrogates: Surrogates | None = None,
+        mapping: SurrogateMapping | None = None,
+    ) -> None:
+        # The key comes first: a mistake in a small file must not show only after a model is read.
+        self._consistency = Consistency(consistent)
+        self._finder = finder_of(finder) if isinstance(finder, str) else finder
+        self._surrogates = surrogates or Surrogates()
+        self._mapping = mapping
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is treated as public."""
+        return (
+            f"the number, types and places of the identifiers that {self._finder.name} found, "
+            "which may depend on the words around them",
+            "the lists and formats that surrogates are drawn from",
+            *self._consistency.public,
+        )
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a reader of the statement must know."""
+        return self._consistency.caveats
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a receipt says of it."""
+        return {
+            "finder": self._finder.name,
+            "consistent": self._consistency.name,
+            "lists": {kind: len(entries) for kind, entries in self._surrogates.listed.items()},
+            "mapping_kept": self._mapping is not None,
+        }
+
+    def cut(self, texts: Sequence[str], rng: Generator) -> Cut:
+        """Cut out what is found, and make the surrogates."""
+        if isinstance(texts, str):
+            raise InvalidValue("texts must be a list of texts; got a single text")
+        found = self._finder.find(texts)
+        segments, kinds, values, documents = list[str](), list[str](), list[str](), list[int]()
+        for document, (text, spans) in enumerate(zip(texts, found, strict=True)):
+            end = 0
+            for start, last, kind in spans:
+                segments.append(text[end:start])
+                kinds.append(kind)
+                values.append(text[start:last])
+                documents.append(document)
+                end = last
+            segments.append(text[end:])
+        made = self._made(kinds, values, documents, rng)
+        if self._mapping is not None:
+            self._mapping.add(len(texts), zip(documents, made, values, strict=True))
+        bounds = offsets_of([len(spans) + 1 for spans in found])
+        return Cut(segments, bounds, made, Counter(kinds))
+
+    def _made(
+        self, kinds: list[str], values: list[str], documents: list[int], rng: Generator
+    ) -> list[str]:
+        """A surrogate for each identifier; equal ones where they are to be consistent."""
+        same = self._consistency.group
+        keys = [same(i, *each) for i, each in enumerate(zip(documents, kinds, values, strict=True))]
+        first: dict[tuple[object, ...], int] = {}
+        for position, key in enumerate(keys):
+            first.setdefault(key, position)
+        members = list(first.values())
+        kinds = [kinds[i] for i in members]
+        if self._consistency.keyed:
+            made = self._by_key(kinds, [values[i] for i in members])
+        else:
+            made = self._drawn(kinds, [documents[i] for i in members], rng)
+        by_key = dict(zip(first, made, strict=True))
+        return [by_key[key] for key in keys]
+
+    def _by_key(self, kinds: list[str], values: list[str]) -> list[str]:
+        rows = [
+            self._consistency.keyed_words(k, value) for k, value in zip(kinds, values, strict=True)
+        ]
+        return self._of_words(kinds, np.array(rows, np.uint64).reshape(-1, WORDS))
+
+    def _drawn(self, kinds: list[str], documents: list[int], rng: Generator) -> list[str]:
+        """Random surrogates, different ones within a document as far as its types have enough.
+
+        No value comes in here: whether a draw is repeated depends on the other draws alone.
+        """
+        made, taken, open_ = [""] * len(kinds), set[tuple[int, str]](), list(range(len(kinds)))
+        for _ in range(_ROUNDS):
+            words = rng.integers(0, 2**64, (len(open_), WORDS), np.uint64)
+            drawn = self._of_words([kinds[i] for i in open_], words)
+            again = []
+            for i, surrogate in zip(open_, drawn, strict=True):
+                made[i] = surrogate
+                if (documents[i], surrogate) in taken:
+                    again.append(i)
+                taken.add((documents[i], surrogate))
+            open_ = again
+            if not open_:
+                break
+        return made
+
+    def _of_words(self, kinds: list[str], words: Any) -> list[str]:
+        made = [""] * len(kinds)
+        places: dict[str, list[int]] = {}
+        for place, kind in enumerate(kinds):
+            places.setdefault(kind, []).append(place)
+        for kind, some in places.items():
+            drawn = self._surrogates.made(kind, words[some])
+            for place, surrogate in zip(some, drawn, strict=True):
+                made[place] = surrogate
+        return made

@@ -1,0 +1,223 @@
+"""Surrogates: strings of a type, made from random numbers and public lists and from nothing else.
+
+A maker turns rows of 64-bit random numbers into surrogates. It never sees the value that is
+replaced, its length or its format, so the law of a surrogate depends on the type alone. A number is
+reduced by its remainder, which is uniform to within 2**-30.
+
+What is made belongs to nobody: addresses in the ranges that RFC 2606, 3849, 5737 and 7042 set aside
+for examples, telephone numbers that are reserved for fiction, social security numbers that are not
+issued, and accounts at banks that do not exist.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError, InvalidValue
+from discreet.text.identifiers import lists
+from discreet.text.identifiers.patterns import TYPES
+from discreet.text.lines import LineBlocks, lines_of, open_bytes
+
+Words = NDArray[np.uint64]
+WORDS = 4
+"""Random numbers that a surrogate is made from."""
+Maker = Callable[[Words], list[str]]
+_FIRST_DAY, _DAYS = date(1950, 1, 1), 29_220  # to the end of 2029
+_LONGEST = 200
+
+
+class Surrogates:
+    """A maker for each type.
+
+    Args:
+        listed: public lists to draw from in place of the built-in formats, by type. They must not
+            come from the text that is protected.
+
+    >>> made = Surrogates().made("ip", np.zeros((1, WORDS), np.uint64))
+    >>> made
+    ['192.0.2.1']
+    """
+
+    def __init__(self, listed: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.listed = {kind: _checked(kind, some) for kind, some in sorted((listed or {}).items())}
+
+    def made(self, kind: str, words: Words) -> list[str]:
+        """One surrogate for each row of random numbers."""
+        if kind in self.listed:
+            return _picked(self.listed[kind], words[:, 0])
+        return _MAKERS[kind](words)
+
+
+def load_surrogates(path: Path) -> Surrogates:
+    """Surrogates with public lists from a file: on each line an entry, a tab and its type."""
+    listed: dict[str, list[str]] = {}
+    file, _ = open_bytes(path)
+    with file:
+        blocks = LineBlocks(
+            file, str(path), compressed=False, block_bytes=2**20, max_line_bytes=4096
+        )
+        for first, block in blocks:
+            for number, line in enumerate(lines_of(block), first):
+                entry, tab, kind = line.partition("\t")
+                if not tab or kind not in TYPES:
+                    raise InputError(
+                        f"line {number} of {path} is not a surrogate, a tab and its type; types "
+                        f"are {', '.join(TYPES)}"
+                    )
+                listed.setdefault(kind, []).append(entry)
+    return Surrogates(listed)
+
+
+def _checked(kind: str, entries: Sequence[str]) -> tuple[str, ...]:
+    if kind not in TYPES:
+        raise InvalidValue(
+            f"a list of surrogates is for one of the types {', '.join(TYPES)}; got {kind!r}"
+        )
+    plain = tuple(dict.fromkeys(entries))
+    if len(plain) < 2:
+        raise InvalidValue(
+            f"the list of surrogates for {kind} needs at least 2 different entries: with one, all "
+            "of them would look alike"
+        )
+    if any(entry != entry.strip() or not entry.isprintable() or not entry for entry in plain):
+        raise InvalidValue(f"a surrogate for {kind} is blank or has white space around it")
+    if max(map(len, plain)) > _LONGEST:
+        raise InvalidValue(f"a surrogate for {kind} is longer than {_LONGEST} characters")
+    return plain
+
+
+def _below(words: Words, limit: int) -> NDArray[np.int64]:
+    return (words % np.uint64(limit)).astype(np.int64)
+
+
+def _picked(entries: Sequence[str], words: Words) -> list[str]:
+    return [entries[i] for i in _below(words, len(entries)).tolist()]
+
+
+def _filled(form: str, *columns: Sequence[Any]) -> list[str]:
+    return [form.format(*row) for row in zip(*columns, strict=True)]
+
+
+def _numbers(words: Words, low: int, high: int) -> list[int]:
+    """Uniform from ``low`` to ``high``, both included."""
+    found: list[int] = (low + _below(words, high - low + 1)).tolist()
+    return found
+
+
+def _person(words: Words) -> list[str]:
+    first, last = _picked(lists.FIRST_NAMES, words[:, 0]), _picked(lists.SURNAMES, words[:, 1])
+    return _filled("{} {}", first, last)
+
+
+def _place(words: Words) -> list[str]:
+    stems = _picked(lists.PLACE_STEMS, words[:, 0])
+    return _filled("{}{}", stems, _picked(lists.PLACE_ENDINGS, words[:, 1]))
+
+
+def _organisation(words: Words) -> list[str]:
+    stems = _picked(lists.ORGANISATION_STEMS, words[:, 0])
+    return _filled("{} {}", stems, _picked(lists.ORGANISATION_KINDS, words[:, 1]))
+
+
+def _email(words: Words) -> list[str]:
+    names = [name.replace(" ", ".").lower() for name in _person(words)]
+    return _filled("{}@example.{}", names, _picked(("com", "org", "net"), words[:, 2]))
+
+
+def _url(words: Words) -> list[str]:
+    places = [place.lower() for place in _place(words)]
+    return _filled("https://www.example.com/{}/{}", places, _numbers(words[:, 2], 1000, 9999))
+
+
+def _ip(words: Words) -> list[str]:
+    nets = _picked(("192.0.2", "198.51.100", "203.0.113"), words[:, 0])
+    return _filled("{}.{}", nets, _numbers(words[:, 1], 1, 254))
+
+
+def _ipv6(words: Words) -> list[str]:
+    parts = [_numbers(words[:, i], 1, 0xFFFF) for i in range(3)]
+    return _filled("2001:db8:{:x}:{:x}::{:x}", *parts)
+
+
+def _mac(words: Words) -> list[str]:
+    return _filled("00:00:5E:00:53:{:02X}", _numbers(words[:, 0], 0, 255))
+
+
+def _iban(words: Words) -> list[str]:
+    banks = _picked(("GBFAKE", "NLFAKE", "DE00000000"), words[:, 0])
+    made = []
+    for bank, low, high in zip(
+        banks, _numbers(words[:, 1], 0, 10**8 - 1), _numbers(words[:, 2], 0, 10**6 - 1), strict=True
+    ):
+        country, digits = bank[:2], {"G": 14, "N": 10, "D": 10}[bank[0]]
+        account = bank[2:] + f"{low:08d}{high:06d}"[:digits]
+        number = int("".join(str(int(c, 36)) for c in f"{account}{country}00"))
+        made.append(f"{country}{98 - number % 97:02d}{account}")
+    return made
+
+
+def _card(words: Words) -> list[str]:
+    digits = np.empty((len(words), 16), np.int64)
+    digits[:, :6] = [4, 2, 4, 2, 4, 2]  # cards for tests begin so
+    digits[:, 6:15] = _below(words[:, 0], 10**9)[:, None] // 10 ** np.arange(9) % 10
+    doubled = 2 * digits[:, 0:15:2]
+    total = (doubled - 9 * (doubled > 9)).sum(axis=1) + digits[:, 1:15:2].sum(axis=1)
+    digits[:, 15] = -total % 10
+    return _filled("{}{}{}{} {}{}{}{} {}{}{}{} {}{}{}{}", *digits.T.tolist())
+
+
+def _ssn(words: Words) -> list[str]:
+    parts = _numbers(words[:, 0], 900, 999), _numbers(words[:, 1], 1, 49)
+    return _filled("{}-{:02d}-{:04d}", *parts, _numbers(words[:, 2], 1, 9999))
+
+
+def _phone(words: Words) -> list[str]:
+    areas = _picked(lists.AREA_CODES, words[:, 0])
+    return _filled("({}) 555-01{:02d}", areas, _numbers(words[:, 1], 0, 99))
+
+
+def _date(words: Words) -> list[str]:
+    days = [_FIRST_DAY + timedelta(number) for number in _numbers(words[:, 0], 0, _DAYS - 1)]
+    return [f"{day.day} {lists.MONTHS[day.month - 1]} {day.year}" for day in days]
+
+
+def _time(words: Words) -> list[str]:
+    return _filled("{:02d}:{:02d}", _numbers(words[:, 0], 0, 23), _numbers(words[:, 1], 0, 59))
+
+
+def _amount(words: Words) -> list[str]:
+    return _filled("${:,}.{:02d}", _numbers(words[:, 0], 1, 9999), _numbers(words[:, 1], 0, 99))
+
+
+def _code(words: Words) -> list[str]:
+    letters = [_picked("ABCDEFGHJKLMNPQRSTUVWXYZ", words[:, i]) for i in range(2)]
+    return _filled("{}{}-{:06d}", *letters, _numbers(words[:, 2], 0, 10**6 - 1))
+
+
+def _number(words: Words) -> list[str]:
+    return list(map(str, _numbers(words[:, 0], 1, 999)))
+
+
+_MAKERS: dict[str, Maker] = {
+    "email": _email,
+    "url": _url,
+    "ip": _ip,
+    "ipv6": _ipv6,
+    "mac": _mac,
+    "iban": _iban,
+    "card": _card,
+    "ssn": _ssn,
+    "date": _date,
+    "time": _time,
+    "phone": _phone,
+    "amount": _amount,
+    "person": _person,
+    "organisation": _organisation,
+    "place": _place,
+    "code": _code,
+    "number": _number,
+}

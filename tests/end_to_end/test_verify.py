@@ -1,0 +1,61 @@
+"""``discreet verify``, and what a file that does not match its receipt means to others."""
+
+import json
+
+import pytest
+
+from command import MARKER, discreet, write_space
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verify")
+    (folder / "in.txt").write_text(f"babax {MARKER}\n")
+    (folder / "in.txt").chmod(0o600)
+    space = write_space(folder / "space.txt")
+    run = ["sanitize", folder / "in.txt", "-s", space, "-e", 8, "-o", folder / "out.txt"]
+    done = discreet(*run, cache=folder / "cache")
+    assert done.code == 0, done.err
+    return folder
+
+
+def test_a_release_matches_and_says_what_holds(released):
+    for name in ("out.txt", "out.txt.privacy.json"):
+        done = discreet("verify", released / name, cache=released / "cache")
+        assert done.code == 0, done.err
+        assert "is what its receipt was written for" in done.lines[0]
+        assert "Protects each word" in done.lines[1]
+    done = discreet("verify", released / "out.txt", "--json", cache=released / "cache")
+    values = json.loads(done.out)
+    assert values["matches"] is True
+    assert values["output"]["bytes"] == (released / "out.txt").stat().st_size
+
+
+@pytest.mark.parametrize("command", ["verify", "report"])
+def test_a_file_that_was_changed_is_refused(released, tmp_path, command):
+    for name in ("out.txt", "out.txt.privacy.json"):
+        (tmp_path / name).write_bytes((released / name).read_bytes())
+    with (tmp_path / "out.txt").open("a") as file:
+        file.write("one more line\n")
+    more = ["-o", tmp_path / "page.html"] if command == "report" else []
+    done = discreet(command, tmp_path / "out.txt", *more, cache=released / "cache")
+    assert (done.code, done.err.count("\n")) == (4, 1)
+    assert "is not what its receipt was written for" in done.err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_no_receipt_is_another_matter(released):
+    done = discreet("verify", released / "in.txt", cache=released / "cache")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "has no receipt" in done.err
+
+
+def test_rows_with_entities_are_for_the_user_alone(released):
+    (released / "list.txt").write_text("babax\n")
+    out = released / "with.jsonl"
+    done = discreet(
+        "entities", released / "in.txt", "-o", out, "--gazetteer", released / "list.txt",
+        cache=released / "cache",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert out.stat().st_mode & 0o777 == 0o600
