@@ -14,7 +14,8 @@ from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
-from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.release.text import LAYOUTS, REPEATS, Sanitizer, sanitize_file
+from discreet.release.whole import DELTA, checked_delta
 from discreet.text.identifiers import Identifiers, SurrogateMapping
 from discreet.text.identifiers.mapping import kept_mapping
 from discreet.text.identifiers.surrogates import load_surrogates
@@ -62,6 +63,30 @@ def sanitize(
             "restore'. It is as sensitive as INPUT.",
         ),
     ] = None,
+    repeat: Annotated[
+        str,
+        typer.Option(
+            "--repeat",
+            help="each: every word is a draw of its own; once: a word is drawn once for all its "
+            "places in a document, which are then seen to be equal, and counts once.",
+        ),
+    ] = "each",
+    person_field: Annotated[
+        str | None,
+        typer.Option(
+            "--person-field",
+            help="Column or field that says whose a text is: state what holds for the person with "
+            "most text, too.",
+        ),
+    ] = None,
+    whole_delta: Annotated[
+        float,
+        typer.Option(
+            "--whole-delta",
+            help="What may be given away as delta for a smaller epsilon of whole texts; 0 for "
+            "none.",
+        ),
+    ] = DELTA,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
@@ -80,6 +105,7 @@ def sanitize(
     """
 
     _check_together(identifiers, consistent, surrogates, keep_mapping)
+    checked_delta(whole_delta, "--whole-delta")
 
     def replaced(mapping: SurrogateMapping | None) -> Identifiers | None:
         if identifiers is None:
@@ -95,8 +121,10 @@ def sanitize(
 
         def made() -> Sanitizer:
             check.one_of(layout, list(LAYOUTS), "--layout")
+            check.one_of(repeat, REPEATS, "--repeat")
             own = replaced(mapping)
-            return Sanitizer(choice.build(choice.vocabulary()), layout=layout, identifiers=own)
+            mechanism = choice.build(choice.vocabulary())
+            return Sanitizer(mechanism, layout=layout, identifiers=own, repeat=repeat)
 
         show = stack.enter_context(progress_bar("sanitising"))
         receipt = sanitize_file(
@@ -104,6 +132,8 @@ def sanitize(
             output,
             made,
             text_field=text_field,
+            person_field=person_field,
+            whole_delta=whole_delta,
             format=format,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
@@ -138,6 +168,7 @@ def _tell(receipt: Receipt) -> None:
         f"{receipt.about['space']['name']}.",
         *_replaced(receipt),
         *receipt.statement.lines(),
+        *receipt.about["whole"]["in_words"],
     )
     if keep is not None:
         how = f"{keep:.2g}" if keep < 0.99 else "over 0.99"
