@@ -21,6 +21,8 @@ DELTA = 1e-6
 SAME_PERSON = "which documents are of the same person"
 MOST_OF_A_PERSON = "how many words the person with most text has"
 
+# A chance is not given away for less than this.
+_WORTH_A_DELTA = 0.99
 _LARGE = 10.0
 _NOT_WHOLE = (
     "That protects single words, not whole texts: who has a certain text in mind may well tell "
@@ -101,17 +103,17 @@ class _Whole:
         draws = max(1, self.count)
         if word.notion in _WITHOUT or draws * word.delta >= 1:
             return None
-        ways = [word.for_units(draws, each, unit=self.unit, law=law) for each in (0.0, delta)]
-        best = min(ways, key=lambda way: way.epsilon)  # of equal ones, the one without delta
+        pure, less = (word.for_units(draws, d, unit=self.unit, law=law) for d in (0.0, delta))
+        best = less if less.epsilon < _WORTH_A_DELTA * pure.epsilon else pure
         what = "all documents of a person" if self.unit is Unit.USER else "a whole document"
         best = replace(best, scope=f"{what}, at most {self.count:,} {self.counted}, all replaced")
         return best.with_public(SAME_PERSON) if self.unit is Unit.USER else best
 
     def line(self, stated: PrivacyStatement) -> str:
-        who = "the person with most text" if self.unit is Unit.USER else "the longest text"
+        who = "The person with most text" if self.unit is Unit.USER else "The longest text"
         more = f", plus a probability of delta = {stated.delta:.3g}" if stated.delta else ""
         return (
-            f"All of {who} ({self.count:,} {self.counted}): odds change by at most "
+            f"{who} ({self.count:,} {self.counted}), all of it replaced: odds change by at most "
             f"{odds(stated.epsilon)} (epsilon = {stated.epsilon:.6g}){more}."
         )
 
