@@ -16,6 +16,7 @@ from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.text import LAYOUTS, REPEATS, Sanitizer, sanitize_file
 from discreet.release.whole import DELTA, checked_delta
+from discreet.text import function_words
 from discreet.text.identifiers import Identifiers, SurrogateMapping
 from discreet.text.identifiers.mapping import kept_mapping
 from discreet.text.identifiers.surrogates import load_surrogates
@@ -63,6 +64,21 @@ def sanitize(
             "restore'. It is as sensitive as INPUT.",
         ),
     ] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            "--public",
+            help="function-words: words such as 'the' and 'of', and marks, pass unchanged; the "
+            "statement says so.",
+        ),
+    ] = None,
+    polish: Annotated[
+        bool,
+        typer.Option(
+            "--polish",
+            help="Mend a and an, spaces at marks and capitals, from the released text alone.",
+        ),
+    ] = False,
     repeat: Annotated[
         str,
         typer.Option(
@@ -123,8 +139,16 @@ def sanitize(
             check.one_of(layout, list(LAYOUTS), "--layout")
             check.one_of(repeat, REPEATS, "--repeat")
             own = replaced(mapping)
-            mechanism = choice.build(choice.vocabulary())
-            return Sanitizer(mechanism, layout=layout, identifiers=own, repeat=repeat)
+            if public is not None:
+                check.one_of(public, (function_words.NAME,), "--public")
+            return Sanitizer(
+                choice.build(choice.vocabulary()),
+                layout=layout,
+                identifiers=own,
+                public=public,
+                polish=polish,
+                repeat=repeat,
+            )
 
         show = stack.enter_context(progress_bar("sanitising"))
         receipt = sanitize_file(

@@ -18,9 +18,10 @@ from discreet.mechanisms.registry import described
 from discreet.protocols import ContextualMechanism, Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
-from discreet.release._once import distinct
+from discreet.release._once import release_once, starts_among
 from discreet.release.whole import DELTA, MOST_OF_A_PERSON, Wholes, checked_delta
 from discreet.statement import PrivacyStatement
+from discreet.text import function_words, polish
 from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM
 from discreet.text.identifiers import Identifiers
@@ -68,6 +69,10 @@ class Sanitizer:
         consistent: ``"none"``, ``"document"`` or ``"key:FILE"``: see :class:`Identifiers`.
         repeat: ``"each"`` draws every word. ``"once"`` draws a word once for all its places in a
             document: its loss is charged once, and which places are equal is public.
+        public: ``"function-words"`` lets a public list of words that hold sentences together, and
+            marks, pass unchanged; the statement says so.
+        polish: mend articles (a, an) and, in the layout of tokens, spaces and capitals; from the
+            released text alone.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -85,6 +90,8 @@ class Sanitizer:
         identifiers: str | Identifiers | None = None,
         consistent: str = "none",
         repeat: str = "each",
+        public: str | None = None,
+        polish: bool = False,
     ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
         self._once = _checked_repeat(repeat, mechanism) == "once"
@@ -97,6 +104,12 @@ class Sanitizer:
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
+        self._passed = None
+        if public is not None:
+            check.one_of(public, (function_words.NAME,), "public of Sanitizer")
+            self._passed = function_words.on_the_list(space.words)
+            self.about = {**self.about, "public": public}
+        self._polish = polish
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -105,6 +118,10 @@ class Sanitizer:
         if self._once:
             scope = "; ".join(filter(None, (statement.scope, _ONCE_SCOPE)))
             statement = replace(statement, scope=scope).with_public(_ONCE_PUBLIC)
+        if self._passed is not None:
+            statement = statement.with_public(function_words.PUBLIC).with_caveats(
+                function_words.CAVEAT
+            )
         if self._identifiers is None:
             return statement
         own = self._identifiers
@@ -121,9 +138,12 @@ class Sanitizer:
         rng = secure_generator() if rng is None else rng
         if self._identifiers is None:
             written, words, draws = self._words(texts, np.arange(len(texts) + 1), rng)
+            written = self._polished(written, whole=True)
             return Release.of(written, self.statement, words, rng, draws=draws)
         cut = self._identifiers.cut(texts, rng)
         segments, words, draws = self._words(cut.segments, cut.bounds, rng)
+        # Surrogates are left as they were made, so that a mapping can find them again.
+        segments = self._polished(segments, whole=False)
         written = cut.joined(segments, " " if isinstance(self._layout, TokensLayout) else "")
         release = Release.of(written, self.statement, words, rng, draws=draws)
         return replace(release, identifiers=cut.counts)
@@ -141,13 +161,22 @@ class Sanitizer:
         """
         batch, template = self._layout.divided(segments)
         starts = batch.offsets[bounds]
+        passed = None if self._passed is None else self._passed[batch.ids]
         if self._once:
-            words, places, draws = distinct(batch.ids, starts)
-            released = self.mechanism.release(words, rng)[places]
+            released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
         else:
-            released = release_texts(self.mechanism, batch.ids, rng, starts)
-            draws = np.diff(starts)
-        return self._layout.write(template, released), batch.tokens, draws
+            released = release_texts(self.mechanism, batch.ids, rng, starts, passed)
+            draws = np.diff(starts if passed is None else starts_among(~passed, starts))
+        count = batch.tokens - (0 if passed is None else int(passed.sum()))
+        return self._layout.write(template, released), count, draws
+
+    def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
+        """Agreement mended, from what is about to be released alone; a part begins no sentence."""
+        if not self._polish:
+            return texts
+        if isinstance(self._layout, TokensLayout):
+            texts = [polish.as_sentences(text, capitals=whole) for text in texts]
+        return [polish.with_articles(text) for text in texts]
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -243,8 +272,8 @@ def sanitize_file(
             },
         )
         if identifiers:
-            counted = {"types": dict(sorted(identifiers.items()))}
-            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | counted)
+            types = {"types": dict(sorted(identifiers.items()))}
+            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | types)
         if before_publishing is not None:
             before_publishing()
         if (digest := writer.complete()) is not None:

@@ -25,8 +25,8 @@ MOST_OF_A_PERSON = "how many words the person with most text has"
 _WORTH_A_DELTA = 0.99
 _LARGE = 10.0
 _NOT_WHOLE = (
-    "That protects single words, not whole texts: who has a certain text in mind may well tell "
-    "from the output whether it was that one."
+    "Such a number protects single words, not whole texts: whoever has a certain text in mind may "
+    "well be able to tell from the output whether it was that one."
 )
 
 
