@@ -91,7 +91,7 @@ class ContextualMechanism(Protocol):
 
 def release_texts(
     mechanism: WordMechanism,
-    ids: Ids,
+    ids: IntArray,
     rng: Generator,
     offsets: Ids,
     passed: NDArray[np.bool_] | None = None,

@@ -203,7 +203,9 @@ def test_public_layout_keeps_capitals_and_punctuation_and_says_so(run, tmp_path)
             assert (new.istitle(), new.isupper()) == (old.istitle(), old.isupper())
     said = receipt_of(tmp_path / "out.txt")
     assert said["layout"] == "public"
-    assert any("punctuation and capitals" in part for part in said["statement"]["public"])
+    shown = "; ".join(said["statement"]["public"])
+    assert "white space and punctuation" in shown
+    assert "capital letter" in shown
     assert "punctuation and capitals" in done.err
 
 

@@ -1,19 +1,15 @@
 """One draw for all places of a document that hold the same word."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids
-from discreet.protocols import WordMechanism
-
-Words = NDArray[np.integer[Any]]
+from discreet.protocols import IntArray, WordMechanism
 
 
 def release_once(
     mechanism: WordMechanism,
-    ids: Words,
+    ids: IntArray,
     rng: Generator,
     starts: Ids,
     passed: NDArray[np.bool_] | None = None,
@@ -47,7 +43,7 @@ def starts_among(chosen: NDArray[np.bool_], starts: Ids) -> Ids:
     return before[starts]
 
 
-def distinct(ids: Words, starts: Ids) -> tuple[Ids, Ids, Ids]:
+def distinct(ids: IntArray, starts: Ids) -> tuple[Ids, Ids, Ids]:
     """The different words of each document.
 
     Returns:
