@@ -20,7 +20,13 @@ from discreet.mechanisms.noise import GaussianNoise, SphericalNoise, gaussian_de
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.selection import RULES, Selection
 from discreet.mechanisms.whole_noise import LARGEST_SUM, SMALLEST_RATE, GeometricNoise
-from discreet.mechanisms.word import CMP, Mahalanobis, RandomProjection, TruncatedLaplace
+from discreet.mechanisms.word import (
+    CMP,
+    Mahalanobis,
+    NearWords,
+    RandomProjection,
+    TruncatedLaplace,
+)
 from discreet.mechanisms.word.laplace import LaplaceNoise
 from discreet.mechanisms.word.truncated_laplace import TruncatedLaplaceNoise
 from discreet.randomness import bernoulli_exp, exponential
@@ -106,6 +112,8 @@ def long_distances(vectors):
 def exact_law(mechanism, distances):
     """The law of a finite word mechanism in extended precision, written down once more."""
     count = len(distances)
+    if isinstance(mechanism, NearWords):
+        return two_weights(mechanism, count)
     if not hasattr(mechanism, "kappa"):
         return np.full((count, count), -np.log(LONG(count)))
     targets = getattr(mechanism, "sensitive", np.arange(count))
@@ -119,6 +127,16 @@ def exact_law(mechanism, distances):
     common = np.setdiff1d(np.arange(count), targets)
     out[common] += np.log(LONG(mechanism.p))
     out[common, common] = np.log1p(-LONG(mechanism.p))
+    return out
+
+
+def two_weights(mechanism, count):
+    """The law of near words, from its whole weights, which 64 bits of a long double hold."""
+    weights, rows = mechanism._law, np.full((count, mechanism.outputs), LONG(mechanism._law.light))
+    assert {len(set(near.tolist())) for near in mechanism._sets} == {mechanism.near}
+    np.put_along_axis(rows, mechanism._sets.astype(np.int64), LONG(weights.heavy), axis=1)
+    out = np.full((count, count), LONG(-np.inf))
+    out[:, mechanism.words] = np.log(rows) - np.log(LONG(weights.total))
     return out
 
 

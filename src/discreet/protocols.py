@@ -78,21 +78,40 @@ class ContextualMechanism(Protocol):
     def statement(self) -> PrivacyStatement:
         """The guarantee for each released word, given all that was released before."""
 
-    def release(self, ids: Any, rng: Generator, offsets: Any = None) -> Ids:
+    def release(self, ids: Any, rng: Generator, offsets: Any = None, passed: Any = None) -> Ids:
         """A draw for each word id; ``offsets`` says where each text starts.
 
-        Without them every word is a text of its own: nothing was released before it.
+        Without them every word is a text of its own: nothing was released before it. Where
+        ``passed`` is true, the word is public and released as it is.
         """
 
     def log_probabilities(self, ids: Any, released: Any = ()) -> Floats:
         """``(n, words)``: the law of each word after a released text, given as ids."""
 
 
-def release_texts(mechanism: WordMechanism, ids: Any, rng: Generator, offsets: Any) -> Ids:
-    """Release the words of some texts; mechanisms that read on are told where texts start."""
+def release_texts(
+    mechanism: WordMechanism,
+    ids: Ids,
+    rng: Generator,
+    offsets: Ids,
+    passed: NDArray[np.bool_] | None = None,
+) -> Ids:
+    """Release the words of some texts; mechanisms that read on are told where texts start.
+
+    Args:
+        mechanism: for words.
+        ids: of all texts, end to end.
+        rng: where the noise comes from.
+        offsets: where each text starts.
+        passed: words that are public and come out as they are.
+    """
     if isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
-        return mechanism.release(ids, rng, offsets)
-    return mechanism.release(ids, rng)
+        return mechanism.release(ids, rng, offsets, passed)
+    if passed is None:
+        return mechanism.release(ids, rng)
+    out = ids.astype(np.int64)
+    out[~passed] = mechanism.release(ids[~passed], rng)
+    return out
 
 
 class Guide(Protocol):

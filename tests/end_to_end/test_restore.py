@@ -81,7 +81,10 @@ BAD = {
         ["--identifiers", "rules", "--surrogates", "one"],
         "at least 2 different entries",
     ),
-    "mapping-there": (["--identifiers", "rules", "--keep-mapping", "key"], "key exists already"),
+    "mapping-there": (
+        ["--identifiers", "rules", "--keep-mapping", "key"],
+        "exists already, and is not replaced",
+    ),
     "mapping-there-force": (
         ["--identifiers", "rules", "--keep-mapping", "key", "--force"],
         "key exists already",

@@ -6,7 +6,14 @@ import pytest
 from discreet.files import sealed_json
 from discreet.spaces import exemplars as module
 from discreet.spaces import load_space
-from discreet.spaces.exemplars import by_frequency, exemplars, measured, memo_of, nearest_of
+from discreet.spaces.exemplars import (
+    by_frequency,
+    exemplars,
+    kept_nearest,
+    measured,
+    memo_of,
+    nearest_of,
+)
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from small_spaces import all_distances, both_spaces, random_space
@@ -45,6 +52,14 @@ def test_every_word_has_its_place_and_the_unknown_token_the_last(space):
     order = exemplars(_with_frequencies(space)).order
     assert sorted(order.tolist()) == list(range(len(space)))
     assert order[-1] == space.unknown
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_words_at_one_point_are_each_chosen_once(count):
+    vectors = np.ones((count, 2))
+    vectors[0] = 1 + 1e-12
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(count)], vectors)
+    assert sorted(exemplars(space).order.tolist()) == list(range(count))
 
 
 def test_more_exemplars_than_are_looked_for_come_by_frequency(monkeypatch):
@@ -102,6 +117,24 @@ def test_they_are_kept_and_depend_on_vectors_and_frequencies(monkeypatch, tmp_pa
     assert memo_of(space).path != memo_of(random_space(50)).path
 
 
+def test_long_lists_are_kept_and_what_was_altered_is_not_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
+    space, outputs = random_space(50), np.arange(0, 50, 3)
+    right = nearest_of(space, np.arange(50), outputs, 4)
+    kept_nearest(space, outputs, 4)
+    assert not list(tmp_path.iterdir()), "what is short is found anew"
+    monkeypatch.setattr(module, "_WORTH_KEEPING", 1)
+    for _ in range(2):
+        found = kept_nearest(space, outputs, 4)
+        assert all((one == other).all() for one, other in zip(found, right, strict=True))
+    files = sorted((tmp_path / "nearest").iterdir())
+    assert len(files) == 3
+    np.save(next(path for path in files if path.name.endswith("places.npy")), right[0][::-1])
+    assert (kept_nearest(space, outputs, 4)[0] == right[0]).all()
+    assert (kept_nearest(space, outputs + 1, 4)[0] != right[0]).any()
+    assert kept_nearest(space, outputs, 5)[0].shape == (50, 5)
+
+
 def test_what_was_altered_is_not_used(monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_CACHE", str(tmp_path))
     space = random_space(50)
@@ -109,9 +142,10 @@ def test_what_was_altered_is_not_used(monkeypatch, tmp_path):
     memo = memo_of(space)
     memo.path.write_text(memo.path.read_text().replace("near", "neat"))
     assert (exemplars(space).order == right).all()
-    other = {**memo.key, "space": "another", **measured(space), "chosen": [1, 2]}
-    memo.path.write_text(sealed_json(other))
-    assert (exemplars(space).order == right).all()
+    other = {**memo.key, **measured(space)}
+    for changed in ({"space": "another", "chosen": [1, 2]}, {"chosen": [1, 1, 2]}):
+        memo.path.write_text(sealed_json(other | changed))
+        assert (exemplars(space).order == right).all()
 
 
 def test_the_starter_space_ships_them(monkeypatch):

@@ -537,7 +537,7 @@ def test_names_that_are_nothing() -> None:
     for name in ("glove", "encoder:/no/such/directory", "", "no/such/file.txt"):
         with pytest.raises((NotFound, InputError)):
             load_space(name)
-    with pytest.raises(NotFound, match="use starter, encoder or the path"):
+    with pytest.raises(NotFound, match="use starter, english, encoder or the path"):
         load_space("glove")
     with pytest.raises(NotFound):
         load_space(Path("starter"))  # a path is never a name
@@ -548,7 +548,7 @@ def test_known_spaces(places: Path) -> None:
     load_space(written(places, as_text(), "mine.vec"), max_words=2)
     (places / "cache" / "spaces" / "0-all.words").write_bytes(b"damaged")
     known = known_spaces()
-    assert [space.name for space in known] == ["starter", "encoder", "mine", "mine"]
+    assert [space.name for space in known] == ["starter", "english", "encoder", "mine", "mine"]
     assert (known[0].words, known[0].dimension) == (20_000, 80)
     assert {(space.words, space.dimension) for space in known[2:]} == {(6, 3), (3, 3)}
     assert all(space.location and space.location.is_file() for space in known[2:])

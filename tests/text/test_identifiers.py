@@ -37,7 +37,7 @@ def found(text):
         ("see https://a.example/b?c=1. And www.foo.de", "https://a.example/b?c=1|www.foo.de"),
         ("(see shop42.com/x)", "shop42.com/x"),
         ("from 106.31.73.20, 10.0.0.1:8080", "106.31.73.20|10.0.0.1:8080"),
-        ("at 2001:db8::1 and fe80:0:0:0:1:2:3:4", "2001:db8::1|fe80:0:0:0:1:2:3:4"),
+        ("at 2001:db8::1 and abcd::0:1:2", "2001:db8::1|abcd::0:1:2"),
         ("eth 00:1A:2b:3c:4d:5e", "00:1A:2b:3c:4d:5e"),
         ("IBAN DE89 3704 0044 0532 0130 00 THEN", "DE89 3704 0044 0532 0130 00"),
         ("gb82west12345698765432", "gb82west12345698765432"),
@@ -50,7 +50,7 @@ def found(text):
         ("call 780-999-2181, 07700 063 966", "780-999-2181|07700 063 966"),
         ("paid $5 million, 20 EUR and €3.50.", "$5 million|20 EUR|€3.50"),
         ("Dr. Smith met Peter van der Berg", "Smith|Peter van der Berg"),
-        ("Mary-Ann Jones's car", "Mary-Ann Jones's"),
+        ("Mary-Ann Jones's car", "Mary-Ann Jones"),
         ("of Acme Widgets Ltd", "Acme Widgets Ltd"),
         ("12 Baker Street, SW1A 1AA", "12 Baker Street|SW1A 1AA"),
         ("ids F162823540116, 90210-1234 and AB-123456", "F162823540116|90210-1234|AB-123456"),
@@ -212,9 +212,9 @@ def test_a_surrogate_that_looks_at_its_value_is_noticed(mutant):
 
 
 def test_within_a_document_surrogates_differ_as_far_as_there_are_enough():
-    numbers = " ".join(map(str, range(900)))
+    numbers = " ".join(map(str, range(300)))
     cut = Identifiers().cut([numbers, numbers], np.random.default_rng(SEED))
-    assert len(set(cut.surrogates[:900])) > 890
+    assert len(set(cut.surrogates[:300])) == len(set(cut.surrogates[300:])) == 300
     lists = Surrogates({"number": ["1", "2"]})
     few = Identifiers(surrogates=lists).cut([numbers], np.random.default_rng(SEED))
     assert set(few.surrogates) == {"1", "2"}

@@ -88,8 +88,8 @@ class WordChoice(MechanismChoice):
     space: Annotated[
         str,
         Setting(
-            "Public vocabulary with a vector for each word: starter, encoder, or a file of "
-            "word2vec, GloVe or fastText.",
+            "Public vocabulary with a vector for each word: starter, english, encoder, or a file "
+            "of word2vec, GloVe or fastText.",
             short="-s",
         ),
     ] = "starter"

@@ -16,6 +16,7 @@ from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import MOST_KNOWN, share
 from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.text import function_words
 from discreet.text.identifiers import Identifiers, SurrogateMapping
 from discreet.text.identifiers.mapping import kept_mapping
 from discreet.text.identifiers.surrogates import load_surrogates
@@ -67,6 +68,21 @@ def sanitize(
             "restore'. It is as sensitive as INPUT.",
         ),
     ] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            "--public",
+            help="function-words: words such as 'the' and 'of', and marks, pass unchanged; the "
+            "statement says so.",
+        ),
+    ] = None,
+    polish: Annotated[
+        bool,
+        typer.Option(
+            "--polish",
+            help="Mend a and an, spaces at marks and capitals, from the released text alone.",
+        ),
+    ] = False,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
@@ -104,7 +120,15 @@ def sanitize(
         def made() -> Sanitizer:
             check.one_of(layout, list(LAYOUTS), "--layout")
             own = replaced(mapping)
-            return Sanitizer(choice.build(choice.vocabulary()), layout=layout, identifiers=own)
+            if public is not None:
+                check.one_of(public, (function_words.NAME,), "--public")
+            return Sanitizer(
+                choice.build(choice.vocabulary()),
+                layout=layout,
+                identifiers=own,
+                public=public,
+                polish=polish,
+            )
 
         show = stack.enter_context(progress_bar("sanitising"))
         receipt = sanitize_file(

@@ -24,7 +24,7 @@ spaces = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(metavar="SPACE", help="starter, encoder, or a path.")]
+Name = Annotated[str, typer.Argument(metavar="SPACE", help="starter, english, encoder, or a path.")]
 
 
 @spaces.callback()

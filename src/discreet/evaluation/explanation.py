@@ -101,10 +101,10 @@ class Step:
 
     def line(self) -> str:
         """In plain words."""
-        near = "its nearest" if self.near == 1 else f"one of the {self.near} nearest"
         return (
-            f"  epsilon {self.epsilon:g}: {near} of {self.outputs:,} words with probability "
-            f"{self.near_chance:.2g}; the best guess is right with {self.guess:.2g}"
+            f"  epsilon {self.epsilon:g}: near words ({self.near} of {self.outputs:,}) come out "
+            f"with probability {self.near_chance:.2g}; the best guess is right with "
+            f"{self.guess:.2g}"
         )
 
 

@@ -90,8 +90,8 @@ class LanguageModelGuide:
         """ln P of each candidate after all that was released of its document."""
         import torch
 
-        # Documents that nobody asks about any more have ended.
-        self._read(state, np.unique(rows))
+        if state.waiting is not None:
+            self._read(state, state.waiting[0])
         logs = state.logs[torch.from_numpy(np.searchsorted(state.rows, rows))]
         chosen = logs.gather(1, torch.from_numpy(self._tokens[candidates]))
         found: Floats32 = chosen.numpy() + self._share[candidates]
@@ -107,7 +107,7 @@ class LanguageModelGuide:
         state.waiting = rows[order], self._tokens[released[order]]
 
     def _read(self, state: Reading, rows: Ids) -> None:
-        """Read what was released of these documents, if that is not done yet."""
+        """Read what was released of these documents, if that is not done yet; others end."""
         if state.waiting is None:
             return
         waiting, tokens = state.waiting

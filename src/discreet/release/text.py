@@ -21,6 +21,7 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import mean_keep, weakness
 from discreet.statement import PrivacyStatement
+from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.formats import STANDARD_STREAM
@@ -63,6 +64,10 @@ class Sanitizer:
             ``"rules"``, ``"spacy"``, ``"presidio"`` or an :class:`Identifiers`. None treats all
             text as words.
         consistent: ``"none"``, ``"document"`` or ``"key:FILE"``: see :class:`Identifiers`.
+        public: ``"function-words"`` lets a public list of words that hold sentences together, and
+            marks, pass unchanged; the statement says so.
+        polish: mend articles (a, an) and, in the layout of tokens, spaces and capitals; from the
+            released text alone.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -79,6 +84,8 @@ class Sanitizer:
         layout: str = "tokens",
         identifiers: str | Identifiers | None = None,
         consistent: str = "none",
+        public: str | None = None,
+        polish: bool = False,
     ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
         space = mechanism.space
@@ -90,11 +97,21 @@ class Sanitizer:
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
+        self._passed = None
+        if public is not None:
+            check.one_of(public, (function_words.NAME,), "public of Sanitizer")
+            self._passed = function_words.on_the_list(space.words)
+            self.about = {**self.about, "public": public}
+        self._polish = polish
 
     @property
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
         statement = self.mechanism.statement.with_public(*self._layout.public)
+        if self._passed is not None:
+            statement = statement.with_public(function_words.PUBLIC).with_caveats(
+                function_words.CAVEAT
+            )
         if self._identifiers is None:
             return statement
         own = self._identifiers
@@ -111,9 +128,11 @@ class Sanitizer:
         rng = secure_generator() if rng is None else rng
         if self._identifiers is None:
             written, words = self._words(texts, np.arange(len(texts) + 1), rng)
-            return Release.of(written, self.statement, words, rng)
+            return Release.of(self._polished(written, whole=True), self.statement, words, rng)
         cut = self._identifiers.cut(texts, rng)
         segments, words = self._words(cut.segments, cut.bounds, rng)
+        # Surrogates are left as they were made, so that a mapping can find them again.
+        segments = self._polished(segments, whole=False)
         written = cut.joined(segments, " " if isinstance(self._layout, TokensLayout) else "")
         release = Release.of(written, self.statement, words, rng)
         return replace(release, identifiers=cut.counts)
@@ -128,8 +147,18 @@ class Sanitizer:
             rng: where the noise comes from.
         """
         batch, template = self._layout.divided(segments)
-        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets[bounds])
-        return self._layout.write(template, released), batch.tokens
+        passed = None if self._passed is None else self._passed[batch.ids]
+        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets[bounds], passed)
+        count = batch.tokens - (0 if passed is None else int(passed.sum()))
+        return self._layout.write(template, released), count
+
+    def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
+        """Agreement mended, from what is about to be released alone; a part begins no sentence."""
+        if not self._polish:
+            return texts
+        if isinstance(self._layout, TokensLayout):
+            texts = [polish.as_sentences(text, capitals=whole) for text in texts]
+        return [polish.with_articles(text) for text in texts]
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None

@@ -7,6 +7,7 @@ alone. The first K of the order are the alphabet of size K. All of it depends on
 words, vectors, public frequencies; never on a text.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Floats32, Ids, Progress, row_blocks
-from discreet.files import Memo, unsealed_json
+from discreet.files import Memo, SealedFiles, cache_directory, unsealed_json
 from discreet.parallel import in_threads
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
@@ -31,6 +32,7 @@ _LISTED = 32
 """Up to so many nearest exemplars are measured."""
 _AT_ONCE = 16
 _BLOCK_NUMBERS = 2**20
+_WORTH_KEEPING = 2**22
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def exemplars(space: EmbeddingSpace, progress: Progress | None = None) -> Exempl
     """
     memo = memo_of(space)
     values = _shipped(memo) or memo.read()
-    if values is None:
+    # An alphabet that names a word twice would have another law than it says.
+    if values is None or len(set(values["chosen"])) < len(values["chosen"]):
         values = measured(space, progress)
         memo.write(values)
     chosen = np.array(values["chosen"], dtype=np.int64)
@@ -141,6 +144,28 @@ def nearest_of(
     return places, distances
 
 
+def kept_nearest(
+    space: EmbeddingSpace, outputs: Ids, size: int
+) -> tuple[NDArray[np.int32], Floats32]:
+    """As :func:`nearest_of` for all words of a space, kept in the cache if it took a while."""
+    every = np.arange(len(space))
+    if len(space) * len(outputs) < _WORTH_KEEPING:
+        return nearest_of(space, every, outputs, size)
+    name = f"{space.fingerprint} {size} {hashlib.sha256(outputs.tobytes()).hexdigest()}"
+    base = cache_directory() / "nearest" / hashlib.sha256(name.encode()).hexdigest()
+    files = SealedFiles(base, (".places.npy", ".distances.npy"))
+    if files.intact:
+        places, distances = (np.load(path) for path in files.paths)
+        return places, distances
+    found = nearest_of(space, every, outputs, size)
+    # A cache that cannot be written costs time, not correctness.
+    with contextlib.suppress(OSError), files.written() as paths:
+        for path, array in zip(paths, found, strict=True):
+            with path.open("wb") as file:
+                np.save(file, array)
+    return found
+
+
 def _covering(
     vectors: NDArray[np.floating[Any]], weights: Floats, progress: Progress | None
 ) -> Ids:
@@ -166,7 +191,7 @@ def _covering(
     )
     taken = np.empty(count, dtype=np.int64)
     for number in range(count):
-        current = np.zeros(len(rows), dtype=np.bool_)
+        current = np.isneginf(hopes)  # what was taken has nothing to bring
         while True:
             best = np.argpartition(-hopes, min(_AT_ONCE, len(hopes) - 1))[:_AT_ONCE]
             top = best[hopes[best].argmax()]
@@ -177,7 +202,6 @@ def _covering(
             current[stale] = True
         taken[number] = top
         hopes[top] = -np.inf
-        current[top] = True
         np.minimum(left, squares + squares[top] - 2.0 * (rows @ rows[top]), out=left)
         if progress is not None:
             progress(number + 1, count)

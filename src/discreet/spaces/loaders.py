@@ -27,7 +27,8 @@ from discreet.spaces.word_vector_files import VectorFile, open_vectors
 
 __all__ = ["KnownSpace", "known_spaces", "load_space", "save_space"]
 
-_STARTER = Path(__file__).parent.parent / "data" / "starter.safetensors"
+_DATA = Path(__file__).parent.parent / "data"
+_SHIPPED = {name: _DATA / f"{name}.safetensors" for name in ("starter", "english")}
 _CACHE_FORMAT = "discreet vectors 2"
 _NPY_HEADER = 128
 
@@ -42,10 +43,11 @@ def load_space(
     """The space of that name or in that file. Nothing is downloaded.
 
     Args:
-        name_or_path: ``"starter"``; ``"encoder"`` (the token matrix of all-MiniLM-L6-v2, if it is
-            on this machine); ``"encoder:DIRECTORY"`` or the directory of any BERT-style model; a
-            ``.safetensors`` file that :func:`save_space` wrote; or a file of word2vec, GloVe or
-            fastText vectors, text or binary, plain, gzip or bzip2. A ``Path`` is never a name.
+        name_or_path: ``"starter"`` or ``"english"``, which ship with discreet; ``"encoder"`` (the
+            token matrix of all-MiniLM-L6-v2, if it is on this machine); ``"encoder:DIRECTORY"`` or
+            the directory of any BERT-style model; a ``.safetensors`` file that :func:`save_space`
+            wrote; or a file of word2vec, GloVe or fastText vectors, text or binary, plain, gzip or
+            bzip2. A ``Path`` is never a name.
         max_words: take only the first so many words (files list the frequent ones first) and the
             token for unknown words.
         cache: keep vectors read from a file in the cache, to map them into memory the next time.
@@ -57,8 +59,8 @@ def load_space(
     if max_words is not None:
         max_words = check.whole(max_words, "max_words of load_space", at_least=2)
     if isinstance(name_or_path, str):
-        if name_or_path == "starter":
-            return read_saved(_STARTER, max_words)
+        if name_or_path in _SHIPPED:
+            return read_saved(_SHIPPED[name_or_path], max_words)
         if name_or_path == "encoder":
             _whole_vocabulary(max_words)
             return encoder_space()
@@ -69,8 +71,8 @@ def load_space(
         return model_space(path)
     if not path.is_file():
         raise NotFound(
-            f"no space of that name and no such file: {path}; use starter, encoder or the path of "
-            "a file of vectors, of a model's directory or of a saved space"
+            f"no space of that name and no such file: {path}; use starter, english, encoder or the "
+            "path of a file of vectors, of a model's directory or of a saved space"
         )
     if path.suffix == ".safetensors":
         return read_saved(path, max_words)
@@ -95,8 +97,10 @@ class KnownSpace:
 
 def known_spaces() -> list[KnownSpace]:
     """The spaces that have names, and those in the cache; nothing large is read."""
-    shape = describe_saved(_STARTER)
-    known = [KnownSpace("starter", "shipped", *shape, _STARTER, "part of discreet")]
+    known = [
+        KnownSpace(name, "shipped", *describe_saved(path), path, "part of discreet")
+        for name, path in _SHIPPED.items()
+    ]
     encoder = find_encoder()
     size: tuple[int | None, int | None] = (None, None)
     note = missing_encoder(encoder)

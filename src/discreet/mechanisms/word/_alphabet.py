@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Floats32, Ids, Progress
 from discreet.mechanisms.word._two_weights import TwoWeights
-from discreet.spaces.exemplars import exemplars, mean_distances, nearest_of
+from discreet.spaces.exemplars import exemplars, kept_nearest, mean_distances
 from discreet.spaces.space import EmbeddingSpace
 
 
@@ -30,7 +30,7 @@ class Alphabet:
 
     def nearest(self, size: int) -> tuple[NDArray[np.int32], Floats32]:
         """For each word of the space the places of its nearest outputs, and their distances."""
-        return nearest_of(self.space, np.arange(len(self.space)), self.words, size)
+        return kept_nearest(self.space, self.words, size)
 
     @cached_property
     def typical_distance(self) -> float:

@@ -45,7 +45,8 @@ class NearWords:
         near: how many outputs are near each word; chosen for epsilon unless given.
         outputs: how many words can come out, the first of the space's exemplars; chosen for epsilon
             unless given.
-        guide: what says which words are likely next: ``"ngram"``, ``"none"``, or a guide of yours.
+        guide: what says which words are likely next: ``"ngram"``, the folder of a causal language
+            model, or ``"none"``.
         pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
             given.
         weight: what the typical distance between two words counts for beside a guide's
@@ -104,9 +105,9 @@ class NearWords:
 
     @property
     def unit_loss(self) -> UnitLoss:
-        """What is known of the loss of a word: epsilon no more often than a near output comes out.
+        """What is known of the loss of one word: epsilon as often as a near output comes out.
 
-        So it is between words without a common near output; any two others are closer.
+        That is between words without a common near output; any two others are closer.
         """
         return UnitLoss(self.epsilon, top=math.nextafter(self.near_chance, 1.0))
 
@@ -116,19 +117,30 @@ class NearWords:
         return self._law.near_chance
 
     def release(
-        self, ids: ArrayLike, rng: Generator, offsets: ArrayLike | None = None
+        self,
+        ids: ArrayLike,
+        rng: Generator,
+        offsets: ArrayLike | None = None,
+        passed: ArrayLike | None = None,
     ) -> NDArray[np.int64]:
-        """A draw for each word id; ``offsets`` says where each text starts.
+        """A draw for each word id.
 
-        Without offsets every word is a text of its own. They matter to a guide alone.
+        Args:
+            ids: of the words of some texts, end to end.
+            rng: where the draws come from.
+            offsets: where each text starts; without them every word is a text of its own. They
+                matter to a guide alone.
+            passed: which words are public and come out as they are; a guide reads them too.
         """
         words = self.space.checked_ids(ids)
+        public = np.zeros(len(words), np.bool_) if passed is None else np.asarray(passed)
+        out = words.copy()
         if self.guide is None:
-            return self.words[self._law.draw(self._sets, words, rng)]
+            out[~public] = self.words[self._law.draw(self._sets, words[~public], rng)]
+            return out
         starts = _checked_offsets(offsets, len(words))
-        out = np.empty(len(words), dtype=np.int64)
         for part in row_blocks(len(starts) - 1, numbers=self.guide.documents):
-            self._release_on(self.guide, words, starts[part.start : part.stop + 1], out, rng)
+            self._release_on(self.guide, public, starts[part.start : part.stop + 1], out, rng)
         return out
 
     def log_probabilities(self, ids: ArrayLike, released: ArrayLike = ()) -> Floats:
@@ -186,8 +198,13 @@ class NearWords:
         order = np.argsort(self._penalties[words] - scores, axis=1, kind="stable")
         return np.sort(np.take_along_axis(pools, order[:, : self.near], axis=1), axis=1)
 
-    def _release_on(self, guide: Guide, words: Ids, starts: Ids, out: Ids, rng: Generator) -> None:
-        """Release texts from left to right, all texts at once; the guide sees what came out."""
+    def _release_on(
+        self, guide: Guide, public: NDArray[np.bool_], starts: Ids, out: Ids, rng: Generator
+    ) -> None:
+        """Release texts from left to right, all texts at once; the guide sees what came out.
+
+        ``out`` holds the words, each until it is released.
+        """
         lengths = np.diff(starts)
         longest_first = np.argsort(-lengths, kind="stable")
         left = len(lengths) - np.searchsorted(
@@ -197,8 +214,11 @@ class NearWords:
         for step, count in enumerate(left):
             texts = longest_first[:count]
             places = starts[texts] + step
-            sets = self._likeliest(guide, state, texts, words[places])
-            out[places] = self.words[self._law.draw(sets, np.arange(count), rng)]
+            drawn = ~public[places]
+            if drawn.any():
+                own = places[drawn]
+                sets = self._likeliest(guide, state, texts[drawn], out[own])
+                out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
             guide.extend(state, texts, out[places])
 
     # -- settings ----------------------------------------------------------------------------------

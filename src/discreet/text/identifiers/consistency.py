@@ -12,11 +12,11 @@ import numpy as np
 
 from discreet.errors import InvalidValue
 from discreet.text.entities import entity_key
+from discreet.text.identifiers.patterns import NAMES
 from discreet.text.identifiers.secret_files import read_key
 from discreet.text.identifiers.surrogates import WORDS, Words
 
 _PURPOSE = b"discreet identifiers 1"
-_NAMES = ("person", "organisation", "place")
 _IGNORE_MARKS = ("phone", "iban", "card", "ssn", "mac", "code")
 _FOUND = (
     "identifiers that were found are replaced by surrogates of their type; what was not found is "
@@ -89,7 +89,7 @@ class Consistency:
 
 def _compared(kind: str, value: str) -> str:
     """What two values of a type must share to count as equal."""
-    if kind in _NAMES:
+    if kind in NAMES:
         return entity_key(value)
     plain = unicodedata.normalize("NFKC", value).casefold()
     return "".join(filter(str.isalnum, plain)) if kind in _IGNORE_MARKS else plain

@@ -13,7 +13,7 @@ import numpy as np
 from discreet import check
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.text.entities import recognisers
-from discreet.text.identifiers.patterns import Span, identifiers_of
+from discreet.text.identifiers.patterns import NAMES, Span, identifiers_of, named_span
 
 FINDERS = ("rules", "spacy", "presidio")
 # Labels of recognisers, and our types. Others of spaCy are not taken: a day of the week or a
@@ -42,7 +42,7 @@ _PRESIDIO: dict[str, str | None] = {
     "NRP": None,
 }
 # Rules that are surer than a recogniser; the others only fill what it leaves.
-_UNSURE = ("person", "organisation", "place", "code", "number")
+_UNSURE = (*NAMES, "code", "number")
 
 
 class Finder(Protocol):
@@ -108,10 +108,11 @@ class RecognisingFinder:
     def _together(
         self, text: str, by_rules: list[Span], labelled: Sequence[tuple[int, int, str]]
     ) -> list[Span]:
-        types = (
-            (first, last, self._types.get(name, self._other)) for first, last, name in labelled
-        )
-        named = [Span(start, end, kind) for start, end, kind in types if kind is not None]
+        named = [
+            named_span(text, start, end, kind)
+            for start, end, label in labelled
+            if (kind := self._types.get(label, self._other)) is not None
+        ]
         if not named:
             return by_rules
         unsure = [span for span in by_rules if span.type in _UNSURE]

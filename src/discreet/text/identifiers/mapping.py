@@ -155,6 +155,8 @@ def kept_mapping(
         path: where it will be written; a file that is there is refused.
         others: the files of the release, which must be different ones.
     """
+    if path.is_file():
+        raise OutputError(f"{path} exists already, and is not replaced; name another")
     check_place(path, force=False)
     if os.path.realpath(path) in map(os.path.realpath, others):
         raise OutputError(f"{path} is another file of this release; keep the mapping apart")

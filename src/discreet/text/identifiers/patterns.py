@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from discreet.text.entities.found import trimmed
 from discreet.text.identifiers.lists import FIRST_NAMES, MONTHS
 
 TYPES = (
@@ -32,6 +33,7 @@ TYPES = (
     "number",
 )
 """``code``: ids, postcodes and other long numbers; ``number``: any other one."""
+NAMES = ("person", "organisation", "place")
 
 
 class Span(NamedTuple):
@@ -67,7 +69,7 @@ _LEGAL = "(?:Ltd|Limited|Inc|Incorporated|LLC|LLP|PLC|Plc|GmbH|AG|SA|BV|NV|Corp|
 # those of the third with a capital.
 _ANYWHERE = {
     "url": r"(?i:https?|ftp)://\S*[^\s.,;:!?)\]}>\"'»”]|(?i:www)\.\S*[^\s.,;:!?)\]}>\"'»”]",
-    "email": r"(?<![!#$%&*+/=?^`{|}~.'-])[\w!#$%&*+/=?^`{|}~.'-]++[@＠]\w(?:[.-]*\w+)*+",
+    "email": r"(?<![!#$%&*+/=?^`{|}~.'-])[\w!#$%&*+/=?^`{|}~.'-]++[@＠][^\W_](?:[.-]*\w+)*+",
     "domain": rf"(?<![.-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,8}}(?i:{_DOMAINS})(?!\w)"
     r"(?:/\S*[^\s.,;:!?)\]}])?",
 }
@@ -110,7 +112,8 @@ def _pattern() -> re.Pattern[str]:
         return "|".join(f"(?P<{name}>{pattern})" for name, pattern in patterns.items())
 
     return re.compile(
-        rf"(?<!\w)(?:{branches(_ANYWHERE)}|(?=[^\W\d]*+[./-]?\d|[+(:{_CURRENCY}])(?:{branches(_WITH_DIGITS)})"
+        rf"(?<!\w)(?:{branches(_ANYWHERE)}|(?=[^\W\d]*+[./-]?\d|[+({_CURRENCY}]|[\dA-Fa-f]{{0,4}}:[\dA-Fa-f:])"
+        rf"(?:{branches(_WITH_DIGITS)})"
         rf"|(?=[^\W\da-z])(?:{branches(_WITH_CAPITALS)}))"
     )
 
@@ -133,9 +136,14 @@ def identifiers_of(text: str) -> list[Span]:
                 place = start + length
                 continue
         place = start + length
-        title = kind == "person" and re.match(_TITLE, value)  # it belongs to the words
-        found.append(Span(start + title.end() if title else start, place, kind))
+        title = re.match(_TITLE, value) if kind == "person" else None
+        found.append(named_span(text, start + title.end() if title else start, place, kind))
     return found
+
+
+def named_span(text: str, start: int, end: int, kind: str) -> Span:
+    """A span; of a name without the article before it and the possessive after it."""
+    return Span(*(trimmed(text, start, end) if kind in NAMES else (start, end)), kind)
 
 
 def _digits(value: str) -> list[int]:

@@ -1,0 +1,101 @@
+"""Words that pass unchanged, and agreement that is mended afterwards."""
+
+import numpy as np
+import pytest
+
+from discreet.errors import InvalidValue
+from discreet.mechanisms.word import NearWords, SanText
+from discreet.release.text import Sanitizer
+from discreet.spaces.space import EmbeddingSpace
+from discreet.text.function_words import CAVEAT, FUNCTION_WORDS, PUBLIC, on_the_list
+from discreet.text.polish import as_sentences, with_articles
+from toy_guide import ToyGuide
+
+WORDS = ["<unk>", "the", "of", ".", "tea", "cup", "sea", "ship"]
+SPACE = EmbeddingSpace.from_arrays(WORDS, np.arange(8.0)[:, None])
+TEXTS = ["The cup of tea . the sea", "tea", "", "of the ."] * 50
+
+
+MECHANISMS = {
+    "santext": SanText(SPACE, epsilon=0.1),
+    "near-words": NearWords(SPACE, epsilon=0.1, near=2, outputs=8),
+    "guided": NearWords(SPACE, epsilon=0.1, near=2, outputs=8, guide=ToyGuide(8), pool=4),
+}
+
+
+def test_the_list_holds_no_word_that_says_what_a_text_is_about():
+    assert on_the_list(["The", "OF", ".", "doctor", "good", "not"]).tolist() == [1, 1, 1, 0, 0, 1]
+    assert all(word == word.lower() for word in FUNCTION_WORDS)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
+@pytest.mark.parametrize("layout", ["tokens", "public"])
+def test_words_of_the_list_pass_and_no_others(mechanism, layout):
+    sanitizer = Sanitizer(mechanism, layout=layout, public="function-words")
+    release = sanitizer.sanitize(TEXTS, np.random.default_rng(3))
+    words = [[word.lower() for word in text.split()] for text in release.values]
+    assert all(
+        text[0] == "the" and text[2] == "of" and text[4:6] == [".", "the"] for text in words[::4]
+    )
+    # At this epsilon every other word is nearly uniform over all words.
+    for place in (1, 3, 6):
+        assert len({text[place] for text in words[::4]}) >= 5
+    assert release.units == 50 * 4  # cup, tea and sea of the first text; the second
+    assert PUBLIC in release.statement.public
+    assert CAVEAT in release.statement.caveats
+
+
+def test_a_guide_reads_the_words_that_pass():
+    read = []
+
+    class Reader(ToyGuide):
+        def extend(self, state, rows, released):
+            read.append((rows.tolist(), released.tolist()))
+            super().extend(state, rows, released)
+
+    mechanism = NearWords(SPACE, epsilon=1.0, near=2, outputs=8, guide=Reader(8), pool=4)
+    ids, passed = np.array([1, 4, 2, 5]), np.array([True, False, True, False])
+    out = mechanism.release(ids, np.random.default_rng(1), [0, 4], passed)
+    assert [released for _, released in read] == [[word] for word in out.tolist()]
+    assert out[0] == 1
+    assert out[2] == 2
+
+
+def test_another_list_is_refused():
+    with pytest.raises(InvalidValue, match="function-words"):
+        Sanitizer(SanText(SPACE, epsilon=1.0), public="names")
+
+
+ARTICLES = {
+    "a apple": "an apple",
+    "an doctor": "a doctor",
+    "An unit": "A unit",
+    "A hour": "An hour",
+    "a  umbrella": "an  umbrella",
+    "an euro": "a euro",
+    "a one": "a one",
+    "an unimportant": "an unimportant",
+    "plan a": "plan a",
+    "data apple": "data apple",
+    "a, apple": "a, apple",
+}
+
+
+@pytest.mark.parametrize(("released", "mended"), ARTICLES.items(), ids=ARTICLES)
+def test_articles(released, mended):
+    assert with_articles(released) == mended
+    assert with_articles(mended) == mended
+
+
+def test_tokens_become_sentences():
+    assert as_sentences("i said so , did n't i ? yes .") == "I said so, didn't I? Yes."
+    assert as_sentences("") == ""
+
+
+def test_polish_looks_at_what_was_released_alone():
+    mechanism = NearWords(SPACE, epsilon=0.1, near=2, outputs=8)
+    plain, polished = (
+        Sanitizer(mechanism, polish=polish).sanitize(TEXTS, np.random.default_rng(5)).values
+        for polish in (False, True)
+    )
+    assert polished == [with_articles(as_sentences(text)) for text in plain]
