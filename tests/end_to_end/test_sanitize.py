@@ -114,7 +114,7 @@ def test_only_the_text_changes(run, tmp_path, format, packed):
     pack, unpack = (gzip.compress, gzip.decompress) if packed else (bytes, bytes)
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
     source.write_bytes(pack(render(TEXTS)))
-    done = run(source, "-o", target)
+    done = run(source, "-o", target, "--keep-others")
     assert (done.code, done.out) == (0, b""), done.err
     data = unpack(target.read_bytes())
     released = read(data)
@@ -137,7 +137,7 @@ def test_parquet_keeps_its_other_columns_types_and_metadata(run, tmp_path):
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(table, source, row_group_size=7)
     table = pq.read_table(source)
-    done = run(source, "-o", target, "--text-field", "review")
+    done = run(source, "-o", target, "--text-field", "review", "--keep-others")
     assert done.code == 0, done.err
     written = pq.read_table(target)
     assert written.schema.equals(table.schema, check_metadata=True)
@@ -146,9 +146,9 @@ def test_parquet_keeps_its_other_columns_types_and_metadata(run, tmp_path):
 
 
 def test_other_columns_are_said_to_be_public_where_there_are_any(run, tmp_path):
-    other = "every other column or field, written as it is"
+    other = "the columns that are written as they are: name"
     (tmp_path / "in.csv").write_text(f"text,name\nbabax kokox,{MARKER}\n")
-    run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--keep", "name")
     said = receipt_of(tmp_path / "out.csv")
     assert other in said["statement"]["public"]
     assert said["input"] == {"format": "csv", "text_field": "text"}
@@ -329,7 +329,7 @@ def test_no_word_of_the_input_is_left_anywhere_else(place, tmp_path):
     ):
         done = discreet(
             *("sanitize", tmp_path / "in.csv", "-o", tmp_path / f"out{number}.csv", "-e", "2"),
-            *("-s", place / "space.txt", *options),
+            *("-s", place / "space.txt", "--keep", "who", *options),
             cache=cache,
         )
         assert done.code == 0, done.err
@@ -465,7 +465,10 @@ def test_batches_join_without_loss(place, tmp_path, monkeypatch, format):
         source.write_bytes(FORMATS[format][0](TEXTS))
     # At this epsilon every word stays: the order of the rows can be read off.
     app(
-        ["sanitize", str(source), "-o", str(target), "-e", "400", "-s", str(place / "space.txt")],
+        [
+            *("sanitize", str(source), "-o", str(target), "-e", "400"),
+            *("-s", str(place / "space.txt"), "--keep-others", "--yes-weak"),
+        ],
         standalone_mode=False,
     )
     assert words_of(target) == TEXTS
@@ -504,7 +507,7 @@ def test_the_starter_space_works_out_of_the_box(tmp_path):
 
 
 def test_an_epsilon_that_hides_next_to_nothing_is_told(run):
-    loud = run("-", "-o", "-", epsilon=40, stdin=b"babax\n")
+    loud = run("-", "-o", "-", "--yes-weak", epsilon=40, stdin=b"babax\n")
     assert "most of the text comes out as it was" in loud.err
     quiet = run("-", "-o", "-", epsilon=1, stdin=b"babax\n")
     assert "most of the text" not in quiet.err

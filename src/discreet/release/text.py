@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,16 +20,20 @@ from discreet.protocols import ContextualMechanism, Release, WordMechanism, rele
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release._once import release_once, starts_among
+from discreet.release.strength import mean_keep, weakness
 from discreet.release.whole import DELTA, MOST_OF_A_PERSON, Wholes, checked_delta
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
+from discreet.text.columns import columns_of
+from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM
-from discreet.text.identifiers import Identifiers
+from discreet.text.identifiers import Identifiers, Surrogates
+from discreet.text.identifiers.surrogates import WORDS
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
-from discreet.text.readers import MAX_DOCUMENT_BYTES, DocumentReader, open_documents
+from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
-from discreet.text.writers import open_output
+from discreet.text.writers import open_output, output_format
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
@@ -191,7 +196,12 @@ def sanitize_file(
     output: str | Path,
     sanitizer: TextSanitizer | Callable[[], TextSanitizer],
     *,
-    text_field: str = "text",
+    text_field: str | Sequence[str] = "text",
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    surrogates: Mapping[str, str] | None = None,
+    others: str | None = None,
+    accept_weak: bool = False,
     person_field: str | None = None,
     whole_delta: float = DELTA,
     format: str | None = None,
@@ -203,8 +213,8 @@ def sanitize_file(
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
 
-    All other columns or fields are written as they are, and the statement says so. Output and
-    receipt appear whole or not at all.
+    Every other column or field is kept, dropped or replaced by surrogates, and one of which
+    nothing is said is an error. Output and receipt appear whole or not at all.
 
     Args:
         source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
@@ -212,7 +222,13 @@ def sanitize_file(
             no receipt beside it.
         sanitizer: such as :class:`Sanitizer`, or a function that makes one. It is called once the
             files were opened: a mistake in a name shows before a space is certified.
-        text_field: column or field that holds the text.
+        text_field: column or field that holds the text, or several, each of which is sanitised.
+        keep: columns that are written as they are.
+        drop: columns that are left out.
+        surrogates: columns whose values are replaced by surrogates, each with a type such as
+            ``"email"``: drawn for every row without looking at the value.
+        others: ``"keep"`` or ``"drop"`` for every column that is not named.
+        accept_weak: release even if :func:`discreet.release.strength.weakness` finds one.
         person_field: column or field that says whose a text is; with it the receipt states what
             holds for the person with most text, too.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
@@ -227,32 +243,47 @@ def sanitize_file(
         the receipt, with the statement that holds for each word and the counts.
     """
     delta = checked_delta(whole_delta)
-    documents = words = 0
+    fates = Fates(
+        (text_field,) if isinstance(text_field, str) else tuple(text_field),
+        *(tuple(keep), tuple(drop), surrogates or {}, others),
+    )
+    documents, words = 0, Counter[str]()
     wholes = Wholes()
     identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
     with (
         open_documents(
-            source, format=format, text_field=text_field, max_document_bytes=max_document_bytes
+            source, format=format, text_field=fates.texts[0], max_document_bytes=max_document_bytes
         ) as reader,
-        open_output(output, reader, force=force, companions=companions) as writer,
+        ExitStack() as stack,
     ):
         persons = None if person_field is None else persons_of(reader, person_field)
+        columns = columns_of(reader, fates, output_format(str(output), reader)[0])
+        opened = open_output(
+            output, reader, shape=columns.shape, force=force, companions=companions
+        )
+        writer = stack.enter_context(opened)
         made = sanitizer() if callable(sanitizer) else sanitizer
+        if not accept_weak and (weak := weakness(made.mechanism)) is not None:
+            raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
         rng = secure_generator() if rng is None else rng
         for batch in reader:
-            whose = None if persons is None else persons(batch)
-            release = made.sanitize(batch.texts, rng)
-            wholes.add(release.draws, whose)
-            writer.write(batch.with_texts(release.values))
-            documents += len(release.values)
-            words += release.units
-            identifiers.update(release.identifiers)
+            parted, values = columns.part(batch), dict[str, list[str]]()
+            draws = np.zeros(len(batch.texts), dtype=np.int64)
+            for name, texts in parted.texts.items():
+                release = made.sanitize(texts, rng)
+                values[name] = release.values
+                words[name] += release.units
+                draws = draws + release.draws
+                identifiers.update(release.identifiers)
+            wholes.add(draws, None if persons is None else persons(batch))
+            values.update(_surrogates(fates, len(batch.texts), rng))
+            writer.write(parted.joined(values))
+            documents += len(batch.texts)
             if progress is not None:
                 progress(reader.bytes_read, reader.total_bytes or 0)
-        statement = release.statement
-        if _carries_more(reader, writer.format):
-            statement = statement.with_public("every other column or field, written as it is")
+        columns.check_complete()
+        statement = release.statement.with_public(*columns.public)
         if persons is not None:
             statement = statement.with_public(MOST_OF_A_PERSON)
         counted = "words" + ", repetitions not counted" * (made.about.get("repeat") == "once")
@@ -263,11 +294,19 @@ def sanitize_file(
                 "mechanism": described(made.mechanism),
                 "certificate": None if certificate is None else asdict(certificate),
                 "space": made.mechanism.space.to_dict(),
-                "input": {"format": reader.format, "text_field": reader.text_field}
-                | ({} if person_field is None else {"person_field": person_field}),
+                "input": {
+                    "format": reader.format,
+                    "text_field": reader.text_field if len(words) == 1 else list(words),
+                    **({} if person_field is None else {"person_field": person_field}),
+                },
+                "columns": columns.fates,
                 **made.about,
                 "keep": mean_keep(made.mechanism),
-                "counts": {"documents": documents, "words": words},
+                "counts": {
+                    "documents": documents,
+                    "words": words.total(),
+                    **({"words_of_field": dict(words)} if len(words) > 1 else {}),
+                },
                 "whole": wholes.told(statement, made.mechanism, delta, counted),
             },
         )
@@ -303,18 +342,10 @@ def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifie
     return identifiers
 
 
-def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:
-    """Mean probability that a word stays, over a few words; None if the law cannot be said."""
-    law = getattr(mechanism, "log_probabilities", None)
-    if law is None:
-        return None
-    ids = mechanism.space.spread_words(count)
-    return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
-
-
-def _carries_more(reader: DocumentReader, written: str) -> bool:
-    """True if anything but the text goes from the input to the output."""
-    if written == "txt":
-        return False
-    names = reader.header if reader.schema is None else reader.schema.names
-    return names is None or len(names) > 1
+def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
+    """A surrogate for every row of each column that has them; no value comes in here."""
+    made = Surrogates().made
+    return {
+        name: made(kind, rng.integers(0, 2**64, (rows, WORDS), np.uint64))
+        for name, kind in fates.surrogates.items()
+    }
