@@ -206,7 +206,7 @@ def test_public_layout_keeps_capitals_and_punctuation_and_says_so(run, tmp_path)
     shown = "; ".join(said["statement"]["public"])
     assert "white space and punctuation" in shown
     assert "capital letter" in shown
-    assert "punctuation and capitals" in done.err
+    assert "white space and punctuation" in done.err
 
 
 def test_unknown_words_never_pass_through(run):
