@@ -105,10 +105,11 @@ def release_texts(
         offsets: where each text starts.
         passed: words that are public and come out as they are.
     """
-    if isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
-        return mechanism.release(ids, rng, offsets, passed)
+    contextual = isinstance(mechanism, ContextualMechanism) and mechanism.contextual
     if passed is None:
-        return mechanism.release(ids, rng)
+        return mechanism.release(ids, rng, *([offsets] if contextual else []))
+    if isinstance(mechanism, ContextualMechanism) and contextual:
+        return mechanism.release(ids, rng, offsets, passed)
     out = ids.astype(np.int64)
     out[~passed] = mechanism.release(ids[~passed], rng)
     return out
