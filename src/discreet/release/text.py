@@ -181,7 +181,7 @@ class Sanitizer:
             return texts
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
-        return [polish.with_articles(text) for text in texts]
+        return [polish.mended(text) for text in texts]
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
