@@ -108,7 +108,9 @@ class _DelimitedColumns(Columns):
 
         def joined(values: Values) -> Batch:
             out = [values.get(name, column) for name, column in columns.items()]
-            rows = list(zip(*out, strict=True)) if out else [()] * len(batch.texts)
+            rows: list[tuple[str, ...]] = [()] * len(batch.texts)
+            if out:
+                rows = list(zip(*out, strict=True))
             return replace(self._with_texts(batch)(values), rows=rows)
 
         return Parted(texts, joined)
@@ -226,7 +228,7 @@ class _JsonColumns(Columns):
         }
 
         def joined(values: Values) -> Batch:
-            rows = [
+            rows: list[tuple[str, ...]] = [
                 self._rebuilt(line, fields, place, values)
                 for place, (line, fields) in enumerate(zip(lines, found, strict=True))
             ]
