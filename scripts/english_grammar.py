@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 Shares = dict[str, dict[str, float]]
 
-OPEN = (
-    "NN NNS VB VBZ VBD VBN VBG JJ JJR JJS RB RBR RBS nationality people female male surname place "
-    "country organisation other-name exclamation other"
-).split()
-"""Kinds that can grow; the others are listed in english_words."""
-
+INFLECTED = (
+    "NN", "NNS", "VB", "VBZ", "VBD", "VBN", "VBG", "JJ", "JJR", "JJS", "RB", "RBR", "RBS",
+)  # fmt: skip
 NAMES = ("female", "male", "surname", "place", "country", "organisation", "other-name")
+OPEN = (*INFLECTED, *NAMES, "nationality", "people", "exclamation", "other")
+"""Kinds that can grow; the others are listed in english_words."""
 
 _TAGS = {
     "VBP": "VB", "IN": "preposition", "TO": "preposition", "RP": "preposition", "DT": "quantity",
@@ -120,9 +119,7 @@ class Lexicon:
         if word in self.countries:
             kinds["country"] += kinds.pop("place", 0.0) + kinds.pop("organisation", 0.0)
         weight = 8.0 * min(1.0, total / 0.01) if total else 0.0
-        mixed = {
-            kind: kinds.get(kind, 0.0) + weight * listed.get(kind, 0.0) for kind in NAMES
-        }
+        mixed = {kind: kinds.get(kind, 0.0) + weight * listed.get(kind, 0.0) for kind in NAMES}
         whole = sum(mixed.values())
         return {kind: part / whole for kind, part in mixed.items()} if whole else {}
 
@@ -166,12 +163,12 @@ def kind_shares(
                 shares[row, column[kind]] *= 0.05
         if lexicon.common(word):
             allowed = lexicon.allowed(word)
-            for kind in OPEN[:13]:
+            for kind in INFLECTED:
                 if kind not in allowed:
                     shares[row, column[kind]] *= 0.1
         elif word.isalpha() and lexicon.name_shares(word, {}):
             # Only a name, whatever a tagger took it for.
-            for kind in OPEN[:13]:
+            for kind in INFLECTED:
                 shares[row, column[kind]] *= 0.2
     return kinds, shares / shares.sum(axis=1, keepdims=True)
 
@@ -190,7 +187,7 @@ def _counted(word: str, seen: Mapping[str, float], lexicon: Lexicon) -> dict[str
 
 def _flags(word: str, lexicon: Lexicon) -> list[float]:
     tags = lexicon.tags.get(word, set())
-    marks = [float(tag in tags) for tag in OPEN[:13]]
+    marks = [float(tag in tags) for tag in INFLECTED]
     names = (lexicon.female, lexicon.male, lexicon.surname, lexicon.cities, lexicon.countries)
     return [*marks, float(word in lexicon.proper), *(float(word in each) for each in names)]
 

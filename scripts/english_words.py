@@ -44,11 +44,12 @@ CLOSED: dict[str, str] = {
     "do": "do does did done doing",
     "negation": "not never n't",
     "there": "there here",
-    "degree": "very too so quite rather really extremely fairly pretty almost nearly just only even "
-    "still already also somewhat highly totally completely absolutely",
-    "linking": "however therefore moreover furthermore nevertheless nonetheless thus hence otherwise "
-    "instead meanwhile consequently accordingly likewise similarly",
-    "exclamation": "oh ah wow hey hi hello yes yeah yep no nope okay ok ugh oops alas hmm um uh huh",
+    "degree": "very too so quite rather really extremely fairly pretty almost nearly just only "
+    "even still already also somewhat highly totally completely absolutely",
+    "linking": "however therefore moreover furthermore nevertheless nonetheless thus hence "
+    "otherwise instead meanwhile consequently accordingly likewise similarly",
+    "exclamation": "oh ah wow hey hi hello yes yeah yep no nope okay ok ugh oops alas hmm um uh "
+    "huh",
     "clitic": "'s 're 've 'll 'd 'm s' '",
     "weekday": "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat",
     "month": "january february march april may june july august september october november "
@@ -114,9 +115,7 @@ TAILS = {
     "'d": "i you he she it we they that",
     "'m": "i",
 }
-HELPERS = (
-    "do does did is are was were has have had ca could wo would sha should might must need ai"
-)
+HELPERS = "do does did is are was were has have had ca could wo would sha should might must need ai"
 ABBREVIATIONS = (
     "u.s. u.k. u.n. e.u. u.s.a. mr. mrs. ms. dr. prof. st. jr. sr. e.g. i.e. etc. vs. inc. co. "
     "corp. ltd. no. a.m. p.m."
@@ -136,7 +135,9 @@ def numbers() -> list[str]:
     """Numbers that are entries."""
     found = [str(n) for n in range(1001)] + [f"0{n}" for n in range(10)] + ["00", "000"]
     found += [str(n) for n in range(1500, 2051)]
-    found += [f"{n},{zeros}" for n in (*range(1, 21), *range(25, 100, 5)) for zeros in ("000", "500")]
+    found += [
+        f"{n},{zeros}" for n in (*range(1, 21), *range(25, 100, 5)) for zeros in ("000", "500")
+    ]
     found += [f"{n},000" for n in range(100, 1000, 50)] + ["1,000,000"]
     found += [str(n) for n in range(1000, 10_001, 500)]
     found += [f"{n}.{tenth}" for n in range(10) for tenth in range(10)] + ["0.01", "0.05", "0.25"]
@@ -194,7 +195,7 @@ def vocabulary(
     known = set(lexicon)
     counted: dict[str, float] = {}
     for word in iter_wordlist("en", "large"):
-        if not re.fullmatch("[a-z]+", word) or word not in ranks and word not in known:
+        if not re.fullmatch("[a-z]+", word) or (word not in ranks and word not in known):
             continue
         zipf = float(zipf_frequency(word, "en", wordlist="large"))
         counted[word] = zipf if word in known else zipf - 0.35

@@ -4,8 +4,8 @@
 
 FILE is JSON by line (plain or gzip) with ``text`` and, if labelled, ``label``. For every space: the
 share of tokens it does not know; how often one of the 4, 8 and 16 nearest words of a word has the
-same Penn tag in its place in the sentence; how near, by the encoder all-MiniLM-L6-v2, a sentence is to
-itself after every content word became one of its 4 nearest; the share of words with an antonym
+same Penn tag in its place in the sentence; how near, by the encoder all-MiniLM-L6-v2, a sentence is
+to itself after every content word became one of its 4 nearest; the share of words with an antonym
 among the 8 nearest and of same-lemma words among the 4 nearest; and the accuracy of a classifier on
 words that each became one of their 4 nearest or stayed. Figures are compared on words that
 all the spaces have.
@@ -33,9 +33,9 @@ CONTENT += ("RB", "RBR", "RBS", "CD")
 
 def read(path: Path) -> list[dict[str, Any]]:
     """The rows of a file."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        return [json.loads(line) for line in file]
+    data = path.read_bytes()
+    plain = gzip.decompress(data) if path.suffix == ".gz" else data
+    return [json.loads(line) for line in plain.splitlines()]
 
 
 def neighbours(space: EmbeddingSpace, ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -122,8 +122,9 @@ class Sentences:
         swapped, wanted, content = [], [], []
         for number, place in self.places:
             words = self.words[number]
-            for other in close.of[words[place].lower()][: max(counts)]:
-                swapped.append([*words[:place], like(other, words[place]), *words[place + 1 :]])
+            others = close.of[words[place].lower()][: max(counts)]
+            before, own, after = words[:place], words[place], words[place + 1 :]
+            swapped += [[*before, like(other, own), *after] for other in others]
             wanted.append(self.tags[number][place])
             content.append(wanted[-1] in CONTENT)
         found = self.tagger.tags(swapped)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from command import MARKER, UNKNOWN, WORDS, Outcome, discreet, law, vectors, write_space
+from command import MARKER, UNKNOWN, WORDS, Outcome, called, discreet, law, vectors, write_space
 from discreet.statement import Notion, PrivacyStatement
 from goodness import LEVEL
 
@@ -203,8 +203,10 @@ def test_public_layout_keeps_capitals_and_punctuation_and_says_so(run, tmp_path)
             assert (new.istitle(), new.isupper()) == (old.istitle(), old.isupper())
     said = receipt_of(tmp_path / "out.txt")
     assert said["layout"] == "public"
-    assert any("punctuation and capitals" in part for part in said["statement"]["public"])
-    assert "punctuation and capitals" in done.err
+    shown = "; ".join(said["statement"]["public"])
+    assert "white space and punctuation" in shown
+    assert "capital letter" in shown
+    assert "white space and punctuation" in done.err
 
 
 def test_unknown_words_never_pass_through(run):
@@ -394,6 +396,52 @@ def test_sensitive_words_from_a_public_list(run, tmp_path):
     assert PrivacyStatement.from_dict(said["statement"]).slack == pytest.approx(math.log(1 / 0.3))
 
 
+# -- whole texts -----------------------------------------------------------------------------------
+
+
+def test_whole_texts_and_persons_are_stated_and_told(run, tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text(f"who,text\n{MARKER},babax kokox babax\n7,kokox\n{MARKER},mimix mimix\n")
+    done = run(source, "-o", target, "--person-field", "who", "--repeat", "once")
+    assert done.code == 0, done.err
+    rows = list(csv.DictReader(io.StringIO(target.read_text())))
+    assert [row["who"] for row in rows] == [MARKER, "7", MARKER]
+    first, _, third = rows[0]["text"].split()
+    assert first == third
+    whole = receipt_of(target)["whole"]
+    assert [whole[key]["words"] for key in ("document", "person")] == [2, 3]
+    stated = [PrivacyStatement.from_dict(whole[key]["statement"]) for key in ("document", "person")]
+    assert stated[0].epsilon < stated[1].epsilon
+    assert all(line in done.err for line in whole["in_words"])
+    assert "The longest text (2 words, repetitions not counted)" in done.err
+    assert "The person with most text (3 words, repetitions not counted)" in done.err
+    assert MARKER not in done.err + json.dumps(receipt_of(target))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--person-field", "who"), "row 2 of .* has no who"),
+        (("--person-field", "nobody"), "has no column nobody"),
+        (("--whole-delta", "1"), "--whole-delta must be a finite number of at least 0 and below 1"),
+        (("--repeat", "never"), "--repeat must be one of each, once"),
+        (
+            ("--repeat=once", "--mechanism=near-words", "--guide=ngram", "--space=starter"),
+            "must be each with this near-words",
+        ),
+    ],
+)
+def test_what_cannot_be_said_of_whole_texts_is_refused(place, tmp_path, options, said):
+    source = tmp_path / "in.csv"
+    source.write_text(f"who,text\n{MARKER},babax\n,kokox\n")
+    space = ("--epsilon", EPSILON, "--space", place / "space.txt")
+    arguments = ("sanitize", source, "-o", tmp_path / "out.csv", *space, *options)
+    done = called(*arguments, cache=place / "cache")
+    assert done.code != 0
+    assert re.search(said, " ".join(done.err.split())), done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
 # -- more than a batch -----------------------------------------------------------------------------
 
 
@@ -425,7 +473,9 @@ def test_batches_join_without_loss(place, tmp_path, monkeypatch, format):
     )
     assert words_of(target) == TEXTS
     words = sum(len(text.split()) for text in TEXTS)
-    assert receipt_of(target)["counts"] == {"documents": len(TEXTS), "words": words}
+    receipt = receipt_of(target)
+    assert receipt["counts"] == {"documents": len(TEXTS), "words": words}
+    assert receipt["whole"]["document"]["words"] == 9  # the longest is not of the last batch
 
 
 def test_a_long_file_arrives_whole(run, tmp_path):

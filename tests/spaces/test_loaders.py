@@ -550,6 +550,6 @@ def test_known_spaces(places: Path) -> None:
     known = known_spaces()
     assert [space.name for space in known] == ["starter", "english", "encoder", "mine", "mine"]
     assert (known[0].words, known[0].dimension) == (20_000, 80)
-    assert {(space.words, space.dimension) for space in known[2:]} == {(6, 3), (3, 3)}
-    assert all(space.location and space.location.is_file() for space in known[2:])
+    assert {(space.words, space.dimension) for space in known[3:]} == {(6, 3), (3, 3)}
+    assert all(space.location and space.location.is_file() for space in known[3:])
     assert all("mine.vec" in space.note for space in known[2:])

@@ -81,6 +81,7 @@ def rewrite(
         f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
         f"{receipt.about['space']['name']}, then rewrote what was released.",
         *receipt.statement.lines(),
+        *receipt.about["whole"]["in_words"],
         "The rewriting changes nothing of this: it saw the released words only.",
     )
     say_written(output)

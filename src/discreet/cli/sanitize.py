@@ -15,7 +15,8 @@ from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import MOST_KNOWN, share
-from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.release.text import LAYOUTS, REPEATS, Sanitizer, sanitize_file
+from discreet.release.whole import DELTA, checked_delta
 from discreet.text import function_words
 from discreet.text.identifiers import Identifiers, SurrogateMapping
 from discreet.text.identifiers.mapping import kept_mapping
@@ -83,6 +84,30 @@ def sanitize(
             help="Mend a and an, spaces at marks and capitals, from the released text alone.",
         ),
     ] = False,
+    repeat: Annotated[
+        str,
+        typer.Option(
+            "--repeat",
+            help="each: every word is a draw of its own; once: a word is drawn once for all its "
+            "places in a document, which are then seen to be equal, and counts once.",
+        ),
+    ] = "each",
+    person_field: Annotated[
+        str | None,
+        typer.Option(
+            "--person-field",
+            help="Column or field that says whose a text is: state what holds for the person with "
+            "most text, too.",
+        ),
+    ] = None,
+    whole_delta: Annotated[
+        float,
+        typer.Option(
+            "--whole-delta",
+            help="What may be given away as delta for a smaller epsilon of whole texts; 0 for "
+            "none.",
+        ),
+    ] = DELTA,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
@@ -104,6 +129,7 @@ def sanitize(
     if keep_mapping is not None and len(text_field or ()) > 1:
         raise InvalidValue("--keep-mapping is for one --text-field; release the others apart")
     _check_together(identifiers, consistent, surrogates, keep_mapping)
+    checked_delta(whole_delta, "--whole-delta")
 
     def replaced(mapping: SurrogateMapping | None) -> Identifiers | None:
         if identifiers is None:
@@ -119,6 +145,7 @@ def sanitize(
 
         def made() -> Sanitizer:
             check.one_of(layout, list(LAYOUTS), "--layout")
+            check.one_of(repeat, REPEATS, "--repeat")
             own = replaced(mapping)
             if public is not None:
                 check.one_of(public, (function_words.NAME,), "--public")
@@ -128,6 +155,7 @@ def sanitize(
                 identifiers=own,
                 public=public,
                 polish=polish,
+                repeat=repeat,
             )
 
         show = stack.enter_context(progress_bar("sanitising"))
@@ -141,6 +169,8 @@ def sanitize(
             surrogates=options.surrogate_columns(surrogate),
             others=options.rest_of_columns(keep_others, drop_others),
             accept_weak=yes_weak,
+            person_field=person_field,
+            whole_delta=whole_delta,
             format=format,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
@@ -175,6 +205,7 @@ def _tell(receipt: Receipt) -> None:
         f"{receipt.about['space']['name']}.",
         *_replaced(receipt),
         *receipt.statement.lines(),
+        *receipt.about["whole"]["in_words"],
     )
     if keep is not None:
         much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
