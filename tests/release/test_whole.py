@@ -35,7 +35,7 @@ def released(tmp_path, sanitizer, rows=ROWS, output="out.jsonl", **settings) -> 
     source = tmp_path / "in.jsonl"
     lines = (json.dumps({"who": who, "text": text}) + "\n" for who, text in rows)
     source.write_text("".join(lines))
-    return sanitize_file(source, tmp_path / output, sanitizer, **settings)
+    return sanitize_file(source, tmp_path / output, sanitizer, others="keep", **settings)
 
 
 # -- what a receipt says -------------------------------------------------------------------------
@@ -159,6 +159,7 @@ def test_a_row_of_nobody_is_refused_by_its_number(missing, tmp_path):
             tmp_path / "in.jsonl",
             tmp_path / "out.jsonl",
             Sanitizer(near_words()),
+            others="keep",
             person_field="who",
         )
     assert "word2" not in str(caught.value)
@@ -173,6 +174,7 @@ def test_numbers_are_persons_however_they_are_written_and_nan_is_nobody(tmp_path
             tmp_path / "in.parquet",
             tmp_path / "out.parquet",
             Sanitizer(near_words()),
+            others="keep",
             person_field="who",
             force=True,
         )

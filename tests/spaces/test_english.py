@@ -12,7 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.spaces import load_space
+from discreet.spaces.encoder_space import WEIGHTS_SHA256
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.tokens import WordTokenizer
 
 FILE = Path(__file__).parent.parent.parent / "src" / "discreet" / "data" / "english.safetensors"
 

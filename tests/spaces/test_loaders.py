@@ -552,4 +552,4 @@ def test_known_spaces(places: Path) -> None:
     assert (known[0].words, known[0].dimension) == (20_000, 80)
     assert {(space.words, space.dimension) for space in known[3:]} == {(6, 3), (3, 3)}
     assert all(space.location and space.location.is_file() for space in known[3:])
-    assert all("mine.vec" in space.note for space in known[2:])
+    assert all("mine.vec" in space.note for space in known[3:])

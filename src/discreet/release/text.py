@@ -181,7 +181,7 @@ class Sanitizer:
             return texts
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
-        return [polish.with_articles(text) for text in texts]
+        return [polish.mended(text) for text in texts]
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -269,12 +269,12 @@ def sanitize_file(
         rng = secure_generator() if rng is None else rng
         for batch in reader:
             parted, values = columns.part(batch), dict[str, list[str]]()
-            draws = np.zeros(len(batch.texts), dtype=np.int64)
+            draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
             for name, texts in parted.texts.items():
                 release = made.sanitize(texts, rng)
                 values[name] = release.values
                 words[name] += release.units
-                draws = draws + release.draws
+                draws = None if draws is None or release.draws is None else draws + release.draws
                 identifiers.update(release.identifiers)
             wholes.add(draws, None if persons is None else persons(batch))
             values.update(_surrogates(fates, len(batch.texts), rng))

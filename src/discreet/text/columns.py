@@ -13,6 +13,8 @@ from discreet.text.readers import Batch, DocumentReader, Shape
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from discreet.text.readers import Rows
+
 Values = Mapping[str, Sequence[str]]
 
 
@@ -108,9 +110,7 @@ class _DelimitedColumns(Columns):
 
         def joined(values: Values) -> Batch:
             out = [values.get(name, column) for name, column in columns.items()]
-            rows: list[tuple[str, ...]] = [()] * len(batch.texts)
-            if out:
-                rows = list(zip(*out, strict=True))
+            rows: Rows = list(zip(*out, strict=True)) if out else [()] * len(batch.texts)
             return replace(self._with_texts(batch)(values), rows=rows)
 
         return Parted(texts, joined)
@@ -228,7 +228,7 @@ class _JsonColumns(Columns):
         }
 
         def joined(values: Values) -> Batch:
-            rows: list[tuple[str, ...]] = [
+            rows: Rows = [
                 self._rebuilt(line, fields, place, values)
                 for place, (line, fields) in enumerate(zip(lines, found, strict=True))
             ]
