@@ -32,13 +32,14 @@ def home(tmp_path_factory):
 def test_the_mechanism_comes_from_the_file_and_its_statement_is_unchanged(home):
     out, plain = home / "out.csv", home / "plain.csv"
     first = discreet(
-        *("rewrite", home / "in.csv", "-o", out, "-r", home / "r.safetensors", "--keep", "label"),
+        *("rewrite", home / "in.csv", "-o", out, "-r", home / "r.safetensors"),
+        *("--keep", "label", "--yes-weak"),
         cache=home / "cache",
     )
     assert first.code == 0, first.err
     second = called(
         *("sanitize", home / "in.csv", "-o", plain, "--space", home / "space.txt", "-e", 4),
-        *("--keep", "label"),
+        *("--keep", "label", "--yes-weak"),
         cache=home / "cache",
     )
     assert second.code == 0, second.err
@@ -61,7 +62,7 @@ def test_a_seeded_run_repeats_and_says_so(home):
     runs = [
         called(
             *("rewrite", home / "in.csv", "-o", "-", "-r", home / "r.safetensors", "--seed", 1),
-            "--keep-others",
+            *("--keep-others", "--yes-weak"),
             cache=home / "cache",
         )
         for _ in range(2)
