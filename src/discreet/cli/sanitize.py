@@ -207,7 +207,13 @@ def _tell(receipt: Receipt) -> None:
         *receipt.statement.lines(),
         *receipt.about["whole"]["in_words"],
     )
-    if keep is not None:
+    guess = receipt.about["best_guess"]
+    if guess is not None:
+        say(
+            f"The best guess at a word is right with probability {share(guess)}, for somebody who "
+            "knows the mechanism and how often words occur in public."
+        )
+    elif keep is not None:
         much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
         how = share(keep)
         say(f"At this setting a word stays as it is with probability {how} on average{much}.")

@@ -30,6 +30,12 @@ def mean_keep(mechanism: WordMechanism, count: int = _WORDS) -> float | None:
     return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
 
 
+def best_guess(mechanism: WordMechanism) -> float | None:
+    """How often the best guess at a word is right, by public frequencies; None if none is known."""
+    guess_rate = getattr(mechanism, "guess_rate", None)
+    return None if guess_rate is None else float(guess_rate(rank_prior(mechanism.space)))
+
+
 def weakness(mechanism: WordMechanism) -> str | None:
     """What is weak about a mechanism's setting, as a sentence without its end; None if nothing is.
 
@@ -46,9 +52,8 @@ def weakness(mechanism: WordMechanism) -> str | None:
         return (
             f"this setting is weak: a word stays as it is with probability {share(keep)} on average"
         )
-    guess_rate = getattr(mechanism, "guess_rate", None)
-    guess = 0.0 if guess_rate is None else guess_rate(rank_prior(mechanism.space))
-    if guess > MOST_KNOWN:
+    guess = best_guess(mechanism)
+    if guess is not None and guess > MOST_KNOWN:
         how = share(guess)
         return f"this setting is weak: the best guess at a word is right with probability {how}"
     statement = mechanism.statement

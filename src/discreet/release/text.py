@@ -20,7 +20,7 @@ from discreet.protocols import ContextualMechanism, Release, WordMechanism, rele
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release._once import release_once, starts_among
-from discreet.release.strength import mean_keep, weakness
+from discreet.release.strength import best_guess, mean_keep, weakness
 from discreet.release.whole import DELTA, MOST_OF_A_PERSON, Wholes, checked_delta
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
@@ -302,6 +302,7 @@ def sanitize_file(
                 "columns": columns.fates,
                 **made.about,
                 "keep": mean_keep(made.mechanism),
+                "best_guess": best_guess(made.mechanism),
                 "counts": {
                     "documents": documents,
                     "words": words.total(),
