@@ -11,7 +11,9 @@ run: $(VENV)/base
 	@mkdir -p $(OUT)
 	@echo "--- examples/reviews.txt, first lines"
 	@head -n 4 examples/reviews.txt
-	@$(BIN)/discreet sanitize examples/reviews.txt -o $(OUT)/reviews.txt --epsilon 8 --force
+	@$(BIN)/discreet sanitize examples/reviews.txt -o $(OUT)/reviews.txt --force --epsilon 12 \
+	  --mechanism near-words --space english --outputs 4096 --near 2 --guide ngram \
+	  --layout public --public function-words --polish
 	@echo "--- $(OUT)/reviews.txt, first lines"
 	@head -n 4 $(OUT)/reviews.txt
 

@@ -4,6 +4,9 @@ The whole suite may cry wolf once in a million runs. At most 1,000 comparisons a
 each uses a level of 1e-9.
 """
 
+import itertools
+import math
+
 import numpy as np
 from scipy import stats
 
@@ -38,3 +41,12 @@ def mean_fits(draws: np.ndarray, probabilities: np.ndarray, scores: np.ndarray) 
     variance = probabilities @ (scores - mean) ** 2
     gap = (scores[draws].mean() - mean) / np.sqrt(variance / len(draws))
     return bool(2 * stats.norm.sf(abs(gap)) > LEVEL)
+
+
+def exact_delta(first: np.ndarray, second: np.ndarray, times: int, epsilon: float) -> float:
+    """The delta of two laws drawn so many times, at an epsilon: over every tuple of outputs."""
+    pairs = [
+        (math.prod(first[y] for y in out), math.prod(second[y] for y in out))
+        for out in itertools.product(range(len(first)), repeat=times)
+    ]
+    return math.fsum(max(0.0, p - math.exp(epsilon) * q) for p, q in pairs)

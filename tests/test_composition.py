@@ -1,6 +1,5 @@
 """What n releases cost together, against brute force over all outputs of small mechanisms."""
 
-import itertools
 import math
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from discreet.composition import UnitLoss
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.statement import Metric, Notion, PrivacyStatement, Unit
+from goodness import exact_delta
 
 
 def near_words(epsilon: float, near: int, outputs: int) -> tuple[np.ndarray, np.ndarray, UnitLoss]:
@@ -17,15 +17,6 @@ def near_words(epsilon: float, near: int, outputs: int) -> tuple[np.ndarray, np.
     first, second = np.full((2, outputs), 1 / total)
     first[:near] = second[-near:] = math.exp(epsilon) / total
     return first, second, UnitLoss(epsilon, top=near * math.exp(epsilon) / total)
-
-
-def exact_delta(first: np.ndarray, second: np.ndarray, times: int, epsilon: float) -> float:
-    """Over every tuple of outputs."""
-    pairs = [
-        (math.prod(first[y] for y in out), math.prod(second[y] for y in out))
-        for out in itertools.product(range(len(first)), repeat=times)
-    ]
-    return math.fsum(max(0.0, p - math.exp(epsilon) * q) for p, q in pairs)
 
 
 @pytest.mark.parametrize("delta", [1e-1, 1e-2, 1e-4])

@@ -16,6 +16,8 @@ from discreet import check
 _ERROR = 1e-14
 # exp(-epsilon) is lost in rounding long before.
 _LARGEST_EPSILON = 500.0
+# Composing a law takes seconds from here on, and saves little: what is left is adding up.
+_MOST_UNITS = 2**20
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,10 @@ class UnitLoss:
         delta = check.non_negative(delta, "delta")
         ways = [units * self.epsilon]
         if 2 * units * _ERROR < delta < 1 and 0 < self.epsilon < _LARGEST_EPSILON:
-            ways.append(self._by_its_law(units, delta))
-            if self.spread is not None:
+            if units <= _MOST_UNITS:
+                ways.append(self._by_its_law(units, delta))
+            # A larger spread costs more than adding up does at any delta worth having.
+            if self.spread is not None and 0 < self.spread**2 / 8 < self.epsilon:
                 ways.append(_by_its_spread(self.spread, units, delta))
         return min(ways)
 
@@ -68,16 +72,22 @@ class UnitLoss:
 
 def _convolved(masses: NDArray[np.float64], times: int) -> NDArray[np.float64]:
     """The law of the sum of ``times`` draws, by squaring."""
-    from scipy.signal import fftconvolve
-
     total = np.ones(1)
     while times:
         if times % 2:
-            total = fftconvolve(total, masses)
+            total = _product(total, masses)
         times //= 2
         if times:
-            masses = fftconvolve(masses, masses)
+            masses = _product(masses, masses)
     return total
+
+
+def _product(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The convolution of two laws (SciPy's takes longer to import than a file to sanitise)."""
+    length = len(one) + len(other) - 1
+    size = 1 << (length - 1).bit_length()
+    spectrum = np.fft.rfft(one, size) * np.fft.rfft(other, size)
+    return np.asarray(np.fft.irfft(spectrum, size)[:length], dtype=np.float64)
 
 
 def _by_its_spread(spread: float, units: int, delta: float) -> float:

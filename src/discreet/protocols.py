@@ -91,7 +91,7 @@ class ContextualMechanism(Protocol):
 
 def release_texts(
     mechanism: WordMechanism,
-    ids: Ids,
+    ids: IntArray,
     rng: Generator,
     offsets: Ids,
     passed: NDArray[np.bool_] | None = None,
@@ -105,10 +105,11 @@ def release_texts(
         offsets: where each text starts.
         passed: words that are public and come out as they are.
     """
-    if isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
-        return mechanism.release(ids, rng, offsets, passed)
+    contextual = isinstance(mechanism, ContextualMechanism) and mechanism.contextual
     if passed is None:
-        return mechanism.release(ids, rng)
+        return mechanism.release(ids, rng, *([offsets] if contextual else []))
+    if isinstance(mechanism, ContextualMechanism) and contextual:
+        return mechanism.release(ids, rng, offsets, passed)
     out = ids.astype(np.int64)
     out[~passed] = mechanism.release(ids[~passed], rng)
     return out
@@ -261,10 +262,21 @@ class Release(Generic[Y]):
     """How many units (words, sentences, ...) were released."""
     identifiers: Mapping[str, int] = field(default_factory=dict)
     """How many identifiers of each type were replaced by surrogates; it is public."""
+    draws: Ids | None = field(default=None, compare=False, repr=False)
+    """Of texts, how many draws the words of each took: what the losses of a whole text add up
+    over. It is public."""
 
     @classmethod
-    def of(cls, values: Y, statement: PrivacyStatement, units: int, rng: Generator) -> "Release[Y]":
+    def of(
+        cls,
+        values: Y,
+        statement: PrivacyStatement,
+        units: int,
+        rng: Generator,
+        *,
+        draws: Ids | None = None,
+    ) -> "Release[Y]":
         """A release that says so if its randomness was repeatable."""
         if not is_secure(rng):
             statement = statement.with_caveats(SEEDED_CAVEAT)
-        return cls(values, statement, units)
+        return cls(values, statement, units, draws=draws)

@@ -32,11 +32,14 @@ def home(tmp_path_factory):
 def test_the_mechanism_comes_from_the_file_and_its_statement_is_unchanged(home):
     out, plain = home / "out.csv", home / "plain.csv"
     first = discreet(
-        "rewrite", home / "in.csv", "-o", out, "-r", home / "r.safetensors", cache=home / "cache"
+        *("rewrite", home / "in.csv", "-o", out, "-r", home / "r.safetensors"),
+        *("--keep", "label", "--yes-weak"),
+        cache=home / "cache",
     )
     assert first.code == 0, first.err
     second = called(
         *("sanitize", home / "in.csv", "-o", plain, "--space", home / "space.txt", "-e", 4),
+        *("--keep", "label", "--yes-weak"),
         cache=home / "cache",
     )
     assert second.code == 0, second.err
@@ -59,6 +62,7 @@ def test_a_seeded_run_repeats_and_says_so(home):
     runs = [
         called(
             *("rewrite", home / "in.csv", "-o", "-", "-r", home / "r.safetensors", "--seed", 1),
+            *("--keep-others", "--yes-weak"),
             cache=home / "cache",
         )
         for _ in range(2)
@@ -83,7 +87,8 @@ def test_bad_input_writes_nothing(home, source, options, message):
     paths = [home / o if "." in o else o for o in options]
     rewriter = [] if "-r" in options else ["-r", home / "r.safetensors"]
     out = home / "never.csv"
-    outcome = called("rewrite", home / source, "-o", out, *rewriter, *paths, cache=home / "cache")
+    named = ("rewrite", home / source, "-o", out, "--keep-others")
+    outcome = called(*named, *rewriter, *paths, cache=home / "cache")
     assert outcome.code == 2
     assert message in outcome.err
     assert MARKER not in outcome.err

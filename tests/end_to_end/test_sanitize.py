@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from command import MARKER, UNKNOWN, WORDS, Outcome, discreet, law, vectors, write_space
+from command import MARKER, UNKNOWN, WORDS, Outcome, called, discreet, law, vectors, write_space
 from discreet.statement import Notion, PrivacyStatement
 from goodness import LEVEL
 
@@ -114,7 +114,7 @@ def test_only_the_text_changes(run, tmp_path, format, packed):
     pack, unpack = (gzip.compress, gzip.decompress) if packed else (bytes, bytes)
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
     source.write_bytes(pack(render(TEXTS)))
-    done = run(source, "-o", target)
+    done = run(source, "-o", target, "--keep-others")
     assert (done.code, done.out) == (0, b""), done.err
     data = unpack(target.read_bytes())
     released = read(data)
@@ -137,7 +137,7 @@ def test_parquet_keeps_its_other_columns_types_and_metadata(run, tmp_path):
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(table, source, row_group_size=7)
     table = pq.read_table(source)
-    done = run(source, "-o", target, "--text-field", "review")
+    done = run(source, "-o", target, "--text-field", "review", "--keep-others")
     assert done.code == 0, done.err
     written = pq.read_table(target)
     assert written.schema.equals(table.schema, check_metadata=True)
@@ -146,9 +146,9 @@ def test_parquet_keeps_its_other_columns_types_and_metadata(run, tmp_path):
 
 
 def test_other_columns_are_said_to_be_public_where_there_are_any(run, tmp_path):
-    other = "every other column or field, written as it is"
+    other = "the columns that are written as they are: name"
     (tmp_path / "in.csv").write_text(f"text,name\nbabax kokox,{MARKER}\n")
-    run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--keep", "name")
     said = receipt_of(tmp_path / "out.csv")
     assert other in said["statement"]["public"]
     assert said["input"] == {"format": "csv", "text_field": "text"}
@@ -203,8 +203,10 @@ def test_public_layout_keeps_capitals_and_punctuation_and_says_so(run, tmp_path)
             assert (new.istitle(), new.isupper()) == (old.istitle(), old.isupper())
     said = receipt_of(tmp_path / "out.txt")
     assert said["layout"] == "public"
-    assert any("punctuation and capitals" in part for part in said["statement"]["public"])
-    assert "punctuation and capitals" in done.err
+    shown = "; ".join(said["statement"]["public"])
+    assert "white space and punctuation" in shown
+    assert "capital letter" in shown
+    assert "white space and punctuation" in done.err
 
 
 def test_unknown_words_never_pass_through(run):
@@ -280,8 +282,8 @@ def test_force_replaces_the_output_and_its_receipt(run, tmp_path):
 def test_the_receipt_says_what_was_done(run, tmp_path):
     texts = [*TEXTS, f"Babax, {MARKER} kokox! {MARKER.upper()}?"]
     (tmp_path / "in.txt").write_bytes(txt(texts))
-    done = run(tmp_path / "in.txt", "-o", tmp_path / "out.txt", epsilon=3)
-    assert done.code == 0
+    done = run(tmp_path / "in.txt", "-o", tmp_path / "out.txt", "--yes-weak", epsilon=3)
+    assert done.code == 0, done.err
     said = receipt_of(tmp_path / "out.txt")
     words = sum(len(SIGN.findall(text)) for text in texts)
     assert said["counts"] == {"documents": len(texts), "words": words}
@@ -327,7 +329,7 @@ def test_no_word_of_the_input_is_left_anywhere_else(place, tmp_path):
     ):
         done = discreet(
             *("sanitize", tmp_path / "in.csv", "-o", tmp_path / f"out{number}.csv", "-e", "2"),
-            *("-s", place / "space.txt", *options),
+            *("-s", place / "space.txt", "--keep", "who", *options),
             cache=cache,
         )
         assert done.code == 0, done.err
@@ -394,6 +396,53 @@ def test_sensitive_words_from_a_public_list(run, tmp_path):
     assert PrivacyStatement.from_dict(said["statement"]).slack == pytest.approx(math.log(1 / 0.3))
 
 
+# -- whole texts -----------------------------------------------------------------------------------
+
+
+def test_whole_texts_and_persons_are_stated_and_told(run, tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text(f"who,text\n{MARKER},babax kokox babax\n7,kokox\n{MARKER},mimix mimix\n")
+    done = run(source, "-o", target, "--person-field", "who", "--repeat", "once", "--keep-others")
+    assert done.code == 0, done.err
+    rows = list(csv.DictReader(io.StringIO(target.read_text())))
+    assert [row["who"] for row in rows] == [MARKER, "7", MARKER]
+    first, _, third = rows[0]["text"].split()
+    assert first == third
+    whole = receipt_of(target)["whole"]
+    assert [whole[key]["words"] for key in ("document", "person")] == [2, 3]
+    stated = [PrivacyStatement.from_dict(whole[key]["statement"]) for key in ("document", "person")]
+    assert stated[0].epsilon < stated[1].epsilon
+    assert all(line in done.err for line in whole["in_words"])
+    assert "The longest text (2 words, repetitions not counted)" in done.err
+    assert "The person with most text (3 words, repetitions not counted)" in done.err
+    assert MARKER not in done.err + json.dumps(receipt_of(target))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--person-field", "who"), "row 2 of .* has no who"),
+        (("--person-field", "nobody"), "has no column nobody"),
+        (("--whole-delta", "1"), "--whole-delta must be a finite number of at least 0 and below 1"),
+        (("--repeat", "never"), "--repeat must be one of each, once"),
+        (
+            ("--repeat=once", "--mechanism=near-words", "--guide=ngram", "--space=starter"),
+            "must be each with this near-words",
+        ),
+    ],
+)
+def test_what_cannot_be_said_of_whole_texts_is_refused(place, tmp_path, options, said):
+    source = tmp_path / "in.csv"
+    source.write_text(f"who,text\n{MARKER},babax\n,kokox\n")
+    space = () if "--space=starter" in options else ("--space", place / "space.txt")
+    said_of_all = ("--epsilon", EPSILON, "--keep-others", *space)
+    arguments = ("sanitize", source, "-o", tmp_path / "out.csv", *said_of_all, *options)
+    done = called(*arguments, cache=place / "cache")
+    assert done.code != 0
+    assert re.search(said, " ".join(done.err.split())), done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
 # -- more than a batch -----------------------------------------------------------------------------
 
 
@@ -417,12 +466,17 @@ def test_batches_join_without_loss(place, tmp_path, monkeypatch, format):
         source.write_bytes(FORMATS[format][0](TEXTS))
     # At this epsilon every word stays: the order of the rows can be read off.
     app(
-        ["sanitize", str(source), "-o", str(target), "-e", "400", "-s", str(place / "space.txt")],
+        [
+            *("sanitize", str(source), "-o", str(target), "-e", "400"),
+            *("-s", str(place / "space.txt"), "--keep-others", "--yes-weak"),
+        ],
         standalone_mode=False,
     )
     assert words_of(target) == TEXTS
     words = sum(len(text.split()) for text in TEXTS)
-    assert receipt_of(target)["counts"] == {"documents": len(TEXTS), "words": words}
+    receipt = receipt_of(target)
+    assert receipt["counts"] == {"documents": len(TEXTS), "words": words}
+    assert receipt["whole"]["document"]["words"] == 9  # the longest is not of the last batch
 
 
 def test_a_long_file_arrives_whole(run, tmp_path):
@@ -454,7 +508,7 @@ def test_the_starter_space_works_out_of_the_box(tmp_path):
 
 
 def test_an_epsilon_that_hides_next_to_nothing_is_told(run):
-    loud = run("-", "-o", "-", epsilon=40, stdin=b"babax\n")
+    loud = run("-", "-o", "-", "--yes-weak", epsilon=40, stdin=b"babax\n")
     assert "most of the text comes out as it was" in loud.err
     quiet = run("-", "-o", "-", epsilon=1, stdin=b"babax\n")
     assert "most of the text" not in quiet.err

@@ -13,7 +13,17 @@ def released(tmp_path_factory):
     (folder / "in.txt").write_text(f"babax {MARKER}\n")
     (folder / "in.txt").chmod(0o600)
     space = write_space(folder / "space.txt")
-    run = ["sanitize", folder / "in.txt", "-s", space, "-e", 8, "-o", folder / "out.txt"]
+    run = [
+        "sanitize",
+        folder / "in.txt",
+        "-s",
+        space,
+        "-e",
+        8,
+        "-o",
+        folder / "out.txt",
+        "--yes-weak",
+    ]
     done = discreet(*run, cache=folder / "cache")
     assert done.code == 0, done.err
     return folder

@@ -14,7 +14,7 @@ from discreet.evaluation.explanation import (
     sample_words,
 )
 from discreet.mechanisms.word import SanText, SanTextPlus
-from discreet.release.text import mean_keep
+from discreet.release.strength import mean_keep
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
 from small_spaces import all_distances, both_spaces, clustered_space, random_space

@@ -137,7 +137,8 @@ def sanitizer(layout, kind=Sanitizer):
 def sanitized(tmp_path, ending, layout, kind=Sanitizer):
     def release(source, folder):
         output = folder / f"out.{ending}"
-        sanitize_file(source, output, sanitizer(layout, kind), rng=np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        sanitize_file(source, output, sanitizer(layout, kind), others="keep", rng=rng)
 
     return outputs(tmp_path, ending, FORMATS[ending], release)
 

@@ -209,7 +209,7 @@ def test_a_file_comes_with_its_receipt(mechanism, tmp_path):
         return Sanitizer(mechanism)
 
     receipt = sanitize_file(
-        source, output, make, text_field="review", progress=lambda *at: done.append(at)
+        source, output, make, text_field="review", keep=["id"], progress=lambda *at: done.append(at)
     )
     assert made == [False]
     rows = [line.split(",") for line in output.read_text().splitlines()]
@@ -219,7 +219,8 @@ def test_a_file_comes_with_its_receipt(mechanism, tmp_path):
     assert receipt.counts == {"documents": 3, "words": 3}
     assert receipt.mechanism["name"] == "santext"
     assert receipt.about["space"]["fingerprint"] == mechanism.space.fingerprint
-    assert "every other column or field, written as it is" in receipt.statement.public
+    assert "the columns that are written as they are: id" in receipt.statement.public
+    assert receipt.about["columns"] == {"id": "keep", "review": "sanitise"}
     assert "zanzibar" not in receipt.to_json() + output.read_text()
     assert done[-1] == (source.stat().st_size,) * 2
 

@@ -8,7 +8,7 @@ from discreet.mechanisms.word import NearWords, SanText
 from discreet.release.text import Sanitizer
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.function_words import CAVEAT, FUNCTION_WORDS, PUBLIC, on_the_list
-from discreet.text.polish import as_sentences, with_articles
+from discreet.text.polish import as_sentences, mended
 from toy_guide import ToyGuide
 
 WORDS = ["<unk>", "the", "of", ".", "tea", "cup", "sea", "ship"]
@@ -81,14 +81,14 @@ ARTICLES = {
 }
 
 
-@pytest.mark.parametrize(("released", "mended"), ARTICLES.items(), ids=ARTICLES)
-def test_articles(released, mended):
-    assert with_articles(released) == mended
-    assert with_articles(mended) == mended
+@pytest.mark.parametrize(("released", "expected"), ARTICLES.items(), ids=ARTICLES)
+def test_articles(released, expected):
+    assert mended(released) == expected
+    assert mended(expected) == expected
 
 
 def test_tokens_become_sentences():
-    assert as_sentences("i said so , did n't i ? yes .") == "I said so, didn't I? Yes."
+    assert mended(as_sentences("i said so , did n't i ? yes .")) == "I said so, didn't I? Yes."
     assert as_sentences("") == ""
 
 
@@ -98,4 +98,4 @@ def test_polish_looks_at_what_was_released_alone():
         Sanitizer(mechanism, polish=polish).sanitize(TEXTS, np.random.default_rng(5)).values
         for polish in (False, True)
     )
-    assert polished == [with_articles(as_sentences(text)) for text in plain]
+    assert polished == [mended(as_sentences(text)) for text in plain]

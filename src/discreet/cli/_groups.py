@@ -67,9 +67,11 @@ class _Commands(MutableMapping[str, Any]):
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._elsewhere and name not in self._loaded:
-            self._loaded[name] = _imported(name, *self._elsewhere[name])
-        return self._loaded[name] if name in self._loaded else self._own[name]
+        if name not in self._loaded:
+            place = self._elsewhere.get(name)
+            command = self._own[name] if place is None else _imported(name, *place)
+            self._loaded[name] = _each_option_once(command)
+        return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
         self._own[name] = command
@@ -93,4 +95,30 @@ def _imported(name: str, place: str, short_help: str) -> Any:
         target = alone
     command = typer.main.get_command(target)
     command.name, command.short_help = name, short_help
+    return command
+
+
+def _each_option_once(command: Any) -> Any:
+    """The same command, which now refuses an option that is given twice.
+
+    Of two values the last would win, and what the first one was to protect would go out in clear.
+    """
+    parse = command.parse_args
+    if isinstance(inner := getattr(command, "commands", None), dict):
+        inner.update((name, _each_option_once(each)) for name, each in inner.items())
+
+    def parse_args(context: Any, arguments: list[str]) -> Any:
+        _, _, given = command.make_parser(context).parse_args(args=list(arguments))
+        seen: set[str] = set()
+        for each in given:
+            again = getattr(each, "multiple", False) or getattr(each, "count", False)
+            if each.param_type_name != "option" or each.is_eager or again:
+                continue
+            if each.name in seen:
+                flag = max(each.opts, key=len)
+                context.fail(f"{flag} is given twice, and the first would be ignored; give it once")
+            seen.add(each.name)
+        return parse(context, arguments)
+
+    command.parse_args = parse_args
     return command

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet import check
+from discreet.errors import InvalidValue
 
 Documents = Annotated[
     str,
@@ -20,6 +21,42 @@ Output = Annotated[
 ]
 TextField = Annotated[
     str, typer.Option("--text-field", help="Column or field that holds the text.")
+]
+TextFields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text-field",
+        help="Column or field that holds a text; repeatable, and each is sanitised. text unless "
+        "given.",
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="Write this column as it is; repeatable."),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", help="Leave this column out; repeatable.")
+]
+Surrogate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--surrogate",
+        metavar="COLUMN=TYPE",
+        help="Replace the values of this column by surrogates of a type such as email, person or "
+        "code, drawn without looking at them; repeatable.",
+    ),
+]
+KeepOthers = Annotated[
+    bool, typer.Option("--keep-others", help="Write every column that is not named as it is.")
+]
+DropOthers = Annotated[
+    bool, typer.Option("--drop-others", help="Leave out every column that is not named.")
+]
+YesWeak = Annotated[
+    bool,
+    typer.Option(
+        "--yes-weak", help="Release even if the setting protects next to nothing, which is told."
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -66,3 +103,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 def document_bytes(megabytes: float) -> int:
     """What --max-document-mb allows."""
     return max(1, round(check.positive(megabytes, "--max-document-mb") * 2**20))
+
+
+def rest_of_columns(keep_others: bool, drop_others: bool) -> str | None:
+    """What becomes of columns that are not named."""
+    if keep_others and drop_others:
+        raise InvalidValue("--keep-others and --drop-others exclude each other; choose one")
+    return "keep" if keep_others else "drop" if drop_others else None
+
+
+def surrogate_columns(given: list[str] | None) -> dict[str, str]:
+    """The columns of --surrogate, each with its type."""
+    found: dict[str, str] = {}
+    for each in given or ():
+        name, sign, kind = each.rpartition("=")
+        if not sign or not name or name in found:
+            raise InvalidValue("--surrogate must be COLUMN=TYPE, once for a column")
+        found[name] = kind
+    return found

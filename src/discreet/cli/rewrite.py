@@ -27,7 +27,13 @@ def rewrite(
     rewriter: Annotated[
         Path, typer.Option("--rewriter", "-r", help="What 'discreet train rewriter' wrote.")
     ],
-    text_field: options.TextField = "text",
+    text_field: options.TextFields = None,
+    keep: options.Keep = None,
+    drop: options.Drop = None,
+    surrogate: options.Surrogate = None,
+    keep_others: options.KeepOthers = False,
+    drop_others: options.DropOthers = False,
+    yes_weak: options.YesWeak = False,
     format: options.Format = None,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
@@ -38,9 +44,10 @@ def rewrite(
     The mechanism, its epsilon and the space come from the rewriter's file; options given here must
     agree with it (--space alone says where its space is now). The rewriter reads the released words
     and nothing else, so the guarantee is the mechanism's, unchanged. As with 'discreet sanitize',
-    only the text is protected, and OUTPUT.privacy.json is the receipt.
+    only the text is protected, every other column needs a word (--keep, --drop, --surrogate,
+    --keep-others, --drop-others), and OUTPUT.privacy.json is the receipt.
 
-    Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors
+    Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors --drop-others
     """
 
     def made() -> "RewritingSanitizer":
@@ -56,7 +63,12 @@ def rewrite(
             source,
             output,
             made,
-            text_field=text_field,
+            text_field=text_field or "text",
+            keep=keep or (),
+            drop=drop or (),
+            surrogates=options.surrogate_columns(surrogate),
+            others=options.rest_of_columns(keep_others, drop_others),
+            accept_weak=yes_weak,
             format=format,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
@@ -69,6 +81,7 @@ def rewrite(
         f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
         f"{receipt.about['space']['name']}, then rewrote what was released.",
         *receipt.statement.lines(),
+        *receipt.about["whole"]["in_words"],
         "The rewriting changes nothing of this: it saw the released words only.",
     )
     say_written(output)

@@ -14,13 +14,13 @@ from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
-from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.release.strength import MOST_KNOWN, share
+from discreet.release.text import LAYOUTS, REPEATS, Sanitizer, sanitize_file
+from discreet.release.whole import DELTA, checked_delta
 from discreet.text import function_words
 from discreet.text.identifiers import Identifiers, SurrogateMapping
 from discreet.text.identifiers.mapping import kept_mapping
 from discreet.text.identifiers.surrogates import load_surrogates
-
-_MOST = 0.9
 
 
 @takes_settings
@@ -28,7 +28,13 @@ def sanitize(
     choice: WordChoice,
     source: options.Documents,
     output: options.Output,
-    text_field: options.TextField = "text",
+    text_field: options.TextFields = None,
+    keep: options.Keep = None,
+    drop: options.Drop = None,
+    surrogate: options.Surrogate = None,
+    keep_others: options.KeepOthers = False,
+    drop_others: options.DropOthers = False,
+    yes_weak: options.YesWeak = False,
     format: options.Format = None,
     layout: options.Layout = "tokens",
     identifiers: Annotated[
@@ -78,24 +84,52 @@ def sanitize(
             help="Mend a and an, spaces at marks and capitals, from the released text alone.",
         ),
     ] = False,
+    repeat: Annotated[
+        str,
+        typer.Option(
+            "--repeat",
+            help="each: every word is a draw of its own; once: a word is drawn once for all its "
+            "places in a document, which are then seen to be equal, and counts once.",
+        ),
+    ] = "each",
+    person_field: Annotated[
+        str | None,
+        typer.Option(
+            "--person-field",
+            help="Column or field that says whose a text is: state what holds for the person with "
+            "most text, too.",
+        ),
+    ] = None,
+    whole_delta: Annotated[
+        float,
+        typer.Option(
+            "--whole-delta",
+            help="What may be given away as delta for a smaller epsilon of whole texts; 0 for "
+            "none.",
+        ),
+    ] = DELTA,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
 ) -> None:
     """Replace every word of every document by a differentially private draw.
 
-    Only the text is protected. All other columns (a label, a name, a date) are written as they are:
-    drop or protect what must not be seen. Beside OUTPUT comes OUTPUT.privacy.json, a receipt with
-    the guarantee, the parameters and counts, and no text. The output is written whole or not at
-    all.
+    Only the text is protected. Say of every other column (a label, a name, a date) what becomes of
+    it: --keep, --drop or --surrogate, or --keep-others or --drop-others for all the rest. Beside
+    OUTPUT comes OUTPUT.privacy.json, a receipt with the guarantee, the parameters and counts, and
+    no text. The output is written whole or not at all.
 
     With --identifiers, what is found as an identifier is replaced by a surrogate that was drawn
     without looking at it; what is not found is treated as words.
 
     Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
+    --keep stars --drop-others
     """
 
+    if keep_mapping is not None and len(text_field or ()) > 1:
+        raise InvalidValue("--keep-mapping is for one --text-field; release the others apart")
     _check_together(identifiers, consistent, surrogates, keep_mapping)
+    checked_delta(whole_delta, "--whole-delta")
 
     def replaced(mapping: SurrogateMapping | None) -> Identifiers | None:
         if identifiers is None:
@@ -111,6 +145,7 @@ def sanitize(
 
         def made() -> Sanitizer:
             check.one_of(layout, list(LAYOUTS), "--layout")
+            check.one_of(repeat, REPEATS, "--repeat")
             own = replaced(mapping)
             if public is not None:
                 check.one_of(public, (function_words.NAME,), "--public")
@@ -120,6 +155,7 @@ def sanitize(
                 identifiers=own,
                 public=public,
                 polish=polish,
+                repeat=repeat,
             )
 
         show = stack.enter_context(progress_bar("sanitising"))
@@ -127,7 +163,14 @@ def sanitize(
             source,
             output,
             made,
-            text_field=text_field,
+            text_field=text_field or "text",
+            keep=keep or (),
+            drop=drop or (),
+            surrogates=options.surrogate_columns(surrogate),
+            others=options.rest_of_columns(keep_others, drop_others),
+            accept_weak=yes_weak,
+            person_field=person_field,
+            whole_delta=whole_delta,
             format=format,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
@@ -162,10 +205,17 @@ def _tell(receipt: Receipt) -> None:
         f"{receipt.about['space']['name']}.",
         *_replaced(receipt),
         *receipt.statement.lines(),
+        *receipt.about["whole"]["in_words"],
     )
-    if keep is not None:
-        how = f"{keep:.2g}" if keep < 0.99 else "over 0.99"
-        much = ": most of the text comes out as it was" if keep > _MOST else ""
+    guess = receipt.about["best_guess"]
+    if guess is not None:
+        say(
+            f"The best guess at a word is right with probability {share(guess)}, for somebody who "
+            "knows the mechanism and how often words occur in public."
+        )
+    elif keep is not None:
+        much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
+        how = share(keep)
         say(f"At this setting a word stays as it is with probability {how} on average{much}.")
 
 

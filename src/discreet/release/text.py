@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,22 +16,34 @@ from discreet import check
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
-from discreet.protocols import Release, WordMechanism, release_texts
+from discreet.protocols import ContextualMechanism, Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
+from discreet.release._once import release_once, starts_among
+from discreet.release.strength import best_guess, mean_keep, weakness
+from discreet.release.whole import DELTA, MOST_OF_A_PERSON, Wholes, checked_delta
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
+from discreet.text.columns import columns_of
+from discreet.text.fates import Fates
+from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM
-from discreet.text.identifiers import Identifiers
+from discreet.text.identifiers import Identifiers, Surrogates
+from discreet.text.identifiers.surrogates import WORDS
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
-from discreet.text.readers import MAX_DOCUMENT_BYTES, DocumentReader, open_documents
+from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
-from discreet.text.writers import open_output
+from discreet.text.writers import open_output, output_format
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
+REPEATS = ("each", "once")
+_ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
+_ONCE_PUBLIC = (
+    "which places of each document hold the same word, those outside the vocabulary as one"
+)
 
 
 class TextSanitizer(Protocol):
@@ -59,6 +72,8 @@ class Sanitizer:
             ``"rules"``, ``"spacy"``, ``"presidio"`` or an :class:`Identifiers`. None treats all
             text as words.
         consistent: ``"none"``, ``"document"`` or ``"key:FILE"``: see :class:`Identifiers`.
+        repeat: ``"each"`` draws every word. ``"once"`` draws a word once for all its places in a
+            document: its loss is charged once, and which places are equal is public.
         public: ``"function-words"`` lets a public list of words that hold sentences together, and
             marks, pass unchanged; the statement says so.
         polish: mend articles (a, an) and, in the layout of tokens, spaces and capitals; from the
@@ -79,16 +94,18 @@ class Sanitizer:
         layout: str = "tokens",
         identifiers: str | Identifiers | None = None,
         consistent: str = "none",
+        repeat: str = "each",
         public: str | None = None,
         polish: bool = False,
     ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
+        self._once = _checked_repeat(repeat, mechanism) == "once"
         space = mechanism.space
         self.mechanism = mechanism
         self._identifiers = _chosen(identifiers, consistent)
-        self.about: Mapping[str, Any] = {"layout": layout}
+        self.about: Mapping[str, Any] = {"layout": layout, "repeat": repeat}
         if self._identifiers is not None:
-            self.about = {"layout": layout, "identifiers": self._identifiers.about}
+            self.about = {**self.about, "identifiers": self._identifiers.about}
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
@@ -103,6 +120,9 @@ class Sanitizer:
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
         statement = self.mechanism.statement.with_public(*self._layout.public)
+        if self._once:
+            scope = "; ".join(filter(None, (statement.scope, _ONCE_SCOPE)))
+            statement = replace(statement, scope=scope).with_public(_ONCE_PUBLIC)
         if self._passed is not None:
             statement = statement.with_public(function_words.PUBLIC).with_caveats(
                 function_words.CAVEAT
@@ -122,18 +142,21 @@ class Sanitizer:
         """
         rng = secure_generator() if rng is None else rng
         if self._identifiers is None:
-            written, words = self._words(texts, np.arange(len(texts) + 1), rng)
-            return Release.of(self._polished(written, whole=True), self.statement, words, rng)
+            written, words, draws = self._words(texts, np.arange(len(texts) + 1), rng)
+            written = self._polished(written, whole=True)
+            return Release.of(written, self.statement, words, rng, draws=draws)
         cut = self._identifiers.cut(texts, rng)
-        segments, words = self._words(cut.segments, cut.bounds, rng)
+        segments, words, draws = self._words(cut.segments, cut.bounds, rng)
         # Surrogates are left as they were made, so that a mapping can find them again.
         segments = self._polished(segments, whole=False)
         written = cut.joined(segments, " " if isinstance(self._layout, TokensLayout) else "")
-        release = Release.of(written, self.statement, words, rng)
+        release = Release.of(written, self.statement, words, rng, draws=draws)
         return replace(release, identifiers=cut.counts)
 
-    def _words(self, segments: Sequence[str], bounds: Ids, rng: Generator) -> tuple[list[str], int]:
-        """Segments with every word released, and how many words there are.
+    def _words(
+        self, segments: Sequence[str], bounds: Ids, rng: Generator
+    ) -> tuple[list[str], int, Ids]:
+        """Segments with every word released, how many words there are, and draws by document.
 
         Args:
             segments: of the documents, one document after the other.
@@ -142,10 +165,15 @@ class Sanitizer:
             rng: where the noise comes from.
         """
         batch, template = self._layout.divided(segments)
+        starts = batch.offsets[bounds]
         passed = None if self._passed is None else self._passed[batch.ids]
-        released = release_texts(self.mechanism, batch.ids, rng, batch.offsets[bounds], passed)
+        if self._once:
+            released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
+        else:
+            released = release_texts(self.mechanism, batch.ids, rng, starts, passed)
+            draws = np.diff(starts if passed is None else starts_among(~passed, starts))
         count = batch.tokens - (0 if passed is None else int(passed.sum()))
-        return self._layout.write(template, released), count
+        return self._layout.write(template, released), count, draws
 
     def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
         """Agreement mended, from what is about to be released alone; a part begins no sentence."""
@@ -153,7 +181,7 @@ class Sanitizer:
             return texts
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
-        return [polish.with_articles(text) for text in texts]
+        return [polish.mended(text) for text in texts]
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -168,7 +196,14 @@ def sanitize_file(
     output: str | Path,
     sanitizer: TextSanitizer | Callable[[], TextSanitizer],
     *,
-    text_field: str = "text",
+    text_field: str | Sequence[str] = "text",
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    surrogates: Mapping[str, str] | None = None,
+    others: str | None = None,
+    accept_weak: bool = False,
+    person_field: str | None = None,
+    whole_delta: float = DELTA,
     format: str | None = None,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
@@ -178,8 +213,8 @@ def sanitize_file(
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
 
-    All other columns or fields are written as they are, and the statement says so. Output and
-    receipt appear whole or not at all.
+    Every other column or field is kept, dropped or replaced by surrogates, and one of which
+    nothing is said is an error. Output and receipt appear whole or not at all.
 
     Args:
         source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
@@ -187,7 +222,16 @@ def sanitize_file(
             no receipt beside it.
         sanitizer: such as :class:`Sanitizer`, or a function that makes one. It is called once the
             files were opened: a mistake in a name shows before a space is certified.
-        text_field: column or field that holds the text.
+        text_field: column or field that holds the text, or several, each of which is sanitised.
+        keep: columns that are written as they are.
+        drop: columns that are left out.
+        surrogates: columns whose values are replaced by surrogates, each with a type such as
+            ``"email"``: drawn for every row without looking at the value.
+        others: ``"keep"`` or ``"drop"`` for every column that is not named.
+        accept_weak: release even if :func:`discreet.release.strength.weakness` finds one.
+        person_field: column or field that says whose a text is; with it the receipt states what
+            holds for the person with most text, too.
+        whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
         format: of the input, if its name does not tell it.
         max_document_bytes: longer documents are refused.
         force: replace an output that exists.
@@ -198,28 +242,51 @@ def sanitize_file(
     Returns:
         the receipt, with the statement that holds for each word and the counts.
     """
-    documents = words = 0
+    delta = checked_delta(whole_delta)
+    fates = Fates(
+        (text_field,) if isinstance(text_field, str) else tuple(text_field),
+        *(tuple(keep), tuple(drop), surrogates or {}, others),
+    )
+    documents, words = 0, Counter[str]()
+    wholes = Wholes()
     identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
     with (
         open_documents(
-            source, format=format, text_field=text_field, max_document_bytes=max_document_bytes
+            source, format=format, text_field=fates.texts[0], max_document_bytes=max_document_bytes
         ) as reader,
-        open_output(output, reader, force=force, companions=companions) as writer,
+        ExitStack() as stack,
     ):
+        persons = None if person_field is None else persons_of(reader, person_field)
+        columns = columns_of(reader, fates, output_format(str(output), reader)[0])
+        opened = open_output(
+            output, reader, shape=columns.shape, force=force, companions=companions
+        )
+        writer = stack.enter_context(opened)
         made = sanitizer() if callable(sanitizer) else sanitizer
+        if not accept_weak and (weak := weakness(made.mechanism)) is not None:
+            raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
         rng = secure_generator() if rng is None else rng
         for batch in reader:
-            release = made.sanitize(batch.texts, rng)
-            writer.write(batch.with_texts(release.values))
-            documents += len(release.values)
-            words += release.units
-            identifiers.update(release.identifiers)
+            parted, values = columns.part(batch), dict[str, list[str]]()
+            draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
+            for name, texts in parted.texts.items():
+                release = made.sanitize(texts, rng)
+                values[name] = release.values
+                words[name] += release.units
+                draws = None if draws is None or release.draws is None else draws + release.draws
+                identifiers.update(release.identifiers)
+            wholes.add(draws, None if persons is None else persons(batch))
+            values.update(_surrogates(fates, len(batch.texts), rng))
+            writer.write(parted.joined(values))
+            documents += len(batch.texts)
             if progress is not None:
                 progress(reader.bytes_read, reader.total_bytes or 0)
-        statement = release.statement
-        if _carries_more(reader, writer.format):
-            statement = statement.with_public("every other column or field, written as it is")
+        columns.check_complete()
+        statement = release.statement.with_public(*columns.public)
+        if persons is not None:
+            statement = statement.with_public(MOST_OF_A_PERSON)
+        counted = "words" + ", repetitions not counted" * (made.about.get("repeat") == "once")
         certificate = getattr(made.mechanism, "certificate", None)
         receipt = Receipt(
             statement,
@@ -227,21 +294,42 @@ def sanitize_file(
                 "mechanism": described(made.mechanism),
                 "certificate": None if certificate is None else asdict(certificate),
                 "space": made.mechanism.space.to_dict(),
-                "input": {"format": reader.format, "text_field": reader.text_field},
+                "input": {
+                    "format": reader.format,
+                    "text_field": reader.text_field if len(words) == 1 else list(words),
+                    **({} if person_field is None else {"person_field": person_field}),
+                },
+                "columns": columns.fates,
                 **made.about,
                 "keep": mean_keep(made.mechanism),
-                "counts": {"documents": documents, "words": words},
+                "best_guess": best_guess(made.mechanism),
+                "counts": {
+                    "documents": documents,
+                    "words": words.total(),
+                    **({"words_of_field": dict(words)} if len(words) > 1 else {}),
+                },
+                "whole": wholes.told(statement, made.mechanism, delta, counted),
             },
         )
         if identifiers:
-            counted = {"types": dict(sorted(identifiers.items()))}
-            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | counted)
+            types = {"types": dict(sorted(identifiers.items()))}
+            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | types)
         if before_publishing is not None:
             before_publishing()
         if (digest := writer.complete()) is not None:
             receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
+
+
+def _checked_repeat(repeat: str, mechanism: WordMechanism) -> str:
+    check.one_of(repeat, REPEATS, "repeat of Sanitizer")
+    if repeat == "once" and isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
+        raise InvalidValue(
+            f"repeat of Sanitizer must be each with this {mechanism.name}: what it draws for a "
+            "word depends on the words released before; leave out its guide, or repeat"
+        )
+    return repeat
 
 
 def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifiers | None:
@@ -255,18 +343,10 @@ def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifie
     return identifiers
 
 
-def mean_keep(mechanism: WordMechanism, count: int = 32) -> float | None:
-    """Mean probability that a word stays, over a few words; None if the law cannot be said."""
-    law = getattr(mechanism, "log_probabilities", None)
-    if law is None:
-        return None
-    ids = mechanism.space.spread_words(count)
-    return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
-
-
-def _carries_more(reader: DocumentReader, written: str) -> bool:
-    """True if anything but the text goes from the input to the output."""
-    if written == "txt":
-        return False
-    names = reader.header if reader.schema is None else reader.schema.names
-    return names is None or len(names) > 1
+def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
+    """A surrogate for every row of each column that has them; no value comes in here."""
+    made = Surrogates().made
+    return {
+        name: made(kind, rng.integers(0, 2**64, (rows, WORDS), np.uint64))
+        for name, kind in fates.surrogates.items()
+    }

@@ -9,10 +9,10 @@ words, vectors, public frequencies; never on a text.
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from discreet.parallel import in_threads
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 
-_FORMAT = "discreet exemplars 1"
+_FORMAT = "discreet exemplars 2"
 _CHOSEN = 4096
 _CONSIDERED = 20_000
 """The most frequent words: they are covered, and exemplars are chosen among them."""
@@ -47,6 +47,10 @@ class Exemplars:
     """For each size: mean squared distance to the 1, 2, 3, ... nearest exemplars."""
     far: tuple[float, ...]
     """For each size: mean squared distance to all of them."""
+    named: tuple[tuple[float, ...], ...]
+    """For each size and 1, 2, 3, ... nearest exemplars: the sum over exemplars of the share of the
+    most frequent word that has it among its nearest. Of words that come out as one of these, the
+    best guess names as many, divided by how many nearest there are."""
 
 
 def exemplars(space: EmbeddingSpace, progress: Progress | None = None) -> Exemplars:
@@ -68,6 +72,7 @@ def exemplars(space: EmbeddingSpace, progress: Progress | None = None) -> Exempl
         sizes=tuple(values["sizes"]),
         near=tuple(map(tuple, values["near"])),
         far=tuple(values["far"]),
+        named=tuple(map(tuple, values["named"])),
     )
 
 
@@ -101,12 +106,13 @@ def measured(space: EmbeddingSpace, progress: Progress | None = None) -> dict[st
     if len(words) <= _CONSIDERED:  # all words are an alphabet too
         sizes.append(len(words))
     order = np.concatenate([chosen, _others(space, chosen)])
-    tables = [mean_distances(space, np.sort(order[:size])) for size in sizes]
+    tables = [measured_alphabet(space, np.sort(order[:size])) for size in sizes]
     return {
         "chosen": chosen.tolist(),
         "sizes": sizes,
-        "near": [near for near, _ in tables],
-        "far": [far for _, far in tables],
+        "near": [table.near for table in tables],
+        "far": [table.far for table in tables],
+        "named": [table.named for table in tables],
     }
 
 
@@ -208,22 +214,35 @@ def _covering(
     return taken
 
 
-def mean_distances(space: EmbeddingSpace, outputs: Ids) -> tuple[tuple[float, ...], float]:
-    """Mean squared distance to the nearest 1, 2, 3, ... of some outputs, and to all of them.
+class AlphabetFigures(NamedTuple):
+    """What is known of one alphabet; see :class:`Exemplars`."""
 
-    Over the frequent words of the space, as often as they occur.
-    """
+    near: tuple[float, ...]
+    far: float
+    named: tuple[float, ...]
+
+
+def measured_alphabet(space: EmbeddingSpace, outputs: Ids) -> AlphabetFigures:
+    """The figures of some outputs, over the frequent words of the space, as often as they occur."""
     words = by_frequency(space)[:_CONSIDERED]
     shares = rank_prior(space)[words]
     shares /= shares.sum()
     listed = min(_LISTED, len(outputs))
-    _, near = nearest_of(space, words, outputs, listed)
+    places, near = nearest_of(space, words, outputs, listed)
     sums = np.cumsum(shares @ near.astype(np.float64) ** 2) / np.arange(1, listed + 1)
     vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64)
     squares = np.einsum("ij,ij->i", vectors, vectors)
     cross = (shares @ vectors[words]) @ vectors[outputs].mean(axis=0)
     far = shares @ squares[words] + squares[outputs].mean() - 2.0 * cross
-    return tuple(float(f"{value:.6g}") for value in sums), float(f"{far:.6g}")
+    best, named = np.zeros(len(outputs)), []
+    for column in places.T:
+        np.maximum.at(best, column, shares)
+        named.append(best.sum())
+    return AlphabetFigures(_short(sums), _short([far])[0], _short(named))
+
+
+def _short(figures: Iterable[float]) -> tuple[float, ...]:
+    return tuple(float(f"{figure:.6g}") for figure in figures)
 
 
 def _others(space: EmbeddingSpace, chosen: Ids) -> Ids:

@@ -69,6 +69,30 @@ def labels_of(reader: DocumentReader, name: str) -> Field:
     return labels
 
 
+def persons_of(reader: DocumentReader, name: str) -> Field:
+    """As :func:`labels_of`, for whose a document is: nobody is an error, and 1.0 is 1."""
+    field = field_of(reader, name)
+
+    def persons(batch: Batch) -> list[str]:
+        return [
+            _person(value, f"row {row} of {reader.name}", name)
+            for row, value in enumerate(field(batch), batch.first_row)
+        ]
+
+    return persons
+
+
+def _person(value: object, place: str, name: str) -> str:
+    if value is None or value == "" or value != value:  # NaN stands for nothing in tables
+        raise InputError(
+            f"{place} has no {name}: whose text it is must be known to say what holds for a "
+            "person; fill it in, or drop the row"
+        )
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return _label(value, place, name)
+
+
 def _label(value: object, place: str, name: str) -> str:
     if isinstance(value, str):
         return value

@@ -25,7 +25,8 @@ does did doing done will would shall should can could may might must ought not n
 hadn ain don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't
 hasn't haven't hadn't i'm you're we're they're it's that's i've i'd i'll there here then now too
 very just only also even still again ever never always often already quite rather almost really .
-, ! ? ; : - – — … ' " ’ ‘ “ ” ( ) [ ] / & % $ # * + =
+, ! ? ; : - – — … ' " ’ ‘ “ ” ( ) [ ] / & % $ # * + = nobody somebody anybody everybody someone
+anyone everyone something anything nothing everything
 """
 FUNCTION_WORDS = frozenset(_WORDS.split())
 PUBLIC = (

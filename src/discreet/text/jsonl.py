@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from json import JSONDecodeError, JSONDecoder
 from json.encoder import encode_basestring
+from typing import NamedTuple
 
 from discreet.errors import InputError
 from discreet.text.faults import UNUSABLE, first_unusable, told_names
@@ -98,6 +99,43 @@ class Cutter:
         if text is None:
             raise BadLine(f"has no field {field}; {told_names(names, field, 'field')}")
         return line[:start], text, line[end:]
+
+
+class Member(NamedTuple):
+    """A top-level field of a line."""
+
+    name: str
+    start: int
+    """Where its name begins, with the quotation mark."""
+    value: int
+    """Where its value begins."""
+    end: int
+
+
+def members(line: str) -> list[Member]:
+    """The fields of a line that :class:`Cutter` has cut, in order.
+
+    >>> [(each.name, each.value, each.end) for each in members('{"id": 1.00, "text": ""}')]
+    [('id', 7, 11), ('text', 21, 23)]
+    """
+    found = []
+    key = _first_key(line)
+    while key:
+        name, _ = _string(line, key.start(1) + 1, True)
+        _, end = _skip(line, key.end())
+        found.append(Member(name, key.start(1), key.end(), end))
+        key = _next_key(line, end)
+    return found
+
+
+def string_at(line: str, start: int) -> str | None:
+    """The string that begins there, if it is one."""
+    return _string(line, start + 1, True)[0] if line.startswith('"', start) else None
+
+
+def quoted(text: str) -> str:
+    """A string of JSON."""
+    return encode_basestring(text)
 
 
 def joined(before: str, text: str, after: str) -> str:

@@ -1,6 +1,6 @@
 """Parquet files: the text column taken out of a table, and put back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -55,13 +55,17 @@ class ParquetSource:
         rows = self._file.metadata.num_rows
         return self._total_bytes * self._rows_read // rows if rows else self._total_bytes
 
-    @property
-    def group_rows(self) -> int:
-        """How many rows to hold, by what the columns beside the text take: the text has no say."""
-        about, text = self._file.metadata, self.schema.names[self.text_index]
+    def group_rows(self, hidden: Sequence[str]) -> int:
+        """How many rows to hold, by what the other columns take: the hidden ones have no say."""
+        about = self._file.metadata
         groups = (about.row_group(i) for i in range(about.num_row_groups))
         columns = (group.column(j) for group in groups for j in range(group.num_columns))
-        size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema != text)
+        paths, inside = set(hidden), tuple(f"{name}." for name in hidden)
+        size = sum(
+            column.total_uncompressed_size
+            for column in columns
+            if column.path_in_schema not in paths and not column.path_in_schema.startswith(inside)
+        )
         return max(1, min(_READ_ROWS, _GROUP_BYTES * about.num_rows // max(size, 1)))
 
     def batches(

@@ -12,14 +12,15 @@ _VOWELS = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
 _SPACE_BEFORE = re.compile(r" +([.,!?;:%)\]’])(?=\s|$)")
 _SPACE_AFTER = re.compile(r"([(\[]) +")
 _CONTRACTION = re.compile(r" +(n't|'(?:s|re|ve|ll|d|m))\b")
+_I = re.compile(r"\bi\b(?!\.)")
 _SENTENCE = re.compile(r"(^\W*|[.!?]\W+)([a-z])")
 
 
-def with_articles(text: str) -> str:
-    """The text with ``a`` or ``an`` as the word after it asks for.
+def mended(text: str) -> str:
+    """The text with ``a`` or ``an`` as the word after it asks for, and ``I`` as it is written.
 
-    >>> with_articles("An doctor and a honest uncle saw a unit.")
-    'A doctor and an honest uncle saw a unit.'
+    >>> mended("An doctor and a honest uncle saw a unit, as i did.")
+    'A doctor and an honest uncle saw a unit, as I did.'
     """
 
     def article(match: re.Match[str]) -> str:
@@ -28,7 +29,7 @@ def with_articles(text: str) -> str:
         n = "n" if vowel or _VOWELS.match(word) else ""
         return f"{match[1]}{n}{match[3]}"
 
-    return _ARTICLE.sub(article, text)
+    return _ARTICLE.sub(article, _I.sub("I", text))
 
 
 def as_sentences(text: str, *, capitals: bool = True) -> str:
@@ -38,5 +39,4 @@ def as_sentences(text: str, *, capitals: bool = True) -> str:
     "We don't know. The doctor (a friend) said so!"
     """
     text = _CONTRACTION.sub(r"\1", _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", text)))
-    text = re.sub(r"\bi\b", "I", text)
     return text if not capitals else _SENTENCE.sub(lambda match: match[1] + match[2].upper(), text)

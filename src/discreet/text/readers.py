@@ -6,7 +6,7 @@ be written by mistake. Messages name files, lines and columns, never a value.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +78,23 @@ def _parsed(line: str) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """How documents lie in a file, so that they can be written in the same way.
+
+    Attributes:
+        header: The column names of csv and tsv, in order.
+        schema: The Arrow schema of Parquet.
+        text_index: The position of the text's column in csv, tsv and Parquet.
+        group_rows: How many rows of Parquet to write at once; the text has no say in it.
+    """
+
+    header: list[str] | None = None
+    schema: "pa.Schema | None" = None
+    text_index: int | None = None
+    group_rows: int = 1
+
+
+@dataclass(frozen=True)
 class _Limits:
     document_bytes: int
     batch_bytes: int
@@ -121,14 +138,16 @@ class DocumentReader:
         self.total_bytes = total_bytes
         self._file = file
         self._limits = limits
+        self._group_rows: Callable[[Sequence[str]], int] | None = None
         self._progress: _Progress
         self._batches: Iterator[Batch]
         if format == "parquet":
             from discreet.text.parquet import ParquetSource
 
             self._progress = parquet = ParquetSource(file, self.name, text_field, total_bytes)
+            self._group_rows = parquet.group_rows
             self.schema, self.text_index = parquet.schema, parquet.text_index
-            self.group_rows = parquet.group_rows
+            self.group_rows = parquet.group_rows([text_field])
             self._batches = (
                 Batch(*parts)
                 for parts in parquet.batches(
@@ -160,6 +179,20 @@ class DocumentReader:
     def bytes_read(self) -> int:
         """How far into the file on disk the reading has come."""
         return self._progress.bytes_read
+
+    @property
+    def shape(self) -> Shape:
+        """How its documents lie."""
+        return Shape(self.header, self.schema, self.text_index, self.group_rows)
+
+    @property
+    def max_document_bytes(self) -> int:
+        """Longer documents are refused."""
+        return self._limits.document_bytes
+
+    def group_rows_beside(self, hidden: Sequence[str]) -> int:
+        """As :attr:`group_rows`, with no say for any of these columns."""
+        return 1 if self._group_rows is None else self._group_rows(hidden)
 
     def close(self) -> None:
         """Close the file; standard input is left open."""

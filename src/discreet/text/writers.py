@@ -27,7 +27,7 @@ from discreet.staging import Digest, Staged
 from discreet.text.faults import UNUSABLE, first_unusable
 from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name, suffix_of
 from discreet.text.jsonl import joined
-from discreet.text.readers import Batch, DocumentReader
+from discreet.text.readers import Batch, DocumentReader, Shape
 
 _SLICE = 65_536  # documents that are encoded at once
 _SPOOL_BYTES = 32 * 2**20
@@ -59,13 +59,14 @@ class DocumentWriter:
         target: str | Path,
         reader: DocumentReader,
         *,
+        shape: Shape | None = None,
         force: bool = False,
         companions: Sequence[str | Path] = (),
     ) -> None:
         to_stream = str(target) == STANDARD_STREAM
         self.name = "standard output" if to_stream else str(target)
         self.path = None if to_stream else Path(target)
-        self.format, self._compressed = _output_format(str(target), reader)
+        self.format, self._compressed = output_format(str(target), reader)
         self.companions = tuple(Path(companion) for companion in companions)
         self._force = force
         self._staged: list[Staged] = []  # the output first
@@ -80,7 +81,7 @@ class DocumentWriter:
         try:
             with self._failures():
                 self._file = self._stage(self.path).open() if self.path else spool()
-                self._sink = _sink(self._file, self.format, self._compressed, reader)
+                self._sink = _sink(self._file, self.format, self._compressed, shape or reader.shape)
         except BaseException:
             self.discard()
             raise
@@ -182,6 +183,7 @@ def open_output(
     target: str | Path,
     reader: DocumentReader,
     *,
+    shape: Shape | None = None,
     force: bool = False,
     companions: Sequence[str | Path] = (),
 ) -> DocumentWriter:
@@ -193,6 +195,7 @@ def open_output(
     Args:
         target: A path, or ``-``.
         reader: Where the batches come from.
+        shape: How the batches lie now, if columns were left out or changed.
         force: Whether to replace files that exist. The input itself is never replaced.
         companions: Files that will appear together with the output, such as its privacy statement;
             their contents are given to :meth:`DocumentWriter.finish`.
@@ -200,10 +203,11 @@ def open_output(
     Raises:
         OutputError: The output cannot be written there, or not in that format.
     """
-    return DocumentWriter(target, reader, force=force, companions=companions)
+    return DocumentWriter(target, reader, shape=shape, force=force, companions=companions)
 
 
-def _output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
+def output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
+    """The format that an output of this name has, and whether it is compressed."""
     base, compressed = format_of_name(name)
     if suffix_of(name) in _OTHER_FORMATS:
         base = suffix_of(name)
@@ -232,14 +236,14 @@ def to_standard_output(waiting: IO[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _sink(file: IO[bytes], format: str, compressed: bool, reader: DocumentReader) -> _Sink:
-    if reader.schema is not None and reader.text_index is not None and format == "parquet":
+def _sink(file: IO[bytes], format: str, compressed: bool, shape: Shape) -> _Sink:
+    if shape.schema is not None and shape.text_index is not None and format == "parquet":
         from discreet.text.parquet import ParquetSink
 
-        return ParquetSink(file, reader.schema, reader.text_index, reader.group_rows)
-    if reader.header is not None and reader.text_index is not None and format in DELIMITERS:
-        delimited = _Delimited(DELIMITERS[format], reader.text_index)
-        return _TextSink(file, compressed, delimited.render, delimited.lines([reader.header]))
+        return ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
+    if shape.header is not None and shape.text_index is not None and format in DELIMITERS:
+        delimited = _Delimited(DELIMITERS[format], shape.text_index)
+        return _TextSink(file, compressed, delimited.render, delimited.lines([shape.header]))
     return _TextSink(file, compressed, _render_jsonl if format == "jsonl" else _render_txt)
 
 

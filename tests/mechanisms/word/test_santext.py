@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from conformance import excess_loss
+from discreet.composition import UnitLoss
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
 from discreet.mechanisms.word import _distance_law as distance_law
 from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.spaces.index import build_index
 from discreet.spaces.space import EmbeddingSpace
-from goodness import fits, mean_fits
+from goodness import exact_delta, fits, mean_fits
 from small_spaces import all_distances, both_spaces, clustered_space, random_space
 
 EXAMPLES = {
@@ -42,6 +43,39 @@ def test_forgetting_the_half_is_caught_on_a_clustered_space():
     mutant = SanText(space, epsilon=3.0, calibration="published")
     mutant._law.kappa = 3.0
     assert excess_loss(mutant, all_distances(space)) > 0.1
+
+
+@pytest.mark.parametrize("calibration", ["certified", "published"])
+@pytest.mark.parametrize(
+    "vectors", [[[0.0], [1.0]], [[0.0], [1.0], [1.2]], [[0, 0], [1, 0], [0, 2]]]
+)
+def test_what_is_known_of_the_loss_of_a_word_holds_for_all_pairs_and_outputs(calibration, vectors):
+    words = ["tea", "cup", "sea"][: len(vectors)]
+    space = EmbeddingSpace.from_arrays(words, np.array(vectors, dtype=float))
+    mechanism = SanText(space, epsilon=0.8, calibration=calibration)
+    logs = mechanism.log_probabilities(np.arange(len(space)))
+    losses = logs[:, None, :] - logs[None, :, :]
+    law = mechanism.unit_loss
+    assert losses.max() <= law.epsilon * (1 + 1e-9)
+    spread = np.ptp(losses, axis=2).max()
+    # As wide as it is said to be: half of that, as without the normalisers, is too little.
+    assert law.spread / 2 * 1.5 < spread <= law.spread * (1 + 1e-9)
+    # Texts of up to four words, over all outputs of all pairs.
+    for times, delta in itertools.product((1, 2, 4), (0.05, 1e-3)):
+        epsilon = law.of(times, delta)
+        assert (
+            max(
+                exact_delta(np.exp(logs[x]), np.exp(logs[y]), times, epsilon)
+                for x, y in itertools.permutations(range(len(space)), 2)
+            )
+            <= delta
+        )
+
+
+def test_a_narrow_range_of_the_loss_is_worth_something():
+    mechanism = SanText(random_space(), epsilon=0.05, calibration="published")
+    law = mechanism.unit_loss
+    assert law.of(200, 1e-6) < 0.6 * UnitLoss(law.epsilon).of(200, 1e-6)
 
 
 def test_law_is_the_textbook_one():

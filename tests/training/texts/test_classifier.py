@@ -156,7 +156,8 @@ def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_pa
     space = ("--space", f"encoder:{bert}", "--epsilon", "400", "--calibration", "published")
     for path in (train, test):
         out = path.with_name("s" + path.name)
-        assert called("sanitize", path, "-o", out, *space, cache=tmp_path).code == 0
+        named = ("--keep", "label", "--yes-weak")
+        assert called("sanitize", path, "-o", out, *space, *named, cache=tmp_path).code == 0
     model = tmp_path / "model.safetensors"
     command = ("train", "classify", tmp_path / "sa.jsonl", "-o", model)
     done = called(*command, "--test", tmp_path / "sb.jsonl", "--json", cache=tmp_path)

@@ -19,8 +19,8 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 NO_GUIDE = "none"
-_POOL = 4
-_WEIGHT = 10.0
+_POOL = 3
+_WEIGHT = 20.0
 
 
 class NearWords:
@@ -50,7 +50,7 @@ class NearWords:
         pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
             given.
         weight: what the typical distance between two words counts for beside a guide's
-            log-likelihood; 10 unless given.
+            log-likelihood; 20 unless given.
         progress: called with (done, total) while exemplars are chosen for the first time.
 
     >>> from discreet.spaces.space import EmbeddingSpace

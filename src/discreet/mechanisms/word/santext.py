@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.composition import UnitLoss
 from discreet.mechanisms.certificate import (
     Certificate,
     by_theorem,
@@ -86,6 +87,17 @@ class SanText:
     def statement(self) -> PrivacyStatement:
         """The guarantee for each released word."""
         return self._statement
+
+    @property
+    def unit_loss(self) -> UnitLoss:
+        """What is known of the loss of a word: its range over the outputs, too.
+
+        ``ln P(y|x) - ln P(y|x')`` is ``kappa * (d(x', y) - d(x, y))`` and a term without y. By the
+        triangle inequality it differs by at most ``2 * kappa * d(x, x')`` between two outputs.
+        """
+        assert self._statement.metric is not None
+        farthest = self._statement.metric.farthest
+        return UnitLoss(self.epsilon * farthest, spread=2 * self.kappa * farthest)
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""

@@ -242,7 +242,8 @@ class RewritingSanitizer:
         batch = self._layout.split(texts)
         written = self._released.release(batch, rng)
         out = self._layout.join(texts, written.offsets, written.ids)
-        return Release.of(out, self.statement, batch.tokens, rng)
+        draws = np.diff(batch.offsets)
+        return Release.of(out, self.statement, batch.tokens, rng, draws=draws)
 
 
 def _part(batch: TokenBatch, chosen: NDArray[np.bool_]) -> TokenBatch:

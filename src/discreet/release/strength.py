@@ -1,0 +1,84 @@
+"""Whether a setting protects enough to be released without a second thought.
+
+Every epsilon has a statement, and at a large one the statement is true and worth nothing. The two
+limits here are where a release asks to be confirmed; they are the same for every mechanism.
+"""
+
+import numpy as np
+
+from discreet.protocols import WordMechanism
+from discreet.spaces.prior import rank_prior
+from discreet.statement import odds
+
+MOST_KNOWN = 0.9
+"""A setting is weak if more than this share of words is known from what is released."""
+MOST_LOSS = 20.0
+"""A statement is weak if words that are most alike may differ by more: odds of 500 million to 1.
+
+Between any two words for pure and approximate privacy; between nearest neighbours where the loss
+grows with the distance, since that notion promises little for words that are far apart.
+"""
+_WORDS, _DRAWS = 32, 32
+
+
+def mean_keep(mechanism: WordMechanism, count: int = _WORDS) -> float | None:
+    """Mean probability that a word stays, over a few words; None if the law cannot be said."""
+    law = getattr(mechanism, "log_probabilities", None)
+    if law is None:
+        return None
+    ids = mechanism.space.spread_words(count)
+    return float(np.exp(law(ids)[np.arange(len(ids)), ids]).mean())
+
+
+def best_guess(mechanism: WordMechanism) -> float | None:
+    """How often the best guess at a word is right, by public frequencies; None if none is known."""
+    guess_rate = getattr(mechanism, "guess_rate", None)
+    return None if guess_rate is None else float(guess_rate(rank_prior(mechanism.space)))
+
+
+def weakness(mechanism: WordMechanism) -> str | None:
+    """What is weak about a mechanism's setting, as a sentence without its end; None if nothing is.
+
+    >>> from discreet.spaces.space import EmbeddingSpace
+    >>> from discreet.mechanisms.word import SanText
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup"], [[0.0], [1.0]])
+    >>> weakness(SanText(space, epsilon=1.0))
+    >>> weakness(SanText(space, epsilon=40.0))
+    'this setting is weak: a word stays as it is with probability over 0.99 on average'
+    """
+    keep = mean_keep(mechanism)
+    keep = _simulated_keep(mechanism) if keep is None else keep
+    if keep > MOST_KNOWN:
+        return (
+            f"this setting is weak: a word stays as it is with probability {share(keep)} on average"
+        )
+    guess = best_guess(mechanism)
+    if guess is not None and guess > MOST_KNOWN:
+        how = share(guess)
+        return f"this setting is weak: the best guess at a word is right with probability {how}"
+    statement = mechanism.statement
+    distance, between = 1.0, "any two words"
+    if statement.metric is not None:
+        distance, between = statement.metric.nearest or 0.0, "nearest neighbours"
+    loss = statement.epsilon * distance + statement.slack
+    if loss > MOST_LOSS:
+        return (
+            f"the statement of this setting is weak: the odds between {between} may change by a "
+            f"factor of {odds(loss)}"
+        )
+    return None
+
+
+def share(probability: float) -> str:
+    """A probability for people.
+
+    >>> share(0.656), share(0.9999)
+    ('0.66', 'over 0.99')
+    """
+    return f"{probability:.2g}" if probability < 0.99 else "over 0.99"
+
+
+def _simulated_keep(mechanism: WordMechanism) -> float:
+    """The same from draws for public words: seeded, so that a setting is weak always or never."""
+    ids = np.repeat(mechanism.space.spread_words(_WORDS), _DRAWS)
+    return float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean())

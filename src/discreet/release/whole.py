@@ -1,0 +1,144 @@
+"""What holds for a whole text, and for all texts of a person, beside what holds for a word.
+
+A text is as many releases as its words took draws, and the losses of all of them add up. Counts are
+all that is kept of the texts, and they are public already.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet import check
+from discreet.arrays import Ids
+from discreet.composition import UnitLoss
+from discreet.errors import InvalidValue
+from discreet.protocols import WordMechanism
+from discreet.statement import Notion, PrivacyStatement, Unit, odds
+
+DELTA = 1e-6
+"""The chance that is given away for a smaller epsilon of a whole text, unless told."""
+SAME_PERSON = "which documents are of the same person"
+MOST_OF_A_PERSON = "how many words the person with most text has"
+
+# A chance is not given away for less than this.
+_WORTH_A_DELTA = 0.99
+_LARGE = 10.0
+_NOT_WHOLE = (
+    "Such a number protects single words, not whole texts: whoever has a certain text in mind may "
+    "well be able to tell from the output whether it was that one."
+)
+
+
+def checked_delta(delta: object, name: str = "whole_delta") -> float:
+    """A chance of at least 0 and below 1."""
+    return check.in_range(delta, name, at_least=0, below=1)
+
+
+@dataclass
+class Wholes:
+    """Counts the draws of the longest document, and of each person.
+
+    >>> import numpy as np
+    >>> wholes = Wholes()
+    >>> wholes.add(np.array([3, 5, 4]), ["ann", "bob", "ann"])
+    >>> wholes.document, wholes.person
+    (5, 7)
+    """
+
+    document: int = 0
+    """Draws of the document that took most."""
+    _persons: Counter[str] = field(default_factory=Counter, repr=False)
+
+    @property
+    def person(self) -> int | None:
+        """Draws of the person with most text: all that is told of the persons; None without any."""
+        return max(self._persons.values(), default=None)
+
+    def add(self, draws: Ids | None, persons: Sequence[str] | None = None) -> None:
+        """Count a batch of documents, and whose each of them is."""
+        if draws is None:
+            raise InvalidValue("this sanitizer does not say how many draws each document took")
+        self.document = max(self.document, int(draws.max(initial=0)))
+        if persons is not None:
+            for person, count in zip(persons, draws.tolist(), strict=True):
+                self._persons[person] += count
+
+    def told(
+        self, statement: PrivacyStatement, mechanism: WordMechanism, delta: float, counted: str
+    ) -> dict[str, Any]:
+        """What a receipt says of it.
+
+        Args:
+            statement: What holds for a word.
+            mechanism: Which may know more of its loss (``unit_loss``).
+            delta: What may be given away for a smaller epsilon.
+            counted: What was counted, such as ``"words"``.
+        """
+        law = getattr(mechanism, "unit_loss", None)
+        wholes = [_Whole(Unit.DOCUMENT, self.document, counted)]
+        if self.person is not None:
+            wholes.append(_Whole(Unit.USER, self.person, counted))
+        stated = [whole.statement(statement, delta, law) for whole in wholes]
+        return {
+            whole.name: {"words": whole.count, "statement": each and each.to_dict()}
+            for whole, each in zip(wholes, stated, strict=True)
+        } | {"in_words": _in_words(statement, wholes, stated)}
+
+
+@dataclass(frozen=True)
+class _Whole:
+    unit: Unit
+    count: int
+    counted: str
+
+    @property
+    def name(self) -> str:
+        return "person" if self.unit is Unit.USER else "document"
+
+    def statement(
+        self, word: PrivacyStatement, delta: float, law: UnitLoss | None
+    ) -> PrivacyStatement | None:
+        """What holds for the whole, None if nothing does."""
+        draws = max(1, self.count)
+        if word.notion in _WITHOUT or draws * word.delta >= 1:
+            return None
+        pure, less = (word.for_units(draws, d, unit=self.unit, law=law) for d in (0.0, delta))
+        best = less if less.epsilon < _WORTH_A_DELTA * pure.epsilon else pure
+        what = "all documents of a person" if self.unit is Unit.USER else "a whole document"
+        best = replace(best, scope=f"{what}, at most {self.count:,} {self.counted}, all replaced")
+        return best.with_public(SAME_PERSON) if self.unit is Unit.USER else best
+
+    def line(self, stated: PrivacyStatement) -> str:
+        who = "The person with most text" if self.unit is Unit.USER else "The longest text"
+        more = f", plus a probability of delta = {stated.delta:.3g}" if stated.delta else ""
+        return (
+            f"{who} ({self.count:,} {self.counted}), all of it replaced: odds change by at most "
+            f"{odds(stated.epsilon)} (epsilon = {stated.epsilon:.6g}){more}."
+        )
+
+
+_WITHOUT = {
+    Notion.NONE: "There is no guarantee for a word, so there is none for a whole text.",
+    Notion.UTILITY_OPTIMISED: "There is no guarantee for a whole text: some of its words may come "
+    "out as they were.",
+}
+
+
+def _in_words(
+    word: PrivacyStatement, wholes: Sequence[_Whole], stated: Sequence[PrivacyStatement | None]
+) -> list[str]:
+    if word.notion in _WITHOUT:
+        return [_WITHOUT[word.notion]]
+    lines = []
+    for whole, each in zip(wholes, stated, strict=True):
+        if each is not None:
+            lines.append(whole.line(each))
+        else:
+            lines.append(
+                f"Nothing is proven for {whole.count:,} {whole.counted} as a whole: their deltas "
+                "add up to 1 or more."
+            )
+    if any(each is not None and each.epsilon > _LARGE for each in stated):
+        lines.append(_NOT_WHOLE)
+    return lines

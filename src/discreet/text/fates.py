@@ -1,0 +1,117 @@
+"""What becomes of each column of a file: sanitised, kept, dropped or replaced by surrogates.
+
+A column that nobody spoke of has no fate, and nothing is written until it has one: whoever
+sanitises a review must not hand out the customer beside it by saying nothing.
+"""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from discreet.check import one_of
+from discreet.errors import InputError, InvalidValue
+from discreet.text.identifiers.patterns import TYPES
+
+SANITISE, KEEP, DROP, SURROGATE = "sanitise", "keep", "drop", "surrogate"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]{0,30}")
+
+
+@dataclass(frozen=True)
+class Fates:
+    """The fate of each column, by its name.
+
+    Args:
+        texts: the columns that are sanitised, one at least.
+        keep: columns that are written as they are.
+        drop: columns that are left out.
+        surrogates: columns whose values are replaced, each with the type of its surrogates.
+        others: ``"keep"`` or ``"drop"`` for every column that is not named; None leaves it open.
+
+    >>> fates = Fates(("review",), keep=("stars",), others="drop")
+    >>> [fates.of(name) for name in ("review", "stars", "email")]
+    ['sanitise', 'keep', 'drop']
+    """
+
+    texts: tuple[str, ...]
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    surrogates: Mapping[str, str] = field(default_factory=dict)
+    others: str | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("texts", "keep", "drop"):
+            if isinstance(getattr(self, what), str):
+                raise InvalidValue(f"{what} must be a list of columns; got a single string")
+        if not self.texts:
+            raise InvalidValue("name at least one column or field that holds a text")
+        for kind in self.surrogates.values():
+            one_of(kind, TYPES, "the type of a surrogate")
+        if self.others is not None:
+            one_of(self.others, (KEEP, DROP), "others")
+        for name, count in Counter(self.named).items():
+            if count > 1:
+                raise InvalidValue(
+                    f"{name} is named {count} times; a column is sanitised, kept, dropped or "
+                    "replaced by surrogates, and only one of these"
+                )
+
+    @property
+    def named(self) -> list[str]:
+        """Every column that was spoken of by its name."""
+        return [*self.texts, *self.keep, *self.drop, *self.surrogates]
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether all but the first text is written as it is, whatever it is."""
+        return self.others == KEEP and len(self.named) == 1
+
+    def of(self, name: str) -> str | None:
+        """The fate of a column, if it has one."""
+        for fate, names in (
+            (SANITISE, self.texts),
+            (KEEP, self.keep),
+            (DROP, self.drop),
+            (SURROGATE, self.surrogates),
+        ):
+            if name in names:
+                return fate
+        return self.others
+
+    def in_words(self, name: str) -> str:
+        """The fate of a column for the receipt."""
+        kind = self.surrogates.get(name)
+        return str(self.of(name)) if kind is None else f"{SURROGATE} of type {kind}"
+
+    def refuse_undecided(self, names: Sequence[str], where: str, *, repeat: bool = True) -> None:
+        """Refuse columns without a fate.
+
+        The text column is among the names, so they are names and not the first row of data. Even
+        so only what looks like a name is repeated.
+
+        Args:
+            names: of all columns, in order.
+            where: what has them.
+            repeat: False says positions only.
+        """
+        open_ = [place for place, name in enumerate(names, 1) if self.of(name) is None]
+        if not open_:
+            return
+        shown = [shown_name(names[i - 1], i) if repeat else f"column {i}" for i in open_]
+        typed = " ".join(f"--drop {shlex.quote(names[i - 1])}" for i in open_)
+        known = repeat and all(_NAME.fullmatch(names[i - 1]) for i in open_)
+        raise InputError(
+            f"nothing says what becomes of {', '.join(shown)} in {where}, which has "
+            f"{len(names)} columns; add {typed if known else '--drop NAME'} (or --keep NAME for "
+            "what may be seen as it is), or --drop-others or --keep-others for all of them"
+        )
+
+
+def shown_name(name: str, place: int) -> str:
+    """A column's name if it surely is a name, else where it is.
+
+    >>> shown_name("customer", 2), shown_name("jane@roe.example", 3)
+    ('customer', 'column 3')
+    """
+    return name if _NAME.fullmatch(name) else f"column {place}"
