@@ -203,10 +203,33 @@ def inflected_antonyms(pairs: set[tuple[str, str]], lexicon: Lexicon) -> dict[st
     return found
 
 
-def accuracy(rows: Sequence[dict[str, Any]], close: Nearest, seeds: int = 5) -> float:
-    """Of logistic regression on words, each one of its 4 nearest counting itself, on other rows."""
+def without_twins(close: Nearest, lexicon: Lexicon) -> Nearest:
+    """The nearest words that are not other forms of the word."""
+    lemmas = lexicon.lemmas
+    found = Nearest.__new__(Nearest)
+    found.of = {
+        word: [o for o in others if not lemmas.get(word, {word}) & lemmas.get(o, {o})]
+        for word, others in close.of.items()
+    }
+    return found
+
+
+def accuracy(
+    rows: Sequence[dict[str, Any]], close: Nearest, unknown: str | None = None, seeds: int = 6
+) -> float:
+    """Of logistic regression on words, each one of its 4 nearest counting itself, on other rows.
+
+    Args:
+        rows: texts and labels; one half is replaced and learnt from, the other tested on as it is.
+        close: words without nearest ones stay as they are,
+        unknown: or become this, also in the texts tested on.
+        seeds: how many splits to take the mean of.
+    """
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
+
+    def own(word: str) -> str:
+        return word if unknown is None or word in close.of else unknown
 
     half = len(rows) // 2
     labels = np.array([row["label"] for row in rows])
@@ -220,11 +243,11 @@ def accuracy(rows: Sequence[dict[str, Any]], close: Nearest, seeds: int = 5) -> 
             picks = rng.integers(4, size=len(words))
             texts.append(
                 " ".join(
-                    close.of[word][pick - 1] if pick and word in close.of else word
+                    close.of[word][pick - 1] if pick and word in close.of else own(word)
                     for word, pick in zip(words, picks, strict=True)
                 )
             )
-        raw = [row["text"].lower() for row in rows]
+        raw = [" ".join(map(own, row["text"].lower().split())) for row in rows]
         bag = CountVectorizer(token_pattern=r"\S+", min_df=2)
         train, test = order[:half], order[half:]
         model = LogisticRegression(max_iter=1000)
@@ -259,7 +282,8 @@ def main() -> None:
     sentences = Sentences(texts, shared, options.places)
     labelled = read(options.labelled)
     needed = {w.lower() for words in sentences.words for w in words}
-    needed |= {w for row in labelled for w in row["text"].lower().split()}
+    tested = {w for row in labelled for w in row["text"].lower().split()}
+    needed |= tested
     sources = Sources(options.sources)
     lexicon = Lexicon(sources)
     figures: dict[str, dict[str, float]] = {}
@@ -268,10 +292,15 @@ def main() -> None:
     for name, space in spaces.items():
         close = Nearest(space, sorted(needed & shared))
         replaced.append((whole, sentences.replaced(close)))
+        replaced.append((whole, sentences.replaced(without_twins(close, lexicon))))
         figures[name] = sentences.same_tag(close) | relations(close, lexicon, sources)
         figures[name]["accuracy, one of 4"] = accuracy(labelled, close)
-    for name, value in zip(spaces, similarity(replaced), strict=True):
+        own = Nearest(space, sorted(tested & set(space.words)), 4)
+        figures[name]["accuracy, unknown words [UNK]"] = accuracy(labelled, own, "[UNK]")
+    alike = similarity(replaced)
+    for name, value, other in zip(spaces, alike[::2], alike[1::2], strict=True):
         figures[name]["similarity of sentences"] = value
+        figures[name]["similarity, no forms of the word itself"] = other
     for measure in figures[options.spaces[0]]:
         row = "  ".join(f"{figures[name][measure]:8.4f}" for name in spaces)
         print(f"{measure:45} {row}")
