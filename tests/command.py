@@ -25,6 +25,12 @@ WORDS += [word + "q" for word in WORDS[:9]]
 MARKER = "zanzibar"
 
 
+def but(usual, *given):
+    """Usual options with their values, except those that are given, and then what is given."""
+    pairs = zip(usual[::2], usual[1::2], strict=True)
+    return [*(each for pair in pairs if pair[0] not in given for each in pair), *given]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a run left in the terminal."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from command import called
+from command import but, called
 from discreet.audit.canaries import audit_canaries
 from discreet.audit.training import (
     PROTECTED,
@@ -181,7 +181,7 @@ def test_the_command_and_its_exit_codes(tmp_path):
         (["--user-rate", 2], "--user-rate must be"),
         (["--canaries", 0], "--canaries must be"),
     ]:
-        done = called("audit", "training", *QUICK, *bad, cache=tmp_path)
+        done = called("audit", "training", *but(QUICK, *bad), cache=tmp_path)
         assert (done.code, done.out) == (2, b"")
         assert message in done.err
 

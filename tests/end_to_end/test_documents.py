@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from command import called
+from command import but, called
 from discreet.encoders.candidate_store import ARRAYS, CandidateStore
 from discreet.tensors import load_tensors, save_tensors
 from tiny_bert import MARKS, write_bert
@@ -161,8 +161,8 @@ def test_bad_public_documents_are_one_sentence_and_nothing_is_written(
 ):
     source = write(tmp_path / "public.jsonl", rows)
     out = tmp_path / "store"
-    arguments = ("train", "candidates", source, "-o", out, *STORE, "--encoder", place / "model")
-    done = called(*arguments, *options, cache=place / "cache")
+    arguments = ("train", "candidates", source, "-o", out, "--encoder", place / "model")
+    done = called(*arguments, *but(STORE, *options), cache=place / "cache")
     assert done.code == 2
     assert words in done.err
     assert SECRET not in done.err

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from command import called, discreet
+from command import but, called, discreet
 
 NAMES = ("zanzibar", "timbuktu", "quetzal")
 WORDS = ("tea", "cup", "the", "of", "went", "to", "saw")
@@ -36,7 +36,7 @@ def run(files, *options, source="notes.jsonl", name="model", how=called, quick=Q
     if "--gazetteer" not in options and "--algorithm" not in options:
         fields += ["--tags-field", "tags"]
     vocabulary = ["--vocabulary", files / "words.txt", "--embedding", "4"]
-    arguments = [files / source, "-o", files / name, *fields, *vocabulary, *quick, *options]
+    arguments = [files / source, "-o", files / name, *fields, *vocabulary, *but(quick, *options)]
     return how("train", "user-entity", *arguments, cache=files / "cache")
 
 

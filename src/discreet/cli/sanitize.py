@@ -1,31 +1,25 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
-from discreet.errors import InvalidValue
+from discreet.cli._text_settings import IdentifierSettings, TextSettings
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import MOST_KNOWN, share
-from discreet.release.text import LAYOUTS, REPEATS, Sanitizer, sanitize_file
-from discreet.release.whole import DELTA, checked_delta
-from discreet.text import function_words
-from discreet.text.identifiers import Identifiers, SurrogateMapping
+from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
 from discreet.text.identifiers.mapping import kept_mapping
-from discreet.text.identifiers.surrogates import load_surrogates
 
 
 @takes_settings
 def sanitize(
     choice: WordChoice,
+    identifiers: IdentifierSettings,
+    settings: TextSettings,
     source: options.Documents,
     output: options.Output,
     text_field: options.TextFields = None,
@@ -37,77 +31,6 @@ def sanitize(
     yes_weak: options.YesWeak = False,
     format: options.Format = None,
     layout: options.Layout = "tokens",
-    identifiers: Annotated[
-        str | None,
-        typer.Option(
-            "--identifiers",
-            help="Replace e-mail addresses, numbers, names and the like by surrogates of their "
-            "type, found by rules, spacy or presidio (spacy:PATH and presidio:PATH take another "
-            "pipeline than en_core_web_md).",
-        ),
-    ] = None,
-    consistent: Annotated[
-        str,
-        typer.Option(
-            "--consistent",
-            help="Equal identifiers get equal surrogates: none, document (within each), or "
-            "key:FILE (wherever that secret key is used).",
-        ),
-    ] = "none",
-    surrogates: Annotated[
-        Path | None,
-        typer.Option(
-            "--surrogates",
-            help="A public list to draw surrogates from: one a line, a tab and its type.",
-        ),
-    ] = None,
-    keep_mapping: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep-mapping",
-            help="Write which surrogate stands for what, readable by you alone, for 'discreet "
-            "restore'. It is as sensitive as INPUT.",
-        ),
-    ] = None,
-    public: Annotated[
-        str | None,
-        typer.Option(
-            "--public",
-            help="function-words: words such as 'the' and 'of', and marks, pass unchanged; the "
-            "statement says so.",
-        ),
-    ] = None,
-    polish: Annotated[
-        bool,
-        typer.Option(
-            "--polish",
-            help="Mend a and an, spaces at marks and capitals, from the released text alone.",
-        ),
-    ] = False,
-    repeat: Annotated[
-        str,
-        typer.Option(
-            "--repeat",
-            help="each: every word is a draw of its own; once: a word is drawn once for all its "
-            "places in a document, which are then seen to be equal, and counts once.",
-        ),
-    ] = "each",
-    person_field: Annotated[
-        str | None,
-        typer.Option(
-            "--person-field",
-            help="Column or field that says whose a text is: state what holds for the person with "
-            "most text, too.",
-        ),
-    ] = None,
-    whole_delta: Annotated[
-        float,
-        typer.Option(
-            "--whole-delta",
-            help="What may be given away as delta for a smaller epsilon of whole texts; 0 for "
-            "none.",
-        ),
-    ] = DELTA,
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
@@ -126,36 +49,23 @@ def sanitize(
     --keep stars --drop-others
     """
 
-    if keep_mapping is not None and len(text_field or ()) > 1:
-        raise InvalidValue("--keep-mapping is for one --text-field; release the others apart")
-    _check_together(identifiers, consistent, surrogates, keep_mapping)
-    checked_delta(whole_delta, "--whole-delta")
-
-    def replaced(mapping: SurrogateMapping | None) -> Identifiers | None:
-        if identifiers is None:
-            return None
-        listed = None if surrogates is None else load_surrogates(surrogates)
-        return Identifiers(identifiers, consistent=consistent, surrogates=listed, mapping=mapping)
-
+    identifiers.check_together(len(text_field or ()))
     with ExitStack() as stack:
         mapping, save = None, None
-        if keep_mapping is not None:
+        if identifiers.keep_mapping is not None:
             others = (source, output, receipt_path(output))
-            mapping, save = stack.enter_context(kept_mapping(keep_mapping, *others))
+            mapping, save = stack.enter_context(kept_mapping(identifiers.keep_mapping, *others))
 
         def made() -> Sanitizer:
             check.one_of(layout, list(LAYOUTS), "--layout")
-            check.one_of(repeat, REPEATS, "--repeat")
-            own = replaced(mapping)
-            if public is not None:
-                check.one_of(public, (function_words.NAME,), "--public")
+            own = identifiers.made(mapping)
             return Sanitizer(
                 choice.build(choice.vocabulary()),
                 layout=layout,
                 identifiers=own,
-                public=public,
-                polish=polish,
-                repeat=repeat,
+                public=settings.public,
+                polish=settings.polish,
+                repeat=settings.repeat,
             )
 
         show = stack.enter_context(progress_bar("sanitising"))
@@ -169,8 +79,8 @@ def sanitize(
             surrogates=options.surrogate_columns(surrogate),
             others=options.rest_of_columns(keep_others, drop_others),
             accept_weak=yes_weak,
-            person_field=person_field,
-            whole_delta=whole_delta,
+            person_field=settings.person_field,
+            whole_delta=settings.whole_delta,
             format=format,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
@@ -180,21 +90,8 @@ def sanitize(
         )
     _tell(receipt)
     say_written(output)
-    if keep_mapping is not None:
-        say(f"Written: {keep_mapping}. It is as sensitive as the input: keep it on the same side.")
-
-
-def _check_together(
-    identifiers: str | None, consistent: str, surrogates: Path | None, keep_mapping: Path | None
-) -> None:
-    given = {
-        "--consistent": consistent != "none",
-        "--surrogates": surrogates is not None,
-        "--keep-mapping": keep_mapping is not None,
-    }
-    for flag, used in given.items():
-        if used and identifiers is None:
-            raise InvalidValue(f"{flag} belongs to --identifiers; add that, or leave it out")
+    if (kept := identifiers.keep_mapping) is not None:
+        say(f"Written: {kept}. It is as sensitive as the input: keep it on the same side.")
 
 
 def _tell(receipt: Receipt) -> None:

@@ -286,40 +286,45 @@ def sanitize_file(
         statement = release.statement.with_public(*columns.public)
         if persons is not None:
             statement = statement.with_public(MOST_OF_A_PERSON)
-        counted = "words" + ", repetitions not counted" * (made.about.get("repeat") == "once")
-        certificate = getattr(made.mechanism, "certificate", None)
-        receipt = Receipt(
-            statement,
-            {
-                "mechanism": described(made.mechanism),
-                "certificate": None if certificate is None else asdict(certificate),
-                "space": made.mechanism.space.to_dict(),
-                "input": {
-                    "format": reader.format,
-                    "text_field": reader.text_field if len(words) == 1 else list(words),
-                    **({} if person_field is None else {"person_field": person_field}),
-                },
-                "columns": columns.fates,
-                **made.about,
-                "keep": mean_keep(made.mechanism),
-                "best_guess": best_guess(made.mechanism),
-                "counts": {
-                    "documents": documents,
-                    "words": words.total(),
-                    **({"words_of_field": dict(words)} if len(words) > 1 else {}),
-                },
-                "whole": wholes.told(statement, made.mechanism, delta, counted),
+        about = {
+            "input": {
+                "format": reader.format,
+                "text_field": reader.text_field if len(words) == 1 else list(words),
+                **({} if person_field is None else {"person_field": person_field}),
             },
-        )
-        if identifiers:
-            types = {"types": dict(sorted(identifiers.items()))}
-            receipt = receipt.with_section("identifiers", receipt.about["identifiers"] | types)
+            "columns": columns.fates,
+            **_about(made, identifiers),
+            "counts": {
+                "documents": documents,
+                "words": words.total(),
+                **({"words_of_field": dict(words)} if len(words) > 1 else {}),
+            },
+        }
+        counted = "words" + ", repetitions not counted" * (made.about.get("repeat") == "once")
+        whole = wholes.told(statement, made.mechanism, delta, counted)
+        receipt = Receipt(statement, about).with_section("whole", whole)
         if before_publishing is not None:
             before_publishing()
         if (digest := writer.complete()) is not None:
             receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
+
+
+def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
+    """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
+    certificate = getattr(made.mechanism, "certificate", None)
+    own = dict(made.about)
+    if identifiers:
+        own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}
+    return {
+        "mechanism": described(made.mechanism),
+        "certificate": None if certificate is None else asdict(certificate),
+        "space": made.mechanism.space.to_dict(),
+        **own,
+        "keep": mean_keep(made.mechanism),
+        "best_guess": best_guess(made.mechanism),
+    }
 
 
 def _checked_repeat(repeat: str, mechanism: WordMechanism) -> str:

@@ -1,0 +1,107 @@
+"""Settings of ``discreet sanitize`` beside the mechanism: what passes, what is replaced whole."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from discreet.errors import InvalidValue
+from discreet.release.text import REPEATS
+from discreet.release.whole import DELTA
+from discreet.settings import Setting, Settings
+from discreet.text import function_words
+from discreet.text.identifiers import Identifiers, SurrogateMapping
+from discreet.text.identifiers.surrogates import load_surrogates
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentifierSettings(Settings):
+    """What is found as an identifier, and what takes its place."""
+
+    identifiers: Annotated[
+        str | None,
+        Setting(
+            "Replace e-mail addresses, numbers, names and the like by surrogates of their type, "
+            "found by rules, spacy or presidio (spacy:PATH and presidio:PATH take another pipeline "
+            "than en_core_web_md)."
+        ),
+    ] = None
+    consistent: Annotated[
+        str,
+        Setting(
+            "Equal identifiers get equal surrogates: none, document (within each), or key:FILE "
+            "(wherever that secret key is used)."
+        ),
+    ] = "none"
+    surrogates: Annotated[
+        Path | None,
+        Setting("A public list to draw surrogates from: one a line, a tab and its type."),
+    ] = None
+    keep_mapping: Annotated[
+        Path | None,
+        Setting(
+            "Write which surrogate stands for what, readable by you alone, for 'discreet restore'. "
+            "It is as sensitive as INPUT."
+        ),
+    ] = None
+
+    def check_together(self, text_fields: int) -> None:
+        """Refuse what belongs to --identifiers without it, and a mapping of several columns."""
+        if self.keep_mapping is not None and text_fields > 1:
+            raise InvalidValue("--keep-mapping is for one --text-field; release the others apart")
+        given = {
+            "--consistent": self.consistent != "none",
+            "--surrogates": self.surrogates is not None,
+            "--keep-mapping": self.keep_mapping is not None,
+        }
+        for flag, used in given.items():
+            if used and self.identifiers is None:
+                raise InvalidValue(f"{flag} belongs to --identifiers; add that, or leave it out")
+
+    def made(self, mapping: SurrogateMapping | None) -> Identifiers | None:
+        """What replaces identifiers, if anything does."""
+        if self.identifiers is None:
+            return None
+        listed = None if self.surrogates is None else load_surrogates(self.surrogates)
+        return Identifiers(
+            self.identifiers, consistent=self.consistent, surrogates=listed, mapping=mapping
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSettings(Settings):
+    """What of a text passes, how often a word is drawn, and what is said of whole texts."""
+
+    public: Annotated[
+        str | None,
+        Setting(
+            "function-words: words such as 'the' and 'of', and marks, pass unchanged; the "
+            "statement says so.",
+            choices=(function_words.NAME,),
+        ),
+    ] = None
+    polish: Annotated[
+        bool, Setting("Mend a and an, spaces at marks and capitals, from the released text alone.")
+    ] = False
+    repeat: Annotated[
+        str,
+        Setting(
+            "each: every word is a draw of its own; once: a word is drawn once for all its places "
+            "in a document, which are then seen to be equal, and counts once.",
+            choices=REPEATS,
+        ),
+    ] = "each"
+    person_field: Annotated[
+        str | None,
+        Setting(
+            "Column or field that says whose a text is: state what holds for the person with most "
+            "text, too."
+        ),
+    ] = None
+    whole_delta: Annotated[
+        float,
+        Setting(
+            "What may be given away as delta for a smaller epsilon of whole texts; 0 for none.",
+            at_least=0,
+            below=1,
+        ),
+    ] = DELTA
