@@ -115,8 +115,10 @@ def test_long_odd_texts_take_no_longer_than_their_length(part):
         identifiers_of(text)
         return time.process_time() - start
 
-    short, long = took(part * 1000), took(part * 16_000)
-    assert long < 16 * 6 * max(short, 1e-3)  # sixteen times the text; a square would be 256
+    # Sixteen times the text; a square would take 256 times as long, every time. One good try of
+    # several is enough: the machine may be busy with something else.
+    tries = ((took(part * 1000), took(part * 16_000)) for _ in range(8))
+    assert any(long < 16 * 6 * short for short, long in tries)
 
 
 # -- surrogates ------------------------------------------------------------------------------------
