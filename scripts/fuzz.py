@@ -17,8 +17,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-import torch  # noqa: F401 - before the clock of the first model runs
-
 from fuzzing import TARGETS, fault_of, mutated, seeds
 
 

@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import transformers.models.bert.modeling_bert  # noqa: F401 - before the clock of the first model
 
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.maps import PublicMap
 from discreet.errors import DiscreetError
+from discreet.models.rewriter import Rewriter
 from discreet.models.task import ReleasedAs, TaskModel
 from discreet.receipt import Receipt, verified
 from discreet.release.vectors import VectorSet, read_vectors
@@ -38,6 +40,7 @@ from discreet.statement import PrivacyStatement
 from discreet.text.fields import labels_of
 from discreet.text.json_objects import read_objects
 from discreet.text.readers import open_documents
+from discreet.training.texts.saved_models import load_text_model
 
 CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 MARKER = "zanzibar"
@@ -97,8 +100,6 @@ def _task(path: Path) -> None:
 
 
 def _bag(path: Path) -> None:
-    from discreet.training.texts.saved_models import load_text_model
-
     load_text_model(path)
 
 
@@ -111,8 +112,6 @@ def _store(path: Path) -> None:
 
 
 def _rewriter(path: Path) -> None:
-    from discreet.models.rewriter import Rewriter
-
     Rewriter.load(path)
 
 
