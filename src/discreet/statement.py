@@ -212,10 +212,9 @@ class PrivacyStatement:
         """
         if self.notion is Notion.PURE:
             return self
-        if self.notion is not Notion.METRIC:
+        if self.notion is not Notion.METRIC or self.metric is None:
             raise IncompatibleStatements(f"a {self.notion} statement has no pure counterpart")
         diameter = check.positive(diameter, "diameter")
-        assert self.metric is not None
         if diameter < self.metric.farthest:
             rule = f"at least {self.metric.farthest!r}, how far apart two units can be"
             raise check.fail("diameter", rule, diameter)

@@ -12,6 +12,7 @@ from discreet.guides import language_model, load_guide
 from discreet.guides.language_model import LanguageModelGuide
 from discreet.mechanisms.word import NearWords
 from discreet.spaces.loaders import load_space
+from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 
 WORDS = ["<unk>", "tea", "cup", "sea", "ship", "teacup", "seaship", "."]
@@ -82,11 +83,13 @@ def test_a_score_is_the_model_s_own(guide):
         logs = tiny()(input_ids=ids).logits[0, -1].log_softmax(0).numpy()
     tea, sea = logs[PIECES.index(" tea")], logs[PIECES.index(" sea")]
     # "teacup" (1.4) is two tokens and nearest to tea (1.0); "seaship" to sea.
+    share = dict(zip(WORDS, rank_prior(SPACE), strict=True))
+    both, seas = share["tea"] + share["teacup"], share["sea"] + share["seaship"]
     expected = [
-        tea + np.log(8 / 10),
-        tea + np.log(2 / 10),
+        tea + np.log(share["tea"] / both),
+        tea + np.log(share["teacup"] / both),
         logs[PIECES.index(" cup")],
-        sea + np.log(1 / 6),
+        sea + np.log(share["seaship"] / seas),
     ]
     np.testing.assert_allclose(scores, expected, atol=1e-4)
 

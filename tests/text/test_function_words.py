@@ -61,6 +61,14 @@ def test_a_guide_reads_the_words_that_pass():
     assert out[2] == 2
 
 
+def test_a_piece_of_a_word_never_passes():
+    """The first piece of "insulin" is a function word; the word is not."""
+    pieces = ["[UNK]", "in", "##su", "##lin", "tea"]
+    space = EmbeddingSpace.from_arrays(pieces, np.arange(5.0)[:, None], subwords=True)
+    with pytest.raises(InvalidValue, match="pieces of words"):
+        Sanitizer(SanText(space, epsilon=1.0), public="function-words")
+
+
 def test_another_list_is_refused():
     with pytest.raises(InvalidValue, match="function-words"):
         Sanitizer(SanText(SPACE, epsilon=1.0), public="names")

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids, row_blocks
+from discreet.arrays import Floats, Floats32, Ids, row_blocks
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.files import cache_directory, file_sha256
+from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.staging import folder_written_whole
 
@@ -77,7 +78,7 @@ class LanguageModelGuide:
             )
         stands_for = _nearest_whole(space, whole)
         self._tokens = whole[stands_for]
-        self._share = _log_shares(self._tokens, _frequencies(space))
+        self._share = _log_shares(self._tokens, rank_prior(space))
 
     def begin(self, documents: int) -> Reading:
         """So many documents of which nothing was released."""
@@ -223,15 +224,7 @@ def _nearest_whole(space: EmbeddingSpace, whole: Ids) -> Ids:
     return nearest
 
 
-def _frequencies(space: EmbeddingSpace) -> Floats32:
-    """Public shares of the words; by their rank where a space has none (Zipf's law)."""
-    known = space.frequencies
-    if known is None:
-        return (1.0 / np.arange(2, len(space) + 2)).astype(np.float32)
-    return np.maximum(np.asarray(known, dtype=np.float32), np.float32(1e-12))
-
-
-def _log_shares(tokens: Ids, frequencies: Floats32) -> Floats32:
+def _log_shares(tokens: Ids, frequencies: Floats) -> Floats32:
     """What part of its token's probability each word has."""
     together = np.bincount(tokens, frequencies)
     return np.log(frequencies / together[tokens]).astype(np.float32)

@@ -112,6 +112,11 @@ class Sanitizer:
         self._passed = None
         if public is not None:
             check.one_of(public, (function_words.NAME,), "public of Sanitizer")
+            if space.subwords:  # "in" would pass as the first piece of a word that is not public
+                raise InvalidValue(
+                    f"function words cannot pass in {space.name}, a space of pieces of words; use "
+                    "a space of whole words, such as english"
+                )
             self._passed = function_words.on_the_list(space.words)
             self.about = {**self.about, "public": public}
         self._polish = polish

@@ -68,10 +68,11 @@ class SanText:
             else by_theorem(space.fingerprint, self.epsilon)
         )
         self._law = DistanceLaw(space, self.kappa, index=cached_index(space))
+        self._metric = metric_of(space)
         self._statement = PrivacyStatement(
             notion=Notion.METRIC,
             epsilon=self.epsilon,
-            metric=metric_of(space),
+            metric=self._metric,
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
             scope=SCOPE,
@@ -95,9 +96,9 @@ class SanText:
         ``ln P(y|x) - ln P(y|x')`` is ``kappa * (d(x', y) - d(x, y))`` and a term without y. By the
         triangle inequality it differs by at most ``2 * kappa * d(x, x')`` between two outputs.
         """
-        assert self._statement.metric is not None
-        farthest = self._statement.metric.farthest
-        return UnitLoss(self.epsilon * farthest, spread=2 * self.kappa * farthest)
+        return UnitLoss(
+            self.epsilon * self._metric.farthest, spread=2 * self.kappa * self._metric.farthest
+        )
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""
