@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from discreet.audit.inputs import made_up_store
 from discreet.encoders.encoder import Encoder
@@ -24,6 +25,7 @@ from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.mechanisms.word import SanText
+from discreet.models.rewriter import BiLSTM, Rewriter, RewriterNetwork, described
 from discreet.release import documents, sentences
 from discreet.release import text as texts_module
 from discreet.release.documents import DocumentEmbedder, embed_document_file
@@ -31,6 +33,7 @@ from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
 from discreet.release.text import Sanitizer, sanitize_file
 from discreet.text import parquet
 from discreet.text.readers import open_documents
+from discreet.training.texts.rewriting import RewritingSanitizer
 from relational.worlds import LETTERS, cased_space, deaf
 
 ROWS = 400
@@ -195,14 +198,52 @@ def test_a_group_of_rows_for_each_batch_is_caught(tmp_path, monkeypatch):
     assert first != second
 
 
+def rewriting():
+    """A rewriter that was never trained, but has scores of its own for every window."""
+    torch.manual_seed(3)
+    space = cased_space()
+    law = deaf(SanText(space, epsilon=1.0), [1])
+    vectors = torch.from_numpy(space.vectors.astype(np.float32))
+    body = BiLSTM(vectors.shape[1], hidden=4)
+    network = RewriterNetwork(vectors, torch.arange(1, len(space)), body, space.unknown)
+    network.start(torch.full((len(space) - 1,), 0.05), 0.01, 4.0)
+    return RewritingSanitizer(law, Rewriter(network, described(law), {}))
+
+
+@pytest.mark.parametrize("ending", ["txt", "jsonl", "parquet"])
+@pytest.mark.usefixtures("small_batches")
+def test_rewritten_files_are_the_same(tmp_path, ending):
+    def release(source, folder):
+        rng, output = np.random.default_rng(0), folder / f"out.{ending}"
+        sanitize_file(source, output, rewriting(), others="keep", rng=rng)
+
+    first, second = outputs(tmp_path, ending, FORMATS[ending], release)
+    assert first == second
+
+
+def test_a_rewritten_text_knows_nothing_of_those_beside_it(monkeypatch):
+    """Which texts share a batch depends on how long the unreleased ones were."""
+    rewriter = rewriting()
+    shapes = []
+    forward = RewriterNetwork.forward
+
+    def watched(network, released):
+        shapes.append(len(released))
+        return forward(network, released)
+
+    monkeypatch.setattr(RewriterNetwork, "forward", watched)
+    rewriter.sanitize(FIRST[:50], np.random.default_rng(0))
+    assert set(shapes) == {1}
+
+
 # -- vectors ---------------------------------------------------------------------------------------
 
 
-def sentence_embedder(**more):
+def sentence_embedder(law=None, **more):
     return SentenceEmbedder(
         LETTERS,
         PublicMap.random(LETTERS.dimension, 3),
-        deaf(Purkayastha(3, epsilon=4.0), np.eye(1, 3)),
+        law or deaf(Purkayastha(3, epsilon=4.0), np.eye(1, 3)),
         **more,
     )
 
@@ -223,6 +264,23 @@ def test_sentence_vectors_are_the_same(tmp_path, ending):
         embed_sentence_file(source, folder / f"out{ending}", made, rng=rng, **labels)
 
     first, second = outputs(tmp_path, "jsonl", FORMATS["jsonl"], release)
+    assert first == second
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".npz"])
+@pytest.mark.usefixtures("small_batches")
+def test_vectors_of_pairs_are_the_same(tmp_path, ending):
+    def write(texts):
+        rows = [{"text": t, "second": s} for t, s in zip(texts, texts[::-1], strict=True)]
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+    def release(source, folder):
+        rng, output = np.random.default_rng(0), folder / f"out{ending}"
+        # One row: first and second sentences are drawn in turns, batch by batch.
+        made = sentence_embedder(deaf(Purkayastha(3, epsilon=4.0), np.eye(1, 3), rows=1))
+        embed_sentence_file(source, output, made, pair_field="second", rng=rng)
+
+    first, second = outputs(tmp_path, "jsonl", write, release)
     assert first == second
 
 

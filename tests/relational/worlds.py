@@ -32,7 +32,7 @@ class _Letters:
 LETTERS = Encoder("letters", "ab" * 32, 6, "a test", _Letters())
 
 
-def deaf(mechanism, values):
+def deaf(mechanism, values, rows=_LISTED):
     """A copy of a mechanism that releases the same rows in the same order for whatever it is given.
 
     They come from a list made beforehand, so that it does not matter in how many calls they are
@@ -41,29 +41,30 @@ def deaf(mechanism, values):
     Args:
         mechanism: of any family.
         values: an input of it, from which the list is made.
+        rows: how long the list is; one row is the same whatever is drawn first.
     """
     copied = copy(mechanism)
     for name in ("release", "select"):
         if hasattr(mechanism, name):
-            object.__setattr__(copied, name, _listed(getattr(mechanism, name), values))
+            object.__setattr__(copied, name, _listed(getattr(mechanism, name), values, rows))
     return copied
 
 
-def _listed(release, values):
-    some, rng = np.repeat(np.asarray(values), 2 * _LISTED, axis=0), np.random.default_rng(0)
-    listed = release(some, rng, *_offsets(release))
+def _listed(release, values, rows):
+    some, rng = np.repeat(np.asarray(values), 2 * rows, axis=0), np.random.default_rng(0)
+    listed = release(some, rng, *_offsets(release, rows))
     place = 0
 
     def same(values, _rng, offsets=None):
         nonlocal place
         count = len(values) if offsets is None else len(offsets) - 1
         place += count
-        return listed[np.arange(place - count, place) % _LISTED]
+        return listed[np.arange(place - count, place) % rows]
 
     return same
 
 
-def _offsets(release):
+def _offsets(release, rows):
     """Documents of two sentences, if it is of documents."""
     documents = "offsets" in signature(release).parameters
-    return [np.arange(_LISTED + 1) * 2] if documents else []
+    return [np.arange(rows + 1) * 2] if documents else []

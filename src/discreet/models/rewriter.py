@@ -33,8 +33,6 @@ KIND = "rewriter"
 WINDOW = 128
 """Longer documents are read in pieces of so many words."""
 
-_TOKENS_AT_ONCE = 2048
-
 
 class BiLSTM(nn.Module):
     """One bidirectional LSTM over the vectors of the released words."""
@@ -200,7 +198,9 @@ class Rewriter:
         self.network.eval()
         done = 0
         with torch.inference_mode():
-            for places in windows(released.offsets, _TOKENS_AT_ONCE):
+            # One piece at a time: beside others its scores would differ in the last bits, and what
+            # stands beside it depends on how long the unreleased texts were.
+            for places in windows(released.offsets, 1):
                 best = self.network(torch.from_numpy(ids[places])).argmax(dim=-1).numpy()
                 known = best < len(candidates)
                 out[places[known]] = candidates[best[known]]
