@@ -123,6 +123,28 @@ def test_labels_are_as_close_as_stated(entry, tmp_path):
     assert contradictions(draws, [replace(claim, loss=0.0) for claim in claims], events)
 
 
+def test_pairs_are_as_close_as_stated(tmp_path):
+    """Rows of two sentences, of which one is replaced: both released vectors are looked at."""
+    embedder = sentence_embedder(Purkayastha(3, epsilon=2.0))
+    apart = distances(embedder)
+    source, output = tmp_path / "in.csv", tmp_path / "out.npz"
+    pairs = [(0, 2), (4, 2), (0, 1), (2, 0)]
+    rows = [f'"{SENTENCES[a]}","{SENTENCES[b]}"\n' for a, b in pairs] * COPIES
+    source.write_text("text,other\n" + "".join(rows))
+    rng = np.random.default_rng(20261116)
+    embed_sentence_file(source, output, embedder, pair_field="other", rng=rng)
+    found = read_vectors(output)
+    both = np.concatenate([found.vectors, found.second], axis=1)
+    draws = [both[number :: len(pairs)] for number in range(len(pairs))]
+    claims = []
+    for i, (first, second) in enumerate(pairs):
+        for j, (other_first, other_second) in enumerate(pairs[:i]):
+            changed = apart[first, other_first] + apart[second, other_second]
+            claims.append(Claim(i, j, embedder.statement.epsilon * changed))
+    assert not contradictions(draws, claims, vector_events)
+    assert contradictions(draws, [replace(claim, loss=0.0) for claim in claims], vector_events)
+
+
 DOCUMENTS = [
     "Tea at one. It rains again. Oh no.",
     "A zqx of 4711337. It rains again. Oh no.",
