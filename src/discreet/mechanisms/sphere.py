@@ -80,6 +80,17 @@ def angles_between(first: Floats, second: Floats) -> Floats:
     return np.asarray(2.0 * np.arctan2(apart, together))
 
 
+def tangents(units: Floats, rng: np.random.Generator) -> Floats:
+    """For each unit row a uniform unit vector at right angles to it."""
+    if units.shape[1] == 2:
+        sign = 1.0 - 2.0 * rng.integers(0, 2, len(units))
+        return np.stack([-sign * units[:, 1], sign * units[:, 0]], axis=1)
+    out = rng.standard_normal(units.shape)
+    out -= np.einsum("ij,ij->i", out, units)[:, None] * units
+    out /= np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
+    return out
+
+
 def _matrix(vectors: ArrayLike, dimension: int | None, name: str) -> Rows:
     array = np.asarray(vectors)
     if array.size == 0 and array.ndim <= 2:

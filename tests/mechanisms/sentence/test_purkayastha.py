@@ -13,7 +13,7 @@ from angles import binned, in_bins, pole, purkayastha_shape, random_units
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.mechanisms.sentence import purkayastha as module
-from discreet.mechanisms.sphere import angles_between
+from discreet.mechanisms.sphere import angles_between, tangents
 from discreet.protocols import DensityMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit
 from goodness import LEVEL, fits
@@ -102,7 +102,7 @@ def test_tangent_directions_are_uniform(dimension):
     count = 40_000
     rng = np.random.default_rng(SEED)
     x = np.tile(random_units(1, dimension, 9), (count, 1))
-    drawn = module._tangents(x, rng)
+    drawn = tangents(x, rng)
     assert np.abs((drawn * x).sum(axis=1)).max() < 1e-9
     assert np.allclose(np.linalg.norm(drawn, axis=1), 1)
     basis = np.linalg.svd(x[:1])[2][1:]
@@ -134,7 +134,7 @@ def test_a_tangent_that_is_not_at_right_angles_is_noticed(monkeypatch):
         drawn = rng.standard_normal(units.shape)
         return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
-    monkeypatch.setattr(module, "_tangents", careless)
+    monkeypatch.setattr(module, "tangents", careless)
     edges, masses, _ = binned(purkayastha_shape(16, 10.0))
     y = Purkayastha(16, 10.0).release(pole(16, 40_000), np.random.default_rng(SEED))
     y = y / np.linalg.norm(y, axis=1, keepdims=True)

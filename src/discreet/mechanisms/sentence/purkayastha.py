@@ -11,7 +11,13 @@ from discreet import check
 from discreet.arrays import Floats
 from discreet.mechanisms.angle_law import AngleLaw
 from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, angle_metric
-from discreet.mechanisms.sphere import angles_between, checked_outputs, checked_units, in_blocks
+from discreet.mechanisms.sphere import (
+    angles_between,
+    checked_outputs,
+    checked_units,
+    in_blocks,
+    tangents,
+)
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 # Here the noise is already finer than the grid it is released on.
@@ -95,18 +101,7 @@ class Purkayastha:
 
     def _draw(self, units: Floats, rng: np.random.Generator) -> Floats:
         angles = self.law.sample(len(units), rng)[:, None]
-        out = _tangents(units, rng)
+        out = tangents(units, rng)
         out *= np.sin(angles)
         out += np.cos(angles) * units
         return out
-
-
-def _tangents(units: Floats, rng: np.random.Generator) -> Floats:
-    """For each unit row a uniform unit vector at right angles to it."""
-    if units.shape[1] == 2:
-        sign = 1.0 - 2.0 * rng.integers(0, 2, len(units))
-        return np.stack([-sign * units[:, 1], sign * units[:, 0]], axis=1)
-    out = rng.standard_normal(units.shape)
-    out -= np.einsum("ij,ij->i", out, units)[:, None] * units
-    out /= np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
-    return out

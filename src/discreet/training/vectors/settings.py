@@ -19,7 +19,7 @@ class MapTrainingSettings(Settings):
     """How to train a map; the whole training is a function of this and of the public rows."""
 
     epsilon: Annotated[float, Setting("Epsilon of the noise that the map is for.", short="-e")]
-    mechanism: Annotated[str, Setting("purkayastha or planar-laplace.", short="-m")] = "purkayastha"
+    mechanism: Annotated[str, Setting("purkayastha, priv-unit or planar-laplace.", short="-m")] = "purkayastha"
     dimensions: tuple[int, ...] = DIMENSIONS
     """Candidates for the dimension it maps to; one alone is taken as it is."""
     hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.", at_least=0)] = 32
@@ -100,7 +100,7 @@ class PublishedTask(Settings):
         float | None, Setting("--published: epsilon of every epoch.", short="-e")
     ] = None
     mechanism: Annotated[
-        str | None, Setting("--published: purkayastha or planar-laplace.", short="-m")
+        str | None, Setting("--published: purkayastha, priv-unit or planar-laplace.", short="-m")
     ] = None
     dim: Annotated[
         int | None, Setting(f"--published: dimensions; {PUBLISHED_DIMENSION} unless given.")

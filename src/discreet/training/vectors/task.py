@@ -199,7 +199,7 @@ def train_published(
         epsilon: Of each epoch.
         dimension: M1 maps to it.
         encoder: Fingerprint of the encoder.
-        mechanism: ``purkayastha`` or ``planar-laplace``.
+        mechanism: ``purkayastha``, ``priv-unit`` or ``planar-laplace``.
         settings: See :class:`TaskSettings`; the paper has 3 epochs.
         rng: Of the noise; leave it out unless this is an experiment.
         progress: Called with (done, total) steps.
