@@ -32,7 +32,7 @@ from discreet.mechanisms.word.truncated_laplace import TruncatedLaplaceNoise
 from discreet.randomness import bernoulli_exp, exponential
 from discreet.spaces.distances import block_error, euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Notion
+from discreet.statement import MetricKind, Notion
 from goodness import LEVEL, fits
 
 ROUNDOFF = 2.0**-53
@@ -325,7 +325,9 @@ def test_sentences(entry, dimension):
         fed = Fed("sentence", mechanism)
         wide = rows.astype(LONG)
         apart = np.linalg.norm(wide[:, None] - wide, axis=2)
-        if "angle" in statement.metric.name:
+        if statement.metric is None:
+            apart = np.ones_like(apart)
+        elif statement.metric.kind is MetricKind.ANGLE:
             apart = 2 * np.arctan2(apart, np.linalg.norm(wide[:, None] + wide, axis=2))
         outputs = np.concatenate([rows, fed.release(np.arange(fed.count), rng)])
         outputs = outputs / np.linalg.norm(outputs, axis=1, keepdims=True)

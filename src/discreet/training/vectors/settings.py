@@ -19,7 +19,9 @@ class MapTrainingSettings(Settings):
     """How to train a map; the whole training is a function of this and of the public rows."""
 
     epsilon: Annotated[float, Setting("Epsilon of the noise that the map is for.", short="-e")]
-    mechanism: Annotated[str, Setting("purkayastha, priv-unit or planar-laplace.", short="-m")] = "purkayastha"
+    mechanism: Annotated[str, Setting("purkayastha, priv-unit or planar-laplace.", short="-m")] = (
+        "purkayastha"
+    )
     dimensions: tuple[int, ...] = DIMENSIONS
     """Candidates for the dimension it maps to; one alone is taken as it is."""
     hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.", at_least=0)] = 32
