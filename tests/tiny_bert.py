@@ -1,6 +1,7 @@
 """A BERT of a few thousand weights with a vocabulary of its own, written as transformers does."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ def write_bert(
     head: bool = True,
     pieces: list[str] | None = None,
     dropout: float = 0.1,
+    **more: Any,
 ) -> Path:
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertModel
@@ -34,6 +36,7 @@ def write_bert(
         max_position_embeddings=24,
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
+        **more,
     )
     with torch.random.fork_rng(devices=[]), quiet_transformers():
         torch.manual_seed(0)

@@ -1,13 +1,17 @@
 """Encoders: pooling against a hand computation, texts that cannot be encoded, models not found."""
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from discreet.encoders.encoder import Encoder, encoded_once, load_encoder
+from discreet.encoders.bert import BertEncoder, bert_encoder
+from discreet.encoders.encoder import Encoder, _SentenceTransformer, encoded_once, load_encoder
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
 from discreet.files import SealedFiles
+from discreet.spaces.encoder_space import find_encoder
 from tiny_bert import PIECES, write_bert
 
 TEXTS = ["the tea was very good", "bad", "a cup is cold not warm", "walks the the runner", "good"]
@@ -163,11 +167,96 @@ def test_the_packaged_encoder():
     np.testing.assert_allclose(plain / np.linalg.norm(plain), vectors[0], atol=1e-5)
 
 
+@pytest.mark.encoder
+def test_the_packaged_encoder_as_its_own_library_has_it():
+    texts = ["The tea is hot.", "Naïve Äpfel & 3.14 — 日本!", "stocks fell " * 400]
+    own = _SentenceTransformer(find_encoder().directory)
+    encoder = load_encoder()
+    assert isinstance(encoder._model, BertEncoder)
+    assert (encoder.dimension, encoder._model.max_seq_length) == (own.dimension, own.max_seq_length)
+    np.testing.assert_allclose(encoder.encode(texts), own.encode(texts), atol=2e-6)
+
+
+def described(directory, modules, **pooling):
+    """With the files that sentence-transformers writes beside a model."""
+    listed = [
+        {"idx": n, "name": str(n), "path": "" if n == 0 else f"{n}_{kind}", "type": f"st.{kind}"}
+        for n, kind in enumerate(modules)
+    ]
+    (directory / "modules.json").write_text(json.dumps(listed))
+    (directory / "1_Pooling").mkdir(exist_ok=True)
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+
+
+@pytest.mark.parametrize(
+    ("modules", "pooling", "ours"),
+    [
+        (["Transformer", "Pooling"], {"pooling_mode_cls_token": True}, "cls"),
+        (["Transformer", "Pooling", "Normalize"], {"pooling_mode_mean_tokens": True}, "mean"),
+        (["Transformer", "Pooling"], {"pooling_mode_max_tokens": True}, None),
+        (["Transformer", "Pooling", "Dense"], {"pooling_mode_mean_tokens": True}, None),
+        (
+            ["Transformer", "Pooling"],
+            {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
+            None,
+        ),
+    ],
+)
+def test_only_what_is_known_to_the_last_word_is_run_here(tmp_path, modules, pooling, ours):
+    directory = write_bert(tmp_path / "tiny", head=False)
+    described(directory, modules, **pooling)
+    found = bert_encoder(directory, None)
+    assert (found is None) == (ours is None)
+    if found is not None:
+        expected = states(directory, TEXTS[0])
+        expected = expected[0] if ours == "cls" else expected.mean(axis=0)
+        if "Normalize" in modules:
+            expected /= np.linalg.norm(expected)
+        np.testing.assert_allclose(found.encode(TEXTS[:1])[0], expected, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hidden_act": "relu"},
+        {"is_decoder": True},
+        {"position_embedding_type": "relative_key"},
+        {"model_type": "roberta"},
+    ],
+    ids=str,
+)
+def test_another_kind_of_model_is_left_to_its_library(model, tmp_path, change):
+    directory = shutil.copytree(model, tmp_path / "other")
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | change))
+    assert bert_encoder(directory, "mean") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.safetensors", b"\x08\0\0\0\0\0\0\0{}      "),
+        ("model.safetensors", b"nothing"),
+        ("config.json", b"[]"),
+        ("config.json", b"{"),
+        ("config.json", b'{"model_type": "bert", "hidden_size": 16, "num_hidden_layers": 1}'),
+        ("tokenizer.json", b"{}"),
+        ("vocab.txt", b""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_damaged_model_is_one_sentence(model, tmp_path, name, content):
+    directory = shutil.copytree(model, tmp_path / "other")
+    (directory / name).write_bytes(content)
+    with pytest.raises(InputError):
+        load_encoder(str(directory))
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_number_of_threads_does_not_matter_and_stays_as_it_was(model, threads):
+def test_the_number_of_threads_does_not_matter_and_stays_as_it_was(tmp_path, threads):
     import torch
 
-    encoder = load_encoder(str(model))
+    encoder = load_encoder(str(write_bert(tmp_path / "other", head=False, hidden_act="relu")))
     expected, before = encoder.encode(TEXTS), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)

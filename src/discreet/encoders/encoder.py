@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Progress, row_blocks
+from discreet.encoders.bert import BertEncoder, bert_encoder
 from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.encoders.settings import POOLINGS as POOLINGS
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
@@ -49,7 +50,7 @@ class Encoder:
     fingerprint: str
     dimension: int
     provenance: str
-    _model: "_Pooled | _SentenceTransformer" = field(repr=False, compare=False)
+    _model: "BertEncoder | _Pooled | _SentenceTransformer" = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """What a receipt says of it, ready for JSON."""
@@ -110,17 +111,20 @@ def load_encoder(
     if max_tokens is not None:
         max_tokens = check.whole(max_tokens, "max_tokens of an encoder", at_least=1)
     directory, provenance = locate_model(model)
-    with quiet_transformers():
-        try:
-            built = _built(directory, pooling)
-        except MissingExtra:
-            raise
-        except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-            raise InputError(
-                f"{directory} holds no encoder that sentence-transformers can read "
-                f"({type(error).__name__}); give a directory with config.json, the weights and the "
-                "tokeniser"
-            ) from error
+    built: BertEncoder | _Pooled | _SentenceTransformer | None
+    try:
+        built = bert_encoder(directory, pooling)
+        if built is None:
+            with quiet_transformers():
+                built = _built(directory, pooling)
+    except (InputError, MissingExtra):
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{directory} holds no encoder that sentence-transformers can read "
+            f"({type(error).__name__}); give a directory with config.json, the weights and the "
+            "tokeniser"
+        ) from error
     if max_tokens is not None:
         built.max_seq_length = max_tokens
     settings = {"pooling": pooling, "max_tokens": built.max_seq_length}
