@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import betainc, betaincinv, betaln, gammaln
 
 from discreet import check
@@ -191,6 +190,7 @@ def _best_cap(dimension: int, epsilon: float) -> float:
     """
     if epsilon == 0.0:
         return math.pi / 2
+    from scipy.optimize import minimize_scalar  # takes a while to import
 
     def short(log_share: float) -> float:
         return -_log_mean_cosine(_cap_of(math.exp(log_share), dimension), dimension, epsilon)
