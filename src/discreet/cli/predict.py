@@ -78,4 +78,5 @@ def predict(
         values: dict[str, Any] = {"rows": len(predicted), "metrics": predicted.scores}
         if predicted.receipt is not None:
             values["statement"] = predicted.receipt.statement.to_dict()
+            values["mechanism"] = dict(predicted.receipt.mechanism)
         echo_json(values)

@@ -62,7 +62,7 @@ def classify(
     if as_json:
         values: dict[str, Any] = {"model": str(output), "rows": rows, "metrics": scores}
         if receipt is not None:
-            values["statement"] = receipt.get("statement")
+            values |= {part: receipt.get(part) for part in ("statement", "mechanism")}
         echo_json(values, indent=None)
     elif scores is not None:
         shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
