@@ -21,7 +21,12 @@ from discreet.statement import Notion, PrivacyStatement
 
 _RECORD = "record.json"
 _SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
-_IN_WORDS = {"keep": "chance that a word stays, on average"}
+_IN_WORDS = {
+    "keep": "chance that a word stays, on average",
+    "unguessable": "words that the model cannot name",
+    "behind_chance": "attackers that a constant guess beats, and stands in for",
+    "simulated": "inverted by simulation, for want of a formula",
+}
 
 
 def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
