@@ -18,6 +18,7 @@ from discreet.errors import DiscreetError
 typer.core.HAS_RICH = False
 
 _COMMANDS = {
+    "advise": "Say which way of releasing fits, from trials on public text.",
     "sanitize": "Replace every word of a file's texts by a private draw.",
     "embed": "Release a private vector for each text, and its label beside it.",
     "restore": "Put back what surrogates stand for, where a mapping was kept.",
@@ -43,9 +44,10 @@ app = typer.Typer(
     help=(
         "Differentially private text, from a single word to a whole user, with guarantees that "
         "are checked, not claimed.\n\n"
-        "Begin with 'discreet explain --epsilon 8', which says what a setting means and reads no "
-        "text of yours; 'discreet sanitize' then releases a file. 'discreet COMMAND --help' "
-        "explains a command and gives an example."
+        "Begin with 'discreet advise --help', which says what fits your purpose, or with 'discreet "
+        "explain --epsilon 8', which says what a setting means; neither reads text that is to be "
+        "protected. 'discreet sanitize' then releases a file. 'discreet COMMAND --help' explains "
+        "a command and gives an example."
     ),
     add_completion=False,
     pretty_exceptions_enable=False,
