@@ -74,7 +74,7 @@ def test_search_is_measured_by_neighbours_and_by_who_is_recognised(space):
     found = advise(question, space, embedded=lambda texts: rows[: len(texts)])
     first, *_, last = found.trials
     assert first.use < last.use
-    assert last.use > 0.7
+    assert last.use > 0.5
     assert first.named < last.named == 1.0
     assert last.dimension == 8  # of the encoder, which has no more
     # Vectors that find their neighbours are recognised themselves: an honest no.
