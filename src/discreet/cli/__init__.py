@@ -32,6 +32,7 @@ _COMMANDS = {
     "entities": "Find the sensitive entities of every row, for training.",
     "spaces": "List and prepare the vocabularies that words come from.",
     "account": "Say what releases guarantee together.",
+    "cache": "Show what is kept from run to run, or throw it away.",
     "train": "Train models on releases or raw text, and their public parts.",
     "attack": "Measure what an attacker still learns, beside chance.",
     "reproduce": "Run the experiments of the papers on data in a folder.",
@@ -49,7 +50,7 @@ app = typer.Typer(
         "protected. 'discreet sanitize' then releases a file. 'discreet COMMAND --help' explains "
         "a command and gives an example."
     ),
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

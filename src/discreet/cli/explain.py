@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice
+from discreet.cli._choice import WordChoice, watched
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import progress_bar, show
+from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.text.readers import open_documents
@@ -65,14 +65,17 @@ def explain(
         if epsilon is not None:
             raise InvalidValue("give --epsilon or --find, not both")
         wish = _wish(find)
-        with progress_bar("searching") as bar:
+        with progress_bars("epsilons tried", "words") as (tried, words):
             found = explanation.find_epsilon(
-                lambda at: choice.at(at).build(vocabulary), ids, **wish, progress=bar
+                lambda at: watched(choice.at(at).build(vocabulary), words),
+                ids,
+                **wish,
+                progress=tried,
             )
         epsilon = found.epsilon
     built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary)
     with progress_bar("measuring") as bar:
-        explained = explanation.explain(built, ids, examples, progress=bar)
+        explained = explanation.explain(watched(built, bar), ids, examples)
     if explained.guess is not None and epsilon is not None:
         others = explanation.steps(lambda at: choice.at(at).build(vocabulary), epsilon)
         explained = replace(explained, steps=others)
