@@ -46,6 +46,7 @@ def classify(
 
     Example: discreet train classify out.csv -o model.safetensors --text-field review --test t.csv
     """
+    from discreet.training.learnt import scores_say_nothing
     from discreet.training.texts.files import train_text_model
 
     with tells_of_kept_run(output):
@@ -67,3 +68,5 @@ def classify(
     elif scores is not None:
         shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
         echo(f"On {counted(tested, 'test row')}: {shown}")
+    if scores is not None and (nothing := scores_say_nothing(scores, tested)) is not None:
+        say(nothing)
