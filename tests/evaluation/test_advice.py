@@ -1,6 +1,7 @@
 """The advice: its tree, its trials on public text, and what it refuses."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,16 @@ def space(tmp_path_factory):
 def test_the_tree_asks_every_way_once():
     assert [way for _, way in TREE] == list(dict.fromkeys(way for _, way in TREE))
     assert {way for _, way in TREE} == set(WAYS)
+
+
+def test_the_page_has_the_same_tree():
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "which-one.md").read_text()
+    names = {"nothing": "Do not release"}
+    rows = [
+        f"| {number} | {question} | **{names.get(way, way.capitalize())}** |"
+        for number, (question, way) in enumerate(TREE, 1)
+    ]
+    assert [line for line in page.splitlines() if line.startswith("| ") and "**" in line] == rows
 
 
 @pytest.mark.parametrize("recipient", RECIPIENTS)
