@@ -84,6 +84,12 @@ def test_a_delta_buys_the_loss_of_the_worst_law_and_no_less():
     assert _exact_delta(0.2, 40, found) <= 1e-4 < _exact_delta(0.2, 40, 0.99 * found)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 400.0, 1e4])
+def test_losses_of_any_size_are_added(epsilon):
+    (both,) = add_receipts({"a": stated(epsilon), "b": stated(1.0)}, delta=1e-6)
+    assert epsilon <= both.statement.epsilon <= epsilon + 1
+
+
 def test_deltas_that_add_up_to_one_guarantee_nothing():
     half = stated(1.0, Notion.APPROXIMATE, delta=0.6)
     (both,) = add_receipts({"a": half, "b": half})

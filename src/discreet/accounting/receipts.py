@@ -19,6 +19,8 @@ from discreet.statement import Notion, PrivacyStatement
 _ADDABLE = (Notion.PURE, Notion.APPROXIMATE)
 # Losses are rounded upwards to about this many steps.
 _STEPS = 100_000
+# exp of more is no number; and there a delta buys next to nothing.
+_LARGEST_EPSILON = 500.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ def _with_delta(
 ) -> PrivacyStatement:
     """The smaller of adding up and composing the worst laws that the statements allow."""
     allowed = total.delta + delta
-    if delta < SMALLEST_DELTA or total.epsilon == 0 or allowed >= 1:
+    large = max(statement.epsilon for statement in each) > _LARGEST_EPSILON
+    if delta < SMALLEST_DELTA or total.epsilon == 0 or allowed >= 1 or large:
         return total
     from dp_accounting.pld.common import DifferentialPrivacyParameters
     from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters

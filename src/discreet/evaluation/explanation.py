@@ -118,15 +118,9 @@ class Step:
         )
 
 
-def explain(
-    mechanism: WordMechanism,
-    ids: Ids,
-    examples: Sequence[str],
-    *,
-    progress: Progress | None = None,
-) -> Explanation:
+def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Explanation:
     """Measure a mechanism on some words and show what a few of them may become."""
-    measured = word_privacy(mechanism, ids, runs=_SIMULATED_RUNS, progress=progress)
+    measured = word_privacy(mechanism, ids, runs=_SIMULATED_RUNS)
     space = mechanism.space
     guess_rate = getattr(mechanism, "guess_rate", None)
     # Outputs that are not near all have one chance: none of them is worth showing.
