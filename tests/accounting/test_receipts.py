@@ -58,6 +58,12 @@ def test_two_metrics_are_not_added():
     assert len(add_receipts(pair)) == 2
 
 
+def test_words_of_two_vocabularies_are_not_added():
+    one, other = (stated(1.0, about={"space": {"fingerprint": mark}}) for mark in "ab")
+    assert len(add_receipts({"a": one, "b": other})) == 2
+    assert len(add_receipts({"a": one, "b": one})) == 1
+
+
 def test_whole_texts_are_added_too():
     whole = stated(9.0, unit=Unit.DOCUMENT).statement.to_dict()
     about = {"whole": {"document": {"words": 4, "statement": whole}, "in_words": ["..."]}}

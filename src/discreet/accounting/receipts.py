@@ -1,8 +1,8 @@
 """What several releases guarantee together, read from their receipts.
 
 Releases about the same people add up. Only what bounds the same thing is added: statements of one
-unit and one adjacency that are pure or approximate, or that are in one metric. Whatever cannot be
-added stands side by side with the rest.
+unit and one adjacency that are pure or approximate, or that are in one metric; of words, those of
+one vocabulary. Whatever cannot be added stands side by side with the rest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from discreet.accounting.compose import SMALLEST_DELTA
 from discreet.errors import InvalidValue
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.receipt import Receipt
-from discreet.statement import Notion, PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement, Unit
 
 _ADDABLE = (Notion.PURE, Notion.APPROXIMATE)
 # Losses are rounded upwards to about this many steps.
@@ -84,7 +84,9 @@ def add_receipts(receipts: Mapping[str, Receipt], *, delta: float = 0.0) -> list
             kind = "pure" if statement.notion in _ADDABLE else statement.notion
             # What can be neither added nor compared stands alone.
             alone = name if statement.notion is Notion.NONE else None
-            key = (what, statement.unit, statement.adjacency, kind, statement.metric, alone)
+            # What a word is depends on the vocabulary that cuts the text.
+            cut = _vocabulary(receipt) if statement.unit is Unit.WORD else None
+            key = (what, statement.unit, statement.adjacency, kind, statement.metric, cut, alone)
             groups.setdefault(key, {})[name] = statement
     return [_together(group, delta) for group in groups.values()]
 
@@ -97,6 +99,11 @@ def _statements(receipt: Receipt) -> dict[str, PrivacyStatement]:
         if isinstance(told, Mapping) and isinstance(told.get("statement"), Mapping):
             found[what] = PrivacyStatement.from_dict(told["statement"])
     return found
+
+
+def _vocabulary(receipt: Receipt) -> str | None:
+    space = receipt.about.get("space")
+    return str(space.get("fingerprint")) if isinstance(space, Mapping) else None
 
 
 def _refuse_repeated(receipts: Mapping[str, Receipt]) -> None:
