@@ -23,7 +23,7 @@ FLOORS = [
     ["errors"],
     ["staging"],
     ["arrays", "check", "files", "parallel", "search"],
-    ["exact", "settings"],
+    ["cached", "exact", "settings"],
     ["composition", "randomness", "tensors"],
     ["statement"],
     ["receipt"],

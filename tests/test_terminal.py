@@ -1,13 +1,17 @@
 """Nothing that is printed acts on the terminal, wherever a name came from."""
 
+import io
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from command import called, write_space
-from discreet.cli._terminal import visible
+from discreet.cli._terminal import progress_bar, progress_bars, say, visible
 from discreet.spaces.loaders import load_space, save_space
 from discreet.spaces.space import EmbeddingSpace
 
@@ -57,3 +61,67 @@ def test_only_one_place_prints():
     for path in sorted((SOURCE / "cli").rglob("*.py")):
         if path.name != "_terminal.py":
             assert not re.search(r"\bprint\(|typer\.s?echo|click\.echo", path.read_text()), path
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch):
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.name", "posix")
+    lines = "Caveat: one.", "plain", "\x1b[31mForged"
+
+    def said(stream):
+        monkeypatch.setattr("sys.stderr", stream)
+        say(*lines)
+        return stream.getvalue().splitlines()
+
+    assert said(io.StringIO()) == ["Caveat: one.", "plain", "\\u001b[31mForged"]
+    seen = said(_Terminal())
+    assert seen == ["\x1b[33mCaveat: one.\x1b[0m", "plain", "\\u001b[31mForged"]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert said(_Terminal())[0] == "Caveat: one."
+
+
+def test_two_bars_share_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stderr", _Terminal())
+    with progress_bars("outer", "inner") as (outer, inner):
+        outer(1, 2)
+        inner(1, 4)
+        with progress_bar("another") as other:
+            other(1, 2)  # does not fail, though only one display can be on the screen
+    assert "outer" in sys.stderr.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("discreet sa", ["sanitize"]),
+        ("discreet attack m", ["mask-inference", "membership"]),
+        ("discreet sanitize --whole", ["--whole-delta"]),
+        ("discreet account re", ["receipts"]),
+    ],
+)
+def test_the_shell_completes(typed, completed):
+    words = typed.split(" ")
+    asked = {
+        "_DISCREET_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    code = (
+        "import sys, discreet.cli\nsys.argv = ['discreet']\ntry:\n discreet.cli.main()\nfinally:\n"
+    )
+    # The names of commands cost no array library.
+    code += " assert 'numpy' not in sys.modules" if len(words) == 2 else " pass"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == completed, done.stderr

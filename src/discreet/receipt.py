@@ -203,6 +203,20 @@ class Receipt:
         return values if isinstance(values, Mapping) else {}
 
 
+def receipt_of(path: Path) -> Receipt:
+    """The receipt that a path names, or that lies beside the output it names.
+
+    If the output is there, it must be the one that the receipt was written for.
+    """
+    named = path.suffix == ".json" and path.is_file() and not receipt_path(path).is_file()
+    if not named:
+        return verified(path)[1]
+    output = output_of(path)
+    if is_receipt(path) and output.exists() and receipt_path(output) == path:
+        return verified(output)[1]
+    return Receipt.read(path)
+
+
 def verified(path: Path) -> tuple[Path, Receipt]:
     """An output and its receipt, which belong together; ``path`` may name either of them."""
     output = output_of(path) if is_receipt(path) else path

@@ -11,7 +11,16 @@ from discreet.attacks.bayes import (
 )
 from discreet.attacks.outcome import Rate
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word import CMP, SanText, SanTextPlus, Uniform
+from discreet.mechanisms.word import (
+    CMP,
+    Gaussian,
+    Laplace,
+    Mahalanobis,
+    SanText,
+    SanTextPlus,
+    TruncatedLaplace,
+    Uniform,
+)
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
@@ -44,7 +53,7 @@ def test_the_guesses_are_those_of_brute_force(space, monkeypatch):
         found = best_guesses(mechanism, released, prior)
         # Equal in value: two originals may be equally likely.
         assert np.allclose(joint[found, released], joint.max(axis=0)[released], rtol=1e-9, atol=0)
-        place, logs = log_likelihoods(mechanism, released)
+        place, logs = log_likelihoods(mechanism, released, prior)
         other = guesses_from(place, logs, prior)
         assert np.allclose(joint[other, released], joint.max(axis=0)[released], rtol=1e-4, atol=0)
 
@@ -83,12 +92,67 @@ def test_the_success_rate_is_the_one_the_law_predicts():
     assert not rate.low <= 1.1 * joint.max(axis=0).sum() <= rate.high
 
 
-def test_a_mechanism_without_a_law_is_met_by_the_released_word():
-    space = random_space()
-    mechanism = CMP(space, epsilon=5.0)
-    assert best_guesses(mechanism, [3, 5, 3], np.ones(120)).tolist() == [3, 5, 3]
-    with pytest.raises(InvalidValue, match="cannot say its law"):
-        log_likelihoods(mechanism, [3])
+class Silent:
+    """A mechanism that cannot say its law and shows no density: it can only be watched."""
+
+    name = "silent"
+
+    def __init__(self, inner):
+        self.space, self.release = inner.space, inner.release
+
+
+def _line_law(scale, points):
+    """P(y|x) of Laplace noise in one dimension and the nearest point, by its integral."""
+    edges = np.r_[-np.inf, (points[1:] + points[:-1]) / 2, np.inf]
+
+    def below(z):
+        return np.where(z < 0, 0.5 * np.exp(np.minimum(z, 0)), 1 - 0.5 * np.exp(-np.maximum(z, 0)))
+
+    return np.diff(below((edges - points[:, None]) / scale), axis=1)
+
+
+def test_a_law_without_a_formula_is_integrated_by_simulation():
+    # In one dimension spherical noise is Laplace noise, whose integral over a cell is known.
+    points = np.array([0.0, 0.3, 1.0, 1.2, 4.0, 9.0])
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(6)], points[:, None])
+    truth, prior = np.log(_line_law(0.5, points)), np.array([1, 2, 1, 5, 1, 0.0]) / 10
+    rng = np.random.default_rng(0)
+    _, logs = log_likelihoods(CMP(space, epsilon=2.0), np.arange(6), prior, rng=rng)
+
+    def posterior(table, weights):
+        joint = np.exp(table - table.max(axis=1, keepdims=True)) * weights
+        return joint / joint.sum(axis=1, keepdims=True)
+
+    for weights in (prior, np.full(6, 1 / 6)):
+        exact = posterior(truth.T, weights)
+        assert np.abs(posterior(logs, weights) - exact).max() < 0.05
+        # Forgetting the density of what was drawn from would be seen.
+        assert np.abs(posterior(logs, weights * (prior + 0.01)) - exact).max() > 0.1
+    best = best_guesses(CMP(space, epsilon=2.0), np.arange(6), prior, rng=rng)
+    assert best.tolist() == (truth.T + np.log(prior + 1e-12)).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("kind", ["cmp", "mahalanobis", "laplace", "gaussian", "truncated", "seen"])
+def test_inverting_by_simulation_beats_the_released_word_and_the_commonest(kind):
+    space = clustered_space()
+    mechanism = {
+        "cmp": lambda: CMP(space, epsilon=6.0),
+        "mahalanobis": lambda: Mahalanobis(space, epsilon=6.0),
+        "laplace": lambda: Laplace(space, epsilon=20.0, clip=9.0),
+        "gaussian": lambda: Gaussian(space, epsilon=9.0, delta=1e-5, clip=9.0),
+        "truncated": lambda: TruncatedLaplace(space, epsilon=9.0, delta=0.05, clip=9.0),
+        "seen": lambda: Silent(CMP(space, epsilon=6.0)),
+    }[kind]()
+    prior = (1.0 / np.arange(1, 121)) / (1.0 / np.arange(1, 121)).sum()
+    rng = np.random.default_rng(3)
+    original = rng.choice(120, 4000, p=prior)
+    released = mechanism.release(original, rng)
+    hits = best_guesses(mechanism, released, prior, rng=rng) == original
+    constant = (original == 0).mean()
+    assert hits.mean() >= max(constant - 0.02, (released == original).mean() - 0.02)
+    if kind in ("cmp", "seen"):
+        assert hits.mean() > constant + 0.03
+        assert hits.mean() > (released == original).mean() + 0.03
 
 
 def test_uniform_noise_leaves_only_the_prior():

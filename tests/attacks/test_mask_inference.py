@@ -8,7 +8,7 @@ import pytest
 from command import called
 from discreet.attacks.mask_inference import Target, attack_words, attacked_positions, infer_masked
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word import SanText
+from discreet.mechanisms.word import CMP, SanText
 from discreet.models.bert import load_masked_model
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
@@ -157,6 +157,40 @@ def test_nobody_guesses_the_unknown_word():
     assert swamped == fair
     assert fair["chance"] == pytest.approx(2 / 3)
     assert fair["bayes"] >= fair["chance"]
+
+
+def test_an_attacker_is_never_reported_below_a_constant_guess():
+    # The prior is wrong about this text: who trusts it does worse than "tea", always.
+    space = EmbeddingSpace.from_arrays(["[UNK]", "tea", "cup"], [[0.0], [1.0], [2.0]])
+    original = np.tile([1, 1, 1, 2], 100)
+    released = np.full(len(original), 2)
+    target = Target(original, released, np.array([0, len(original)]))
+    found = attack_words(
+        SanText(space, 9.0),
+        target,
+        model=None,
+        prior=[0, 1.01, 1],
+        sensitive=[2],
+        most=None,
+        rng=np.random.default_rng(0),
+    )
+    assert found.success["bayes"] == found.success["chance"]
+    assert found.success["bayes"].value == 0.75
+    assert found.sensitive["bayes"].value == 1.0  # of these it names all, and that is kept
+    assert found.behind == ("bayes",)
+    assert "Worse than the commonest word" in found.lines()[-1]
+    assert found.to_dict()["behind_chance"] == ["bayes"]
+
+
+def test_a_mechanism_without_a_formula_is_inverted_all_the_same():
+    space = EmbeddingSpace.from_arrays(["[UNK]", "tea", "cup"], [[0.0], [1.0], [2.0]])
+    mechanism, rng = CMP(space, 1.0), np.random.default_rng(0)
+    original = np.tile([1, 1, 1, 2], 200)
+    target = Target(original, mechanism.release(original, rng), np.array([0, len(original)]))
+    found = attack_words(mechanism, target, model=None, prior=[0, 3, 1], most=None, rng=rng)
+    assert found.simulated
+    assert found.success["bayes"].value >= found.success["chance"].value == 0.75
+    assert "inverted by simulation" in "\n".join(found.lines())
 
 
 def test_a_model_without_a_head_is_refused(tmp_path):

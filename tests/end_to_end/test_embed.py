@@ -153,8 +153,22 @@ def test_principal_directions_of_public_words(place, tmp_path):
     assert done.code == 0, done.err
     about = Receipt.beside(tmp_path / "v.npy").map["about"]
     assert about["public text"] == "the 5,000 most frequent words of the starter space"
-    (kept,) = (place / "cache" / "encoded").glob("*.npy")
-    assert np.load(kept).shape == (5000, 16)  # of public words, never of the input
+    kept = (place / "cache" / "encoded").glob("*.npy")
+    # Of public words, never of the input: for the map, and to say what a search is worth.
+    assert sorted(np.load(each).shape for each in kept) == [(1000, 16), (5000, 16)]
+
+
+def test_what_a_search_is_worth_stands_beside_the_statement(place, tmp_path):
+    recall = []
+    for epsilon, verdict in ((2, "do not use these vectors for search"), (1e5, "search works")):
+        out = tmp_path / f"{epsilon:g}.npy"
+        done = embed(place, place / "in.txt", "-o", out, "-e", epsilon, "--dim", 16)
+        assert verdict in done.err, done.err
+        told = Receipt.beside(out).about["search"]
+        assert told["in_words"] in done.err
+        recall.append(told["recall_at_10"])
+    assert recall[0] < 0.1
+    assert recall[1] > 0.9
 
 
 def test_prior_response(place, tmp_path):

@@ -163,3 +163,19 @@ def test_the_public_sample_may_be_any_format(place, tmp_path):
     keep = np.diag(law(said["kappa"]))
     expected = (keep[VOCABULARY.index("babax")] + keep[VOCABULARY.index("kokox")]) / 2
     assert said["keep"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_find_by_simulation_says_so_and_proves_what_it_says(place):
+    done = explain(place, "-m", "cmp", "--find", "keep=0.6")
+    assert done.code == 0, done.err
+    text = done.out.decode()
+    assert "Found by simulation" in text
+    assert "confidence of 99.9 %" in text
+    said = values(place, "-m", "cmp", "--find", "keep=0.6")
+    assert said["found"]["exact"] is False
+    assert said["draws"] == 200
+    # 60 words of 200 draws have a standard error below 0.005, and the proof leaves a margin.
+    assert said["keep"] > 0.58
+    exact = values(place, "--find", "keep=0.6")
+    assert exact["found"]["exact"] is True
+    assert "Found by simulation" not in explain(place, "--find", "keep=0.6").out.decode()

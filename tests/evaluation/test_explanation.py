@@ -13,7 +13,7 @@ from discreet.evaluation.explanation import (
     find_epsilon,
     sample_words,
 )
-from discreet.mechanisms.word import SanText, SanTextPlus
+from discreet.mechanisms.word import SanText, SanTextPlus, Uniform
 from discreet.release.strength import mean_keep
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
@@ -69,8 +69,10 @@ def test_a_mechanism_without_a_law_is_watched_and_the_words_say_so():
     ids = mechanism.space.spread_words()
     exact, watched = (explain(m, ids, ["word3"]) for m in (mechanism, Silent(mechanism)))
     assert not watched.exact
-    assert "estimated from simulated draws" in "\n".join(watched.lines())
-    assert "estimated" not in "\n".join(exact.lines())
+    assert "simulated: 200 draws" in "\n".join(watched.lines())
+    assert "may be far larger" in "\n".join(watched.lines())
+    assert "simulated" not in "\n".join(exact.lines())
+    assert (watched.to_dict()["draws"], exact.to_dict()["draws"]) == (200, None)
     # 120 words of 200 draws each: a standard error of about 0.002.
     assert watched.keep == pytest.approx(exact.keep, abs=0.02)
     assert mean_keep(Silent(mechanism)) is None
@@ -134,6 +136,9 @@ def test_the_epsilon_found_is_the_smallest_that_will_do(space, calibration, wish
         return bool(np.median([slow_options(row) for row in law]) <= wish["options"])
 
     found = find_epsilon(make, np.arange(len(space)), **wish)
+    assert found.exact
+    assert not found.line()
+    found = found.epsilon
     assert granted(found)
     assert not granted(found / 1.0011)
 
@@ -145,7 +150,7 @@ def test_a_wish_that_any_epsilon_grants_ends_at_next_to_none():
         np.arange(60),
         options=60,
     )
-    assert 0 < found < 1e-5
+    assert 0 < found.epsilon < 1e-5
 
 
 def test_a_wish_that_cannot_come_true_is_said():
@@ -165,6 +170,32 @@ def test_a_wish_that_cannot_come_true_is_said():
 def test_wishes_that_make_no_sense(wish):
     with pytest.raises(InvalidValue):
         find_epsilon(lambda epsilon: SanText(random_space(), epsilon), np.arange(3), **wish)
+
+
+@pytest.mark.parametrize("wish", [{"keep": 0.5}, {"options": 3}])
+def test_draws_decide_only_what_they_prove(wish):
+    space = clustered_space(60)
+    every = np.arange(60)
+
+    def make(epsilon: float) -> SanText:
+        return SanText(space, epsilon, calibration="published")
+
+    exact = find_epsilon(make, every, **wish)
+    shown = find_epsilon(
+        lambda epsilon: Silent(make(epsilon)), every, **wish, rng=np.random.default_rng(0)
+    )
+    assert not shown.exact
+    assert "confidence of 99.9 %" in shown.line()
+    # What draws prove is true (a false alarm is rarer than 0.001), and not far beyond the need.
+    assert exact.epsilon * 0.999 <= shown.epsilon < 2 * exact.epsilon
+
+
+def test_more_outcomes_than_draws_can_show_are_not_taken_for_few():
+    """500 equally likely outcomes: in 200 draws fewer than 200 are seen, at every epsilon."""
+    uniform = Silent(Uniform(random_space(500)))
+    assert explain(uniform, np.arange(20), ["word3"]).options < 200
+    with pytest.raises(InvalidValue, match="no epsilon up to 1e9"):
+        find_epsilon(lambda _epsilon: uniform, np.arange(20), options=200)
 
 
 # -- which words are measured ----------------------------------------------------------------------

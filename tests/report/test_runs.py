@@ -4,8 +4,11 @@ import contextlib
 import json
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
+from discreet.attacks.mask_inference import AttackReport
+from discreet.attacks.outcome import Estimate, Outcome, Rate
 from discreet.errors import DiscreetError, InputError, NotFound, VerificationFailed
 from discreet.receipt import Receipt, receipt_path
 from discreet.report.claims import Claim
@@ -14,7 +17,7 @@ from discreet.report.plots import Curve, Plot, draw
 from discreet.report.runs import overview, runs_in, section_of
 from discreet.report.tables import Table
 from discreet.staging import Digest
-from discreet.statement import Notion, PrivacyStatement, Unit
+from discreet.statement import Metric, Notion, PrivacyStatement, Unit
 
 
 def _receipt(epsilon=2.0, **more):
@@ -51,18 +54,60 @@ def test_settings_are_grouped_and_long_lists_only_counted():
 
 
 def test_the_overview_says_how_often_a_word_stays():
-    ((*_, outcome),) = overview([("run", _receipt(keep=0.6622))]).tables[0].rows
+    ((_, outcome, *_),) = overview([("run", _receipt(keep=0.6622))]).tables[0].rows
     assert outcome == "1,200 documents, a word stays with chance 0.66"
 
 
-def test_outcomes_of_attacks_are_rows_of_a_table():
-    outcomes = [
-        {"attack": "membership", "success": {"value": 0.51, "low": 0.48}, "chance": 0.5},
-        {"attack": "inversion", "success": {"value": 0.2, "low": 0.1}, "chance": None},
-    ]
-    (table,) = section_of("attack", {"outcomes": outcomes}).tables
-    assert table.columns == ("attack", "success, value", "success, low", "chance")
-    assert table.rows == (("membership", 0.51, 0.48, 0.5), ("inversion", 0.2, 0.1, None))
+def _outcome(success, chance, unprotected=None):
+    return Outcome("inversion to words", "F1", Estimate(success, success - 0.05, success + 0.05),
+                   chance, unprotected, 400).to_dict()  # fmt: skip
+
+
+def test_outcomes_of_attacks_are_sentences_and_bars():
+    values = {**_receipt(), "outcomes": [_outcome(0.31, 0.12, Estimate(0.7, 0.6, 0.8))]}
+    section = section_of("attack", values)
+    said = " ".join(section.paragraphs)
+    assert "Inversion to words, F1: 0.310 on 400 targets" in said
+    assert "between 0.260 and 0.360" in said
+    assert "gives 0.120. This is more than guessing gives." in said
+    assert "not protected reaches 0.700" in said
+    (bars,) = section.plots
+    assert [bar.label for bar in bars.bars] == ["inversion to words", "without protection"]
+    assert bars.level == ("guessing", 0.12)
+    assert not any(table.name == "outcomes" for table in section.tables)
+    ((_, outcome, *_),) = overview([("attack", values)]).tables[0].rows
+    assert outcome == "inversion to words, F1 0.31 (0.12 by guessing)"
+    weak = section_of("attack", {"outcomes": [_outcome(0.14, 0.12)]})
+    assert "no more than guessing gives" in weak.paragraphs[1]
+
+
+def _words_attacked(named, epsilon, guessing=0.05, **more):
+    hits = {
+        "bayes": np.arange(100) < 100 * named,
+        "chance": np.arange(100) < 100 * guessing,
+    }
+    report = AttackReport(100, 0, {n: Rate.of(hit) for n, hit in hits.items()}, {}, 0)
+    return _receipt(epsilon, **more) | report.to_dict()
+
+
+def test_an_attack_on_words_says_how_many_were_named():
+    values = _words_attacked(0.66, 8.0, mechanism={"name": "santext", "epsilon": 8.0})
+    section = section_of("attack", values)
+    assert "named 66 of 100; with 95 % confidence between 56 and 75 of 100" in section.paragraphs[0]
+    ((_, outcome, *_),) = overview([("attack", values)]).tables[0].rows
+    assert outcome == "the best attacker names 66 of 100 words (5 by guessing)"
+
+
+@pytest.mark.parametrize("values", [
+    {"outcomes": [{"attack": "x"}]},
+    {"outcomes": [1]},
+    {"defence": {"bayes": {"value": "high"}}},
+    {"defence": {"unheard of": {"value": 0.1, "low": 0.0, "high": 1.0, "trials": 5}}},
+])  # fmt: skip
+def test_an_attack_that_discreet_did_not_write_is_shown_as_figures(values):
+    section = section_of("attack", values)
+    assert not section.plots
+    assert section.tables
 
 
 def test_a_failed_audit_cannot_be_overlooked():
@@ -73,7 +118,7 @@ def test_a_failed_audit_cannot_be_overlooked():
     }
     section = section_of("audit", audit)
     assert ("law", "FAIL", "epsilon 2 claimed, 3 found") in section.tables[0].rows
-    ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
+    ((_, outcome, *_),) = overview([("audit", audit)]).tables[0].rows
     assert outcome == "AUDIT FAILED"
 
 
@@ -82,7 +127,7 @@ def test_a_failed_audit_of_training_cannot_be_overlooked():
     (figures, findings) = section_of("audit", audit).tables
     assert figures.rows == (("passed", "False"),)
     assert ("user, lower", 2.5) in findings.rows
-    ((*_, outcome),) = overview([("audit", audit)]).tables[0].rows
+    ((_, outcome, *_),) = overview([("audit", audit)]).tables[0].rows
     assert outcome == "AUDIT FAILED"
 
 
@@ -95,6 +140,65 @@ def test_figures_of_several_runs_become_a_plot_against_epsilon():
     assert plot.curves[0].x == (1.0, 2.0, 3.0)
     assert plot.curves[0].y == pytest.approx((0.6, 0.7, 0.8))
     assert not overview(runs[:2]).plots
+
+
+def _made(name, epsilon, value, **settings):
+    mechanism = {"name": name, "epsilon": epsilon, **settings}
+    return (f"{name} {epsilon}", _receipt(epsilon, mechanism=mechanism, metrics={"f1": value}))
+
+
+def test_every_mechanism_and_setting_is_a_line_of_its_own():
+    runs = [_made("a", at, at / 10, calibration="certified") for at in (1.0, 2.0, 3.0)]
+    runs += [_made("b", at, at / 5, near=round(at)) for at in (1.0, 2.0)]
+    runs += [_made("a", at, at / 2, calibration="published") for at in (1.0, 2.0)]
+    runs += [_made("c", 1.0, value, dim=dim) for value, dim in ((0.7, 8), (0.9, 8), (0.1, 16))]
+    (plot,) = overview(runs).plots
+    lines = {curve.label: (curve.x, curve.y) for curve in plot.curves}
+    assert lines == {
+        "a (calibration certified)": ((1.0, 2.0, 3.0), (0.1, 0.2, 0.3)),
+        "b (near 1 to 2)": ((1.0, 2.0), (0.2, 0.4)),
+        "a (calibration published)": ((1.0, 2.0), (0.5, 1.0)),
+        "c (dim 8)": ((1.0,), (pytest.approx(0.8),)),  # two runs alike: their mean
+        "c (dim 16)": ((1.0,), (0.1,)),
+    }
+    assert "a (calibration published): 0.5 at epsilon 1, 1 at 2" in plot.alternative
+
+
+def test_the_order_of_the_files_decides_nothing():
+    runs = [_made(name, at, at / n) for n, name in ((3, "a"), (7, "b")) for at in (1.0, 2.0, 3.0)]
+    forth, back = ({c.label: c.y for c in overview(r).plots[0].curves} for r in (runs, runs[::-1]))
+    assert forth == back
+    assert len(forth) == 2
+
+
+def test_epsilons_that_bound_different_things_share_no_axis():
+    runs = [_made("a", at, 0.5) for at in (1.0, 2.0, 3.0)]
+    metric = Metric("distance in the space s", 0.1, 1.0, 2.0)
+    for at in (1.0, 2.0, 3.0):
+        statement = PrivacyStatement(
+            notion=Notion.METRIC, epsilon=at, unit=Unit.WORD, metric=metric
+        )
+        runs.append((f"m {at}", {"statement": statement.to_dict(), "metrics": {"f1": 0.9}}))
+    first, second = overview(runs).plots
+    assert (len(first.curves), len(second.curves)) == (1, 1)
+    assert first.x == "epsilon, each label"
+    assert "distance in the space s" in second.x
+    (bars,) = overview(runs[2:4] + runs[:1]).plots
+    assert len(bars.bars) == 3
+    assert "not comparable" in bars.alternative
+
+
+def test_attacks_are_drawn_against_epsilon_beside_guessing():
+    runs = [
+        (f"{name} {at}", _words_attacked(at / 10, at, mechanism={"name": name, "epsilon": at}))
+        for name in ("a", "b")
+        for at in (2.0, 4.0, 6.0)
+    ]
+    (plot,) = overview(runs).plots
+    assert plot.title == "share of words that the best attacker names"
+    assert [curve.label for curve in plot.curves] == ["a", "b"]
+    assert plot.curves[0].y == pytest.approx((0.2, 0.4, 0.6))
+    assert plot.level == ("guessing, on average", pytest.approx(0.05))
 
 
 def test_the_record_of_a_recipe_is_a_section():

@@ -2,6 +2,7 @@
 
 from discreet.accounting.calibrate import epsilon_per_release, largest_within, local_epsilon
 from discreet.accounting.compose import RepeatedRelease, joint_statement
+from discreet.accounting.receipts import Together, add_receipts
 from discreet.accounting.shuffle import (
     shuffle_closed_form,
     shuffle_delta,
@@ -19,7 +20,9 @@ from discreet.accounting.user_entity import (
 __all__ = [
     "PublishedFigures",
     "RepeatedRelease",
+    "Together",
     "UserEntityTraining",
+    "add_receipts",
     "epsilon_per_release",
     "joint_statement",
     "largest_within",

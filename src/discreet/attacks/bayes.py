@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Floats, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.attacks.simulated_law import simulated_rows
 from discreet.errors import InvalidValue
 from discreet.parallel import ahead
 from discreet.protocols import WordMechanism
+from discreet.randomness import secure_generator
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
@@ -37,19 +39,20 @@ def best_guesses(
     released: ArrayLike,
     prior: ArrayLike,
     *,
+    rng: Generator | None = None,
     progress: Progress | None = None,
 ) -> Ids:
     """For each released word the original that is likeliest under the prior.
 
     One pass over the law of every word that is possible beforehand, in blocks; only the columns of
-    words that were released are looked at, and of these only the best is kept. A mechanism that
-    cannot say its law (noise, then the nearest word) is met by guessing the released word itself,
-    which is a lower bound on what an attacker reaches.
+    words that were released are looked at, and of these only the best is kept. A law without a
+    formula (noise, then the nearest word) is simulated (:mod:`discreet.attacks.simulated_law`).
 
     Args:
         mechanism: a word mechanism.
         released: word ids that it gave.
         prior: a weight for every word, from public knowledge.
+        rng: of the simulation, if there is one.
         progress: called with (done, total).
 
     >>> from discreet.mechanisms.word import SanText
@@ -60,10 +63,13 @@ def best_guesses(
     """
     seen, place = np.unique(np.asarray(released, dtype=np.int64), return_inverse=True)
     weights = checked_prior(prior, len(mechanism.space))
-    if not says_its_law(mechanism):
-        return seen[place]
-    best = np.full(len(seen), -np.inf)
     guess = seen.copy()
+    if not says_its_law(mechanism):
+        source = secure_generator() if rng is None else rng
+        for rows, block in simulated_rows(mechanism, seen, weights, source, progress):
+            guess[rows] = guesses_from(np.arange(len(block)), block, weights)
+        return guess[place]
+    best = np.full(len(seen), -np.inf)
     for words, logs in _columns(mechanism, seen, np.flatnonzero(weights), progress):
         scores = logs + np.log(weights[words])[:, None]
         top = scores.argmax(axis=0)
@@ -74,25 +80,38 @@ def best_guesses(
 
 
 def log_likelihoods(
-    mechanism: WordMechanism, released: ArrayLike, *, progress: Progress | None = None
+    mechanism: WordMechanism,
+    released: ArrayLike,
+    prior: ArrayLike,
+    *,
+    rng: Generator | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Ids, NDArray[np.float32]]:
     """``ln P(y|x)`` of every word x, for each different released word y.
 
+    Where it is simulated, a constant of each y is left out, which no guess depends on.
+
     Args:
-        mechanism: a word mechanism that can say its law.
+        mechanism: a word mechanism.
         released: word ids that it gave.
+        prior: a weight for every word, from public knowledge: where a simulation looks first.
+        rng: of the simulation, if there is one.
         progress: called with (done, total).
 
     Returns:
         for each released word its row, and the rows: ``(different words, words)``.
     """
-    if not says_its_law(mechanism):
-        raise InvalidValue(f"{mechanism.name} cannot say its law; there is nothing to invert")
     seen, place = np.unique(np.asarray(released, dtype=np.int64), return_inverse=True)
     every = np.arange(len(mechanism.space))
     table = np.empty((len(seen), len(every)), dtype=np.float32)
-    for words, logs in _columns(mechanism, seen, every, progress):
-        table[:, words] = logs.T
+    if says_its_law(mechanism):
+        for words, logs in _columns(mechanism, seen, every, progress):
+            table[:, words] = logs.T
+    else:
+        weights = checked_prior(prior, len(every))
+        source = secure_generator() if rng is None else rng
+        for rows, block in simulated_rows(mechanism, seen, weights, source, progress):
+            table[rows] = block
     return place.astype(np.int64), table
 
 

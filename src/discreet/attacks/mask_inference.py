@@ -8,7 +8,7 @@ mechanism with a public prior, and the *informed* attacker does so with what the
 expects at that place as the prior.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -165,6 +165,9 @@ class AttackReport:
         success: By attacker, the success rate over all words.
         sensitive: The same over sensitive words; empty if there are none.
         unguessable: Words that the masked language model cannot name, being several pieces.
+        behind: Attackers that did worse than always naming the commonest word, whose rate
+            stands in for theirs.
+        simulated: Whether the mechanism's law has no formula and was inverted by simulation.
     """
 
     words: int
@@ -172,6 +175,8 @@ class AttackReport:
     success: dict[str, Rate]
     sensitive: dict[str, Rate]
     unguessable: int
+    behind: tuple[str, ...] = ()
+    simulated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: defence rates and their intervals."""
@@ -179,6 +184,8 @@ class AttackReport:
             "words": self.words,
             "sensitive_words": self.sensitive_words,
             "unguessable": self.unguessable,
+            "behind_chance": list(self.behind),
+            "simulated": self.simulated,
             "defence": {name: rate.other.to_dict() for name, rate in self.success.items()},
             "sensitive_defence": {n: rate.other.to_dict() for n, rate in self.sensitive.items()},
         }
@@ -192,7 +199,18 @@ class AttackReport:
             rare = str(self.sensitive[name].other) if self.sensitive else ""
             out.append(f"{ATTACKERS[name]:<{width}}  {rate.other!s:<26}  {rare}".rstrip())
         several = "words are several pieces of the model, which it cannot name."
-        return [*out, f"{self.unguessable:,} {several}"] if self.unguessable else out
+        if self.unguessable:
+            out.append(f"{self.unguessable:,} {several}")
+        if self.simulated:
+            out.append(
+                "The law of this mechanism has no formula: it was inverted by simulation, and a "
+                "longer one may find a little more."
+            )
+        out += [
+            f"Worse than the commonest word, whose rate stands in for it: {ATTACKERS[name]}."
+            for name in self.behind
+        ]
+        return out
 
 
 ATTACKERS = {
@@ -240,8 +258,8 @@ def attack_words(
         word = table.single[truth]
         unguessable = int((word < 0).sum())
         small = len(np.unique(seen)) * len(mechanism.space) <= _MOST_LIKELIHOODS
-        if model.shares_pieces(mechanism.space) and says_its_law(mechanism) and small:
-            likelihoods = log_likelihoods(mechanism, seen)
+        if model.shares_pieces(mechanism.space) and small:
+            likelihoods = log_likelihoods(mechanism, seen, weights, rng=rng)
         guesses, informed = infer_masked(
             model, target, positions, table, likelihoods=likelihoods, progress=progress
         )
@@ -251,16 +269,36 @@ def attack_words(
         if informed is not None:
             hits["informed"] = informed == truth
     if likelihoods is None:
-        hits["bayes"] = best_guesses(mechanism, seen, weights) == truth
+        guessed = best_guesses(mechanism, seen, weights, rng=rng, progress=progress)
+        hits["bayes"] = guessed == truth
     else:
         hits["bayes"] = guesses_from(*likelihoods, weights) == truth
     hits["chance"] = truth == int(np.argmax(weights))
     rare = np.isin(truth, [] if sensitive is None else np.asarray(sensitive))
-    ordered = {name: hits[name] for name in ATTACKERS if name in hits}
+    every, behind = _at_least_constant(hits)
+    sensitive_rates: dict[str, Rate] = {}
+    if rare.any():
+        sensitive_rates, _ = _at_least_constant({name: hit[rare] for name, hit in hits.items()})
     return AttackReport(
         words=len(positions),
         sensitive_words=int(rare.sum()),
-        success={name: Rate.of(hit) for name, hit in ordered.items()},
-        sensitive={n: Rate.of(hit[rare]) for n, hit in ordered.items()} if rare.any() else {},
+        success=every,
+        sensitive=sensitive_rates,
         unguessable=unguessable,
+        behind=behind,
+        simulated=not says_its_law(mechanism),
     )
+
+
+def _at_least_constant(
+    hits: Mapping[str, NDArray[np.bool_]],
+) -> tuple[dict[str, Rate], tuple[str, ...]]:
+    """The success of each attacker, and who did worse than a constant guess.
+
+    An attacker who knows that may as well make it. A figure below it would make a mechanism look
+    better than it is, so the constant guess takes its place.
+    """
+    rates = {name: Rate.of(hits[name]) for name in ATTACKERS if name in hits}
+    constant = rates["chance"]
+    behind = tuple(name for name, rate in rates.items() if rate.value < constant.value)
+    return {n: constant if n in behind else rate for n, rate in rates.items()}, behind

@@ -18,6 +18,7 @@ from discreet.errors import DiscreetError
 typer.core.HAS_RICH = False
 
 _COMMANDS = {
+    "advise": "Say which way of releasing fits, from trials on public text.",
     "sanitize": "Replace every word of a file's texts by a private draw.",
     "embed": "Release a private vector for each text, and its label beside it.",
     "restore": "Put back what surrogates stand for, where a mapping was kept.",
@@ -31,6 +32,7 @@ _COMMANDS = {
     "entities": "Find the sensitive entities of every row, for training.",
     "spaces": "List and prepare the vocabularies that words come from.",
     "account": "Say what releases guarantee together.",
+    "cache": "Show what is kept from run to run, or throw it away.",
     "train": "Train models on releases or raw text, and their public parts.",
     "attack": "Measure what an attacker still learns, beside chance.",
     "reproduce": "Run the experiments of the papers on data in a folder.",
@@ -43,11 +45,12 @@ app = typer.Typer(
     help=(
         "Differentially private text, from a single word to a whole user, with guarantees that "
         "are checked, not claimed.\n\n"
-        "Begin with 'discreet explain --epsilon 8', which says what a setting means and reads no "
-        "text of yours; 'discreet sanitize' then releases a file. 'discreet COMMAND --help' "
-        "explains a command and gives an example."
+        "Begin with 'discreet advise --help', which says what fits your purpose, or with 'discreet "
+        "explain --epsilon 8', which says what a setting means; neither reads text that is to be "
+        "protected. 'discreet sanitize' then releases a file. 'discreet COMMAND --help' explains "
+        "a command and gives an example."
     ),
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

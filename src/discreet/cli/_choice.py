@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
+from discreet.arrays import Progress
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
 from discreet.errors import InvalidValue
@@ -136,6 +137,13 @@ class WordChoice(MechanismChoice):
         """The choice that :meth:`to_json` described."""
         kinds = {each.name: plain_type(each.kind) for each in cls.declared()}
         return cls.of({name: kinds[name](value) for name, value in values.items()})
+
+
+def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
+    """The same mechanism, which says how far a release is if it is a slow one."""
+    if hasattr(mechanism, "progress"):
+        mechanism.progress = progress
+    return mechanism
 
 
 class SentenceChoice(MechanismChoice):

@@ -56,6 +56,17 @@ def group_of(commands: Mapping[str, tuple[str, str]]) -> type[typer.core.TyperGr
             with formatter.section("Commands"):
                 formatter.write_dl(listed)
 
+        def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+            """Names that begin so; none of the commands is imported for it."""
+            # Of the click that typer uses, wherever its version keeps it.
+            package = typer.BadParameter.__mro__[1].__module__.rpartition(".")[0]
+            item = import_module(f"{package}.shell_completion").CompletionItem
+            if incomplete.startswith("-"):
+                return super().shell_complete(ctx, incomplete)
+            named = [(name, help) for name, (_, help) in commands.items()]
+            named += [(name, each.get_short_help_str(88)) for name, each in self._own.items()]
+            return [item(n, help=h) for n, h in named if n.startswith(incomplete)]
+
     return Group
 
 

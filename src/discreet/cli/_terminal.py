@@ -5,10 +5,12 @@ name can move the cursor, colour what follows or begin a line of its own.
 """
 
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,16 @@ import typer
 from discreet.receipt import receipt_path
 
 _ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Of lines that must not be overlooked, by how they begin. Colour says nothing that words do not.
+_RED, _YELLOW, _BOLD, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+_COLOURS = {
+    "discreet: ": _RED,
+    "FAIL": _RED,
+    "Caveat: ": _YELLOW,
+    "Search: ": _YELLOW,
+    "Nothing was learnt": _YELLOW,
+    "Recommendation: ": _BOLD,
+}
 
 
 def visible(line: str) -> str:
@@ -45,13 +57,23 @@ def say(*lines: str) -> None:
     if sys.stderr is None:
         return  # closed by the caller, and print would take standard output in its place
     for line in lines:
-        print(visible(line), file=sys.stderr)
+        print(_coloured(visible(line), sys.stderr), file=sys.stderr)
 
 
 def echo(*lines: str) -> None:
     """Print lines of a result."""
     for line in lines:
-        typer.echo(visible(line))
+        typer.echo(_coloured(visible(line), sys.stdout))
+
+
+def _coloured(line: str, stream: Any) -> str:
+    """The line in its colour, on a terminal that shows any; see no-color.org for the refusal."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    old = os.name == "nt" and "WT_SESSION" not in os.environ
+    if plain or old or stream is None or not stream.isatty():
+        return line
+    colour = next((c for start, c in _COLOURS.items() if line.lstrip().startswith(start)), None)
+    return line if colour is None else f"{colour}{line}{_PLAIN}"
 
 
 def echo_json(values: Any, indent: int | None = 2) -> None:
@@ -93,10 +115,18 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
 
     A total of 0 stands for an unknown one, as of a pipe.
     """
+    with progress_bars(label) as (update,):
+        yield update
+
+
+@contextmanager
+def progress_bars(*labels: str) -> Iterator[list[Callable[[int, int], None]]]:
+    """As :func:`progress_bar`, for things that are under way at the same time."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield [lambda _done, _total: None for _ in labels]
         return
     from rich.console import Console
+    from rich.errors import LiveError
     from rich.progress import (
         BarColumn,
         Progress,
@@ -105,21 +135,28 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn(label), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
     # Standard output is left alone: data goes there.
     terminal = Console(stderr=True)
-    bar = Progress(*columns, console=terminal, transient=True, redirect_stdout=False)
-    task = None
+    display = Progress(*columns, console=terminal, transient=True, redirect_stdout=False)
+    tasks: dict[str, Any] = {}
 
-    def update(done: int, total: int) -> None:
-        nonlocal task
-        if task is None:  # what turns out to be instant, or waits for another bar, shows none
-            bar.start()
-            task = bar.add_task(label, total=total or None)
-        bar.update(task, completed=done, total=total or None)
+    def update(label: str, done: int, total: int) -> None:
+        if label not in tasks:  # what turns out to be instant, or waits for another bar, shows none
+            try:
+                display.start()
+            except LiveError:
+                return  # another bar is on the screen, and says enough
+            tasks[label] = display.add_task(label, total=total or None)
+        display.update(tasks[label], completed=done, total=total or None)
 
     try:
-        yield update
+        yield [partial(update, label) for label in labels]
     finally:
-        if task is not None:
-            bar.stop()
+        if tasks:
+            display.stop()

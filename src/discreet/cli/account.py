@@ -8,6 +8,7 @@ import typer
 
 from discreet import check
 from discreet.accounting.calibrate import local_epsilon
+from discreet.accounting.receipts import add_receipts
 from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
 from discreet.accounting.user_entity import UserEntityTraining, published_figures
 from discreet.cli import _options as options
@@ -15,6 +16,7 @@ from discreet.cli._groups import command_group
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import say, show
 from discreet.errors import InvalidValue
+from discreet.receipt import receipt_of
 from discreet.report.plots import Curve, Plot, check_plot, draw
 from discreet.statement import odds
 
@@ -132,6 +134,49 @@ def user_entity(
         _draw_training(plot, run, delta)
         say(f"Written: {plot}")
     show(values, lines, as_json=as_json)
+
+
+@account.command(short_help="What releases about the same people guarantee together.")
+def receipts(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RECEIPT...",
+            help="Receipts (OUT.privacy.json), or the outputs that they lie beside.",
+        ),
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(
+            "--delta",
+            help="A chance that may be given away for a smaller epsilon, over what the receipts "
+            "give away already. It does not help guarantees in a metric.",
+        ),
+    ] = 0.0,
+    as_json: options.Json = False,
+) -> None:
+    """Add up what releases about the same people guarantee, from their receipts.
+
+    Pure and approximate guarantees of the same unit are added, and metric ones of the same metric.
+    All others are shown side by side, because their epsilons bound different things. Releases
+    about different people do not add up: leave those out. A receipt of seeded noise is refused.
+
+    Example: discreet account receipts first.csv.privacy.json second.csv.privacy.json --delta 1e-6
+    """
+    if len(set(paths)) < len(paths):
+        raise InvalidValue("a receipt is given twice, and a release costs once; give it once")
+    groups = add_receipts({str(path): receipt_of(path) for path in paths}, delta=delta)
+    lines = [f"If these {len(paths)} releases are about the same people:"]
+    for group in groups:
+        lines += ["", *group.lines()]
+    if len(groups) > 1:
+        lines += [
+            "",
+            "These are side by side, not added: they are of different units, or their epsilons "
+            "bound different things. All of them hold, and whoever sees all releases learns from "
+            "each.",
+        ]
+    show({"delta": delta, "groups": [g.to_dict() for g in groups]}, lines, as_json=as_json)
 
 
 def _draw_training(path: Path, run: UserEntityTraining, delta: float) -> None:

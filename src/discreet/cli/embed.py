@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder, embed_document_file
+from discreet.release.search_quality import search_quality
 from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
 from discreet.settings import Settings, settings_of
 
@@ -91,6 +92,7 @@ def embed(
                 source,
                 output,
                 partial(_sentences, choice, vectors, encoding, named, label_choice),
+                tells=_search,
                 text_field=text_field,
                 pair_field=pair_field,
                 label_field=label_field,
@@ -142,6 +144,13 @@ def _sentences(
         )
 
 
+def _search(embedder: SentenceEmbedder) -> dict[str, Any]:
+    """What the vectors are worth for search, for the receipt and for people."""
+    with progress_bar("measuring search on public words") as show:
+        quality = search_quality(embedder, progress=show)
+    return {"search": {**quality.to_dict(), "in_words": quality.line()}}
+
+
 def _documents(
     choice: VectorChoice, documents: CandidateSettings, encoding: EncoderSettings
 ) -> DocumentEmbedder:
@@ -184,5 +193,7 @@ def _tell(receipt: Receipt, unit: str) -> None:
         f"{receipt.encoder['name']}.",
         *receipt.statement.lines(),
     )
+    if (search := receipt.about.get("search")) is not None:
+        say(search["in_words"])
     if counts.get("left_out"):
         say(f"Left out: {counted(counts['left_out'], 'document')} of fewer than 2 sentences.")

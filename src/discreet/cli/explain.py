@@ -1,16 +1,16 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice
+from discreet.cli._choice import WordChoice, watched
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import show
+from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.text.readers import open_documents
@@ -60,14 +60,22 @@ def explain(
         with open_documents(public_sample, text_field=text_field) as reader:
             texts = [text for batch in reader for text in batch.texts]
         ids = explanation.sample_words(vocabulary, texts)
-    epsilon = choice.epsilon
+    epsilon, found = choice.epsilon, None
     if find is not None:
         if epsilon is not None:
             raise InvalidValue("give --epsilon or --find, not both")
         wish = _wish(find)
-        epsilon = explanation.find_epsilon(lambda at: choice.at(at).build(vocabulary), ids, **wish)
+        with progress_bars("epsilons tried", "words") as (tried, words):
+            found = explanation.find_epsilon(
+                lambda at: watched(choice.at(at).build(vocabulary), words),
+                ids,
+                **wish,
+                progress=tried,
+            )
+        epsilon = found.epsilon
     built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary)
-    explained = explanation.explain(built, ids, examples)
+    with progress_bar("measuring") as bar:
+        explained = explanation.explain(watched(built, bar), ids, examples)
     if explained.guess is not None and epsilon is not None:
         others = explanation.steps(lambda at: choice.at(at).build(vocabulary), epsilon)
         explained = replace(explained, steps=others)
@@ -78,9 +86,11 @@ def explain(
         "epsilon": epsilon,
         "kappa": getattr(built, "kappa", None),
         "rate": getattr(certificate, "rate", None),
+        "found": None if found is None else asdict(found),
     }
     title = f"{choice.name} in the space {vocabulary.name} ({len(vocabulary):,} words)"
     lines = [title if epsilon is None else f"{title} at epsilon = {epsilon:.6g}"]
+    lines += [found.line()] if found is not None and found.line() else []
     lines += explained.lines()
     if certificate is not None:
         lines.append(

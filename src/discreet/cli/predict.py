@@ -9,6 +9,7 @@ from discreet.cli import _options as options
 from discreet.cli._terminal import counted, echo_json, say
 from discreet.evaluation.predictions import predict_file
 from discreet.text.tables import check_table, write_table
+from discreet.training.learnt import scores_say_nothing
 
 
 def predict(
@@ -73,9 +74,12 @@ def predict(
     say(*predicted.notes, f"Predicted {counted(len(predicted), 'row')}.")
     for name, value in predicted.scores.items():
         say(f"  {name.replace('_', ' ')}: {value:.4f}")
+    if (nothing := scores_say_nothing(predicted.scores, len(predicted))) is not None:
+        say(nothing)
     say(f"Written: {output}")
     if as_json:
         values: dict[str, Any] = {"rows": len(predicted), "metrics": predicted.scores}
         if predicted.receipt is not None:
             values["statement"] = predicted.receipt.statement.to_dict()
+            values["mechanism"] = dict(predicted.receipt.mechanism)
         echo_json(values)

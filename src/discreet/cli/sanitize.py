@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice
+from discreet.cli._choice import WordChoice, watched
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
@@ -60,7 +60,7 @@ def sanitize(
             check.one_of(layout, list(LAYOUTS), "--layout")
             own = identifiers.made(mapping)
             return Sanitizer(
-                choice.build(choice.vocabulary()),
+                watched(choice.build(choice.vocabulary()), words),
                 layout=layout,
                 identifiers=own,
                 public=settings.public,
@@ -68,7 +68,7 @@ def sanitize(
                 repeat=settings.repeat,
             )
 
-        show = stack.enter_context(progress_bar("sanitising"))
+        show, words = stack.enter_context(progress_bars("sanitising", "words of this part"))
         receipt = sanitize_file(
             source,
             output,

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Ids
+from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
+from discreet.evaluation import simulated
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.protocols import WordMechanism
+from discreet.randomness import secure_generator
 from discreet.search import smallest_that_holds
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
@@ -18,6 +20,7 @@ from discreet.text.tokens import tokenizer_for
 
 _FAVOURITES = ("doctor", "london", "terrible")
 _SIMULATED_RUNS = 200
+_PRECISION, _SIMULATED_PRECISION = 1e-3, 2e-2
 _SHOWN = 5
 _STEPS = (6.0, 8.0, 10.0, 12.0)
 
@@ -32,7 +35,7 @@ class Explanation:
     keep_middle: tuple[float, float]
     """The same for the lower and the upper quarter of the words."""
     options: float
-    """Median number of words that make up 95 % of a word's outcomes."""
+    """Median number of words that make up 95 % of a word's outcomes; simulated, at least about."""
     examples: dict[str, list[tuple[str, float]]]
     """Words with their likeliest replacements."""
     exact: bool
@@ -52,6 +55,7 @@ class Explanation:
             "options": self.options,
             "examples": {word: [list(pair) for pair in out] for word, out in self.examples.items()},
             "exact": self.exact,
+            "draws": None if self.exact else _SIMULATED_RUNS,
             "guess": self.guess,
             "steps": [asdict(step) for step in self.steps],
         }
@@ -59,13 +63,19 @@ class Explanation:
     def lines(self) -> list[str]:
         """The explanation in plain words."""
         low, high = self.keep_middle
-        how = "" if self.exact else " (estimated from simulated draws)"
+        how = "" if self.exact else f" (simulated: {_SIMULATED_RUNS} draws of each word)"
         some = f"{self.options:,.0f} words share" if self.options > 1 else "1 word has"
+        typical = f"Typically {some} 95 % of the outcomes of a word."
+        if not self.exact:
+            typical = (
+                f"In {_SIMULATED_RUNS} simulated draws of a word typically {some} 95 % of the "
+                "outcomes. So few draws cannot show more: the true number may be far larger."
+            )
         out = [
             *self.statement.lines(),
             f"A word comes out as itself with probability {self.keep:.3g} on average; for the "
             f"middle half of the words {low:.3g} to {high:.3g}{how}.",
-            f"Typically {some} 95 % of the outcomes of a word.",
+            typical,
         ]
         for word, replacements in self.examples.items():
             shown = ", ".join(f"{other} {_percent(chance)}" for other, chance in replacements)
@@ -139,32 +149,77 @@ def steps(make: Callable[[float], WordMechanism], epsilon: float) -> tuple[Step,
     return tuple(Step.of(make(each)) for each in others)
 
 
+@dataclass(frozen=True)
+class Found:
+    """An epsilon that fulfils a wish, and how sure that is."""
+
+    epsilon: float
+    exact: bool
+    """By the law. Otherwise shown by simulated draws, at this confidence."""
+    confidence: float = 1.0
+
+    def line(self) -> str:
+        """In plain words; nothing to say of what is exact."""
+        if self.exact:
+            return ""
+        return (
+            "Found by simulation: at this epsilon the wish is fulfilled with a confidence of "
+            f"{100 * self.confidence:g} %. A smaller one may do as well, which so few draws cannot "
+            "show."
+        )
+
+
 def find_epsilon(
-    make: Callable[[float], WordMechanism], ids: Ids, *, keep: float = 0.0, options: float = 0.0
-) -> float:
+    make: Callable[[float], WordMechanism],
+    ids: Ids,
+    *,
+    keep: float = 0.0,
+    options: float = 0.0,
+    rng: Generator | None = None,
+    progress: Progress | None = None,
+) -> Found:
     """The smallest epsilon at which words stay that often, or may become at most that many words.
+
+    A law that can be said decides exactly. Where draws stand in for it, an estimate decides
+    nothing: an epsilon counts only if the draws *prove* the wish at a stated confidence, over all
+    epsilons that are tried, so that what comes back may be larger than need be.
 
     Args:
         make: the mechanism at an epsilon.
         ids: the words to measure on.
         keep: wanted mean probability that a word stays; or
         options: wanted median number of words that share 95 % of the outcomes.
+        rng: of the simulation, if there is one.
+        progress: called with (epsilons tried, 0): how many it takes is not known.
     """
     if (keep > 0) == (options > 0):
         raise InvalidValue("find_epsilon takes one wish: keep or options")
     if keep >= 1 or (0 < options < 1):
         raise InvalidValue("keep must be between 0 and 1, both excluded; options at least 1")
+    exact = hasattr(make(1.0), "log_probabilities")
+    source = secure_generator() if rng is None else rng
+    tried = 0
 
     def reached(epsilon: float) -> bool:
-        measured = word_privacy(make(epsilon), ids, runs=_SIMULATED_RUNS)
+        nonlocal tried
+        tried += 1
+        if progress is not None:
+            progress(tried, 0)
+        mechanism = make(epsilon)
+        if not exact and keep > 0:
+            return simulated.keeps_at_least(mechanism, ids, keep, source)
+        if not exact:
+            return simulated.options_at_most(mechanism, ids, options, source)
+        measured = word_privacy(mechanism, ids)
         if keep > 0:
             return float(measured.keep.mean()) >= keep
         return float(np.median(measured.options)) <= options
 
-    epsilon = smallest_that_holds(reached, least=1e-6, most=1e9, precision=1e-3)
+    precision = _PRECISION if exact else _SIMULATED_PRECISION
+    epsilon = smallest_that_holds(reached, least=1e-6, most=1e9, precision=precision)
     if epsilon is None:
         raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
-    return epsilon
+    return Found(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
 
 
 def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:

@@ -37,6 +37,9 @@ class VectorNoise(Protocol):
     def log_density(self, vectors: Floats, outputs: Floats) -> Floats:
         """Log-density of each output row given the vector in the same row."""
 
+    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
+        """``(outputs, vectors)``: the log-density of every output given every vector."""
+
 
 class SphericalNoise:
     """Noise with density proportional to ``exp(-rate * |z|)``: the same in every direction.
@@ -84,6 +87,12 @@ class SphericalNoise:
         constant = d * math.log(self.rate) - math.lgamma(d) - surface
         return np.asarray(constant - self.rate * np.linalg.norm(outputs - vectors, axis=1))
 
+    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
+        """``(outputs, vectors)``: the log-density of every output given every vector."""
+        origin = np.zeros((1, self.dimension))
+        highest = self.log_density(origin, origin)
+        return np.asarray(highest - self.rate * np.sqrt(squared_distances(outputs, vectors)))
+
 
 class GaussianNoise:
     """Independent Gaussian noise of one standard deviation on every coordinate."""
@@ -108,6 +117,19 @@ class GaussianNoise:
         gap = (outputs - vectors) / self.standard_deviation
         constant = vectors.shape[1] * (math.log(self.standard_deviation) + _LOG_SQRT_2PI)
         return np.asarray(-0.5 * np.einsum("ij,ij->i", gap, gap) - constant)
+
+    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
+        """``(outputs, vectors)``: the log-density of every output given every vector."""
+        constant = vectors.shape[1] * (math.log(self.standard_deviation) + _LOG_SQRT_2PI)
+        squares = squared_distances(outputs, vectors) / self.standard_deviation**2
+        return np.asarray(-0.5 * squares - constant)
+
+
+def squared_distances(rows: Floats, others: Floats) -> Floats:
+    """``(rows, others)``, by one product; rounding may cost the last half of the digits."""
+    squares = np.einsum("ij,ij->i", others, others) - 2.0 * (rows @ others.T)
+    squares += np.einsum("ij,ij->i", rows, rows)[:, None]
+    return np.asarray(np.maximum(squares, 0.0, out=squares))
 
 
 def standard_normal(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:

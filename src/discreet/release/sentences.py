@@ -293,6 +293,7 @@ def embed_sentence_file(
     force: bool = False,
     rng: Generator | None = None,
     progress: Progress | None = None,
+    tells: Callable[[SentenceEmbedder], Mapping[str, Any]] | None = None,
 ) -> Receipt:
     """Release a vector for each text of a file, taken as one sentence; both files whole or neither.
 
@@ -310,6 +311,7 @@ def embed_sentence_file(
         force: Replace an output that exists.
         rng: Leave it out for a release.
         progress: Called with the bytes read and in all (0: unknown).
+        tells: What else the receipt says of an embedder, by heading; it never sees the file.
     """
     check_kept(keep, protected=(text_field, pair_field, label_field))
     beside = {"second vectors": pair_field, "labels": label_field, "kept columns": keep}
@@ -349,6 +351,8 @@ def embed_sentence_file(
         "kept": list(keep),
     }
     receipt = made.receipt(release).with_section("input", fields)
+    for heading, told in (tells(made) if tells is not None else {}).items():
+        receipt = receipt.with_section(heading, told)
     return write_vectors(output, release.values, receipt, force=force)
 
 

@@ -11,7 +11,7 @@ from discreet import __version__
 from discreet.errors import MissingExtra, read_as
 from discreet.files import written_whole
 from discreet.report.claims import Claim
-from discreet.report.plots import Curve, Plot, picture
+from discreet.report.plots import Bars, Curve, Plot, picture
 from discreet.report.tables import Cell, Table, shown
 
 _TEMPLATE = Path(__file__).with_name("page.html")
@@ -27,7 +27,9 @@ class Section:
     """A privacy statement in plain words, a line per fact."""
     claims: tuple[Claim, ...] = ()
     tables: tuple[Table, ...] = ()
-    plots: tuple[Plot, ...] = ()
+    plots: tuple[Plot | Bars, ...] = ()
+    tables_first: bool = False
+    """Whether the tables stand before the plots."""
 
 
 def write_page(
@@ -63,15 +65,18 @@ def _template() -> Any:
     return environment.from_string(_TEMPLATE.read_text("utf-8"))
 
 
-def _pictured(plot: Plot) -> dict[str, Any]:
+def _pictured(plot: Plot | Bars) -> dict[str, Any]:
     with read_as("a plot of a record cannot be drawn from its figures; run the recipe again"):
         encoded = base64.b64encode(picture(plot)).decode()
     source = f"data:image/png;base64,{encoded}"
     return {"plot": plot, "source": source, "figures": figures_of(plot)}
 
 
-def figures_of(plot: Plot) -> Table:
-    """The points of all curves, a row for each place on the axis."""
+def figures_of(plot: Plot | Bars) -> Table:
+    """The points of all curves, a row for each place on the axis; or the bars."""
+    if isinstance(plot, Bars):
+        bars = tuple((bar.label, bar.value, bar.low, bar.high) for bar in plot.bars)
+        return Table(plot.name, plot.title, ("what", plot.axis, "at least", "at most"), bars)
     places = sorted({x for curve in plot.curves for x in curve.x})
     curves = [dict(zip(curve.x, _cells(curve), strict=True)) for curve in plot.curves]
     rows = tuple((place, *(cells.get(place) for cells in curves)) for place in places)

@@ -3,6 +3,7 @@
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from discreet import check
@@ -42,6 +43,30 @@ class Plot:
     level: tuple[str, float] | None = None
     """A named horizontal line, such as chance or the unprotected figure."""
     log_y: bool = False
+    share: bool = False
+    """Whether the figures are shares, to be seen on the whole way from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of a bar chart, with an interval around its end where there is one."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Figures that share no axis of their own: a bar for each, under its name."""
+
+    name: str
+    title: str
+    axis: str
+    bars: tuple[Bar, ...]
+    alternative: str
+    level: tuple[str, float] | None = None
 
 
 def draw(plot: Plot, path: Path) -> None:
@@ -49,10 +74,11 @@ def draw(plot: Plot, path: Path) -> None:
     write_figure(path, _figure(plot))
 
 
-def picture(plot: Plot) -> bytes:
+def picture(plot: Plot | Bars) -> bytes:
     """A plot as PNG."""
     file = io.BytesIO()
-    _figure(plot).savefig(file, format="png", dpi=_DOTS_PER_INCH)
+    figure = _figure(plot) if isinstance(plot, Plot) else _bar_chart(plot)
+    figure.savefig(file, format="png", dpi=_DOTS_PER_INCH)
     return file.getvalue()
 
 
@@ -80,14 +106,42 @@ def _figure(plot: Plot) -> Any:
         axes.set_xscale("log", base=2)
     if plot.log_y:
         axes.set_yscale("log")
-    axes.set(xlabel=plot.x, ylabel=plot.y)
-    axes.set_title(plot.title, fontsize=11)
+    if plot.share:
+        axes.set_ylim(-0.02, 1.02)
+    axes.set(xlabel=fill(plot.x, 64), ylabel=fill(plot.y, 40))
+    axes.set_title(fill(plot.title, 64), fontsize=11)
     axes.grid(alpha=0.25)
     # Beneath the axes, where it covers no curve however many there are.
     legend = figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     # Words are shown as they are: a dollar sign in a name begins no formula.
     for words in (axes.title, axes.xaxis.label, axes.yaxis.label, *legend.get_texts()):
         words.set_parse_math(False)
+    return figure
+
+
+def _bar_chart(plot: Bars) -> Any:
+    """Names stand above their bars, where long ones have room."""
+    figure = figure_class()(figsize=(6.4, 1.3 + 0.62 * len(plot.bars)), layout="constrained")
+    axes = figure.add_subplot()
+    words = [axes.title, axes.xaxis.label]
+    for place, bar in enumerate(plot.bars):
+        axes.barh(place + 0.22, bar.value, height=0.4, color="0.72", edgecolor="0.15")
+        if bar.low is not None and bar.high is not None:
+            axes.plot((bar.low, bar.high), (place + 0.22,) * 2, color="0.15", marker="|")
+        words.append(axes.text(0.0, place - 0.08, f"{bar.label}: {bar.value:.3g}", fontsize=9))
+    if plot.level is not None:
+        name, height = plot.level
+        axes.axvline(height, color="0.15", linestyle="--", label=f"{name}: {height:.3g}")
+        words += figure.legend(loc="outside lower center", fontsize=8).get_texts()
+    least = min([0.0, *(bar.value for bar in plot.bars)])
+    most = max([1e-9, *(bar.high or bar.value for bar in plot.bars)])
+    axes.set(xlabel=fill(plot.axis, 64), yticks=[], ylim=(len(plot.bars) - 0.4, -0.45))
+    axes.set_xlim(least * 1.05, 1.0 if 0.5 < most <= 1 else most * 1.05)
+    axes.set_title(fill(plot.title, 64), fontsize=11)
+    axes.grid(axis="x", alpha=0.25)
+    axes.set_axisbelow(True)
+    for text in words:
+        text.set_parse_math(False)
     return figure
 
 

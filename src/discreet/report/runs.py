@@ -12,15 +12,21 @@ from typing import Any
 from discreet.errors import InputError, NotFound
 from discreet.files import plain_json
 from discreet.receipt import RECEIPT_SUFFIX, Receipt, is_receipt, output_of, receipt_path
+from discreet.report.attacked import attacks_in, summarised
 from discreet.report.page import Section
-from discreet.report.plots import Curve, Plot
 from discreet.report.stored import stored
 from discreet.report.tables import Cell, Table, shown
+from discreet.report.trends import trends
 from discreet.statement import Notion, PrivacyStatement
 
 _RECORD = "record.json"
 _SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
-_IN_WORDS = {"keep": "chance that a word stays, on average"}
+_IN_WORDS = {
+    "keep": "chance that a word stays, on average",
+    "unguessable": "words that the model cannot name",
+    "behind_chance": "attackers that a constant guess beats, and stands in for",
+    "simulated": "inverted by simulation, for want of a formula",
+}
 
 
 def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
@@ -70,6 +76,9 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     statement = _statement(values)
     tables = [_checks(values["findings"])] if _is_audit(values) else []
     hidden = _SHOWN_ELSEWHERE | ({"findings"} if tables else set())
+    attacks = attacks_in(values)
+    if attacks:
+        hidden |= {"outcomes", "defence", "sensitive_defence"}
     rest = {key: value for key, value in values.items() if key not in hidden}
     listed = [key for key, value in rest.items() if _are_rows(value)]
     tables += [_rows_of(key, rest.pop(key)) for key in listed]
@@ -79,12 +88,13 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
         rows = tuple((_IN_WORDS.get(what, what.replace("_", " ")), v) for what, v in _flat(group))
         if rows:
             tables.append(Table(title, title.capitalize(), ("what", "value"), rows))
-    paragraphs = () if statement is not None else ("This file carries no privacy statement.",)
+    said = () if statement is not None else ("This file carries no privacy statement.",)
     return Section(
         title=name,
-        paragraphs=paragraphs,
+        paragraphs=(*said, *(line for attack in attacks for line in attack.sentences())),
         guarantee=() if statement is None else tuple(statement.lines()),
         tables=tuple(tables),
+        plots=tuple(attack.bars() for attack in attacks),
     )
 
 
@@ -107,15 +117,17 @@ def _recorded(values: Mapping[str, Any]) -> Section:
 
 def overview(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """All runs side by side, and their figures against epsilon where several share one."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, values in runs:
-        if "recipe" in values:
-            continue
-        statement = _statement(values)
-        rows.append((name, *_guarantee(statement), _outcome(values)))
-    columns = ("run", "protects", "guarantee", "epsilon", "caveats", "outcome")
-    table = Table("overview", "All runs", columns, tuple(rows))
-    return Section("Overview", tables=(table,) if rows else (), plots=tuple(_trends(runs)))
+    own = [(n, values, _statement(values)) for n, values in runs if "recipe" not in values]
+    rows = tuple((name, _outcome(values), *_guarantee(said)) for name, values, said in own)
+    columns = ("run", "outcome", "protects", "guarantee", "epsilon", "caveats")
+    table = Table("overview", "All runs", columns, rows)
+    plots = trends(own)
+    return Section(
+        "Overview",
+        tables=(table,) if rows else (),
+        plots=tuple(plots),
+        tables_first=True,
+    )
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -166,6 +178,8 @@ def _is_audit(values: Mapping[str, Any]) -> bool:
 def _outcome(values: Mapping[str, Any]) -> str:
     if "findings" in values and "passed" in values:  # of training they are not a list
         return "audit passed" if values["passed"] else "AUDIT FAILED"
+    if attacks := attacks_in(values):
+        return summarised(attacks)
     counts, keep = values.get("counts"), values.get("keep")
     listed = counts.items() if isinstance(counts, dict) else ()
     said = [
@@ -210,22 +224,3 @@ def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Cell]]:
         yield prefix, listed if few else f"{len(values)} entries"
     elif values is not None:
         yield prefix, str(values) if isinstance(values, bool) else values
-
-
-def _trends(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Plot]:
-    """A plot for each figure that three or more runs with different epsilons have in common."""
-    points: dict[str, dict[float, float]] = {}
-    for _, values in runs:
-        statement = _statement(values) if "recipe" not in values else None
-        if statement is None or statement.notion is Notion.NONE:
-            continue
-        for what, value in _flat(values.get("metrics", {})):
-            if isinstance(value, float):
-                points.setdefault(what, {})[statement.epsilon] = value
-    for what, by_epsilon in points.items():
-        if len(by_epsilon) >= 3:
-            x = tuple(sorted(by_epsilon))
-            y = tuple(by_epsilon[at] for at in x)
-            words = f"{what} against epsilon: {y[0]:.3g} at {x[0]:g}, {y[-1]:.3g} at {x[-1]:g}."
-            name = "trend-" + "".join(c if c.isalnum() else "-" for c in what)
-            yield Plot(name, what, "epsilon", what, (Curve(what, x, y),), words)

@@ -8,17 +8,21 @@ from discreet.errors import InvalidValue
 
 
 def class_scores(truth: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
-    """Accuracy, and the mean F1 of all classes that occur.
+    """Accuracy, the mean F1 of all classes that occur, and what naming one class always gives.
 
     >>> class_scores(["a", "a", "b", "b"], ["a", "b", "b", "b"])
-    {'accuracy': 0.75, 'macro_f1': 0.7333333333333334}
+    {'accuracy': 0.75, 'macro_f1': 0.7333333333333334, 'commonest_class': 0.5}
     """
     _as_many(len(truth), len(predicted))
     names, codes = np.unique(np.array([*truth, *predicted], dtype=object), return_inverse=True)
     right, guess = codes[: len(truth)], codes[len(truth) :]
     hits = np.bincount(right[right == guess], minlength=len(names))
     both = np.bincount(right, minlength=len(names)) + np.bincount(guess, minlength=len(names))
-    return {"accuracy": float((right == guess).mean()), "macro_f1": float((2 * hits / both).mean())}
+    return {
+        "accuracy": float((right == guess).mean()),
+        "macro_f1": float((2 * hits / both).mean()),
+        "commonest_class": float(np.bincount(right).max() / len(right)),
+    }
 
 
 def number_scores(truth: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:

@@ -10,8 +10,11 @@ from hypothesis.extra import numpy as arrays
 
 from conformance import assert_fresh_noise
 from discreet.errors import InvalidValue
-from discreet.mechanisms.noise import SphericalNoise
+from discreet.mechanisms.noise import GaussianNoise, SphericalNoise
 from discreet.mechanisms.word import CMP
+from discreet.mechanisms.word.laplace import LaplaceNoise
+from discreet.mechanisms.word.mahalanobis import EllipticalNoise
+from discreet.mechanisms.word.truncated_laplace import TruncatedLaplaceNoise
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, Notion, Unit
 from goodness import fits
@@ -167,3 +170,34 @@ def test_bad_epsilon(epsilon):
 def test_epsilon_so_small_that_noise_would_not_be_finite():
     with pytest.raises(InvalidValue, match="large enough"):
         CMP(random_space(), epsilon=1e-307)
+
+
+def test_a_release_says_how_far_it_is_and_draws_the_same(monkeypatch):
+    monkeypatch.setattr("discreet.mechanisms.word._noisy_nearest._BLOCK_NUMBERS", 80)
+    space = random_space(30)
+    mechanism, ids = CMP(space, epsilon=2.0), np.arange(30)
+    quiet = mechanism.release(ids, np.random.default_rng(0))
+    seen = []
+    mechanism.progress = lambda done, total: seen.append((done, total))
+    assert mechanism.release(ids, np.random.default_rng(0)).tolist() == quiet.tolist()
+    assert seen == [(10, 30), (20, 30), (30, 30)]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        SphericalNoise(3, 2.0),
+        GaussianNoise(0.7),
+        LaplaceNoise(0.5),
+        TruncatedLaplaceNoise(0.5, 1.2),
+        EllipticalNoise(np.diag([1.0, 2.0, 0.5]), 2.0),
+    ],
+    ids=lambda noise: type(noise).__name__,
+)
+def test_the_density_of_all_pairs_is_that_of_each(noise):
+    rng = np.random.default_rng(0)
+    vectors, outputs = rng.standard_normal((7, 3)), rng.standard_normal((5, 3))
+    table = noise.log_densities(vectors, outputs)
+    for row, output in enumerate(outputs):
+        slow = noise.log_density(vectors, np.broadcast_to(output, vectors.shape))
+        assert table[row] == pytest.approx(slow, rel=1e-9)

@@ -326,6 +326,15 @@ class _Recording(ToyGuide):
         super().extend(state, rows, released)
 
 
+def test_a_guided_release_says_how_far_it_is():
+    space = random_space(40)
+    mechanism = NearWords(space, 2.0, near=2, outputs=20, guide=ToyGuide(40))
+    seen = []
+    mechanism.progress = lambda done, total: seen.append((done, total))
+    mechanism.release(np.arange(6), np.random.default_rng(0), [0, 1, 4, 6])
+    assert seen == [(3, 6), (5, 6), (6, 6)]  # the first words of three texts, then two, then one
+
+
 def test_a_guide_is_told_what_was_released_and_nothing_else():
     guide = _Recording(120)
     mechanism = NearWords(random_space(), 3.0, near=2, outputs=60, guide=guide, pool=8)

@@ -1,6 +1,7 @@
 """Classifiers of texts and pairs: they learn, they are saved exactly, they can be resumed."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from discreet.errors import InputError, InvalidValue
 from discreet.models.bert import load_masked_model
 from discreet.tensors import kind_of, save_tensors
 from discreet.text.labelled import Labelled
+from discreet.training.learnt import perplexity_says_nothing, scores_say_nothing
 from discreet.training.scores import class_scores, number_scores
 from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
@@ -147,6 +149,32 @@ def _write(path, examples):
     rows = zip(examples.texts, examples.labels, strict=True)
     path.write_text("".join(json.dumps({"text": t, "label": y}) + "\n" for t, y in rows))
     return path
+
+
+def test_a_model_that_learnt_nothing_is_told_from_one_that_did(tmp_path):
+    texts, labels = sentences(120, 0)
+    chance = [str(label) for label in np.random.default_rng(0).choice(["a", "b"], 120)]
+    for given, learnt in ((labels, True), (chance, False)):
+        train, test = (
+            _write(tmp_path / f"{learnt}-{name}.jsonl", Labelled(texts[part], None, given[part]))
+            for name, part in (("train", slice(60)), ("test", slice(60, None)))
+        )
+        model = tmp_path / f"{learnt}.safetensors"
+        done = called("train", "classify", train, "-o", model, "--test", test, cache=tmp_path)
+        assert done.code == 0, done.err
+        assert ("Nothing was learnt" in done.err) is not learnt
+        predict = ("predict", test, "--model", model, "--label-field", "label")
+        done = called(*predict, "-o", tmp_path / f"{learnt}.csv", cache=tmp_path)
+        assert ("Nothing was learnt" in done.err) is not learnt
+
+
+def test_what_scores_and_perplexities_say():
+    assert scores_say_nothing({"pearson": 0.05}, 100)
+    assert scores_say_nothing({"pearson": 0.5}, 100) is None
+    assert scores_say_nothing({"accuracy": 0.56, "commonest_class": 0.5}, 10_000) is None
+    assert scores_say_nothing({}, 0) is None
+    assert perplexity_says_nothing(math.inf, 10)
+    assert perplexity_says_nothing(4.0, 10) is None
 
 
 def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_path):

@@ -8,7 +8,7 @@ import typer
 from discreet.attacks.bayes import text_prior
 from discreet.attacks.mask_inference import Target, attack_words
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice
+from discreet.cli._choice import WordChoice, watched
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, show
 from discreet.mechanisms.registry import parameters_of
@@ -85,7 +85,8 @@ def mask_inference(
     mechanism = choice.build(vocabulary)
     rng = generator(seed)
     batch = tokenizer.encode(texts)
-    target = Target.of(batch, mechanism.release(batch.ids, rng))
+    with progress_bar("sanitising") as bar:
+        target = Target.of(batch, watched(mechanism, bar).release(batch.ids, rng))
     weights = rank_prior(vocabulary)
     if known is not None:
         weights = text_prior(vocabulary, tokenizer.encode(known))

@@ -46,6 +46,7 @@ def classify(
 
     Example: discreet train classify out.csv -o model.safetensors --text-field review --test t.csv
     """
+    from discreet.training.learnt import scores_say_nothing
     from discreet.training.texts.files import train_text_model
 
     with tells_of_kept_run(output):
@@ -62,8 +63,10 @@ def classify(
     if as_json:
         values: dict[str, Any] = {"model": str(output), "rows": rows, "metrics": scores}
         if receipt is not None:
-            values["statement"] = receipt.get("statement")
+            values |= {part: receipt.get(part) for part in ("statement", "mechanism")}
         echo_json(values, indent=None)
     elif scores is not None:
         shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
         echo(f"On {counted(tested, 'test row')}: {shown}")
+    if scores is not None and (nothing := scores_say_nothing(scores, tested)) is not None:
+        say(nothing)

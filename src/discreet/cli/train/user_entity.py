@@ -10,6 +10,7 @@ from discreet.cli import _options as options
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, echo, in_lines, progress_bar, say
 from discreet.errors import InvalidValue
+from discreet.training.learnt import perplexity_says_nothing
 from discreet.training.user_entity.settings import (
     NetworkSettings,
     Records,
@@ -108,6 +109,15 @@ def _draw_curve(path: Path, outcome: "TrainingOutcome", algorithm: str) -> None:
     )
 
 
+def _outcomes(receipt: "Receipt") -> int | None:
+    """How many words, or classes, a prediction chooses from; None where the receipt is silent."""
+    for part in receipt.about["model"].values():
+        shape = part.get("shape") if isinstance(part, dict) else None
+        if shape is not None:
+            return int(shape["classes"] or shape["words"])
+    return None
+
+
 def _in_words(receipt: "Receipt", outcome: "TrainingOutcome") -> list[str]:
     """The receipt for people."""
     lines = [f"Trained {counted(outcome.steps, 'step')}, {outcome.charged:,} charged."]
@@ -136,4 +146,7 @@ def _in_words(receipt: "Receipt", outcome: "TrainingOutcome") -> list[str]:
             f"On the public text: perplexity {measured['perplexity']:.4g}{parts}, "
             f"{measured['error_rate']:.1%} of the predictions wrong."
         )
+        if (outcomes := _outcomes(receipt)) is not None:
+            nothing = perplexity_says_nothing(measured["perplexity"], outcomes)
+            lines += [] if nothing is None else [nothing]
     return lines

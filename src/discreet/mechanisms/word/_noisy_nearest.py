@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Floats, row_blocks
+from discreet.arrays import Floats, Progress, row_blocks
 from discreet.mechanisms.noise import VectorNoise
 from discreet.parallel import ahead
 from discreet.spaces.neighbours import NearestWords
@@ -41,6 +41,9 @@ class NoisyNearest:
         noise: the noise, with its density.
         statement: what the noise guarantees for each word.
     """
+
+    progress: Progress | None = None
+    """Called with (words done, words in all) after each block of a release, if it is set."""
 
     def __init__(
         self,
@@ -70,7 +73,13 @@ class NoisyNearest:
         blocks = row_blocks(len(words), self.points.shape[1], _BLOCK_NUMBERS)
         # All noise is drawn here, in order; other threads search while the next block is drawn.
         nearest = ahead(self._search, (self.noisy(words[part], rng) for part in blocks))
-        return np.concatenate([np.empty(0, dtype=np.int64), *nearest])
+        found, done = [np.empty(0, dtype=np.int64)], 0
+        for block in nearest:
+            found.append(block)
+            done += len(block)
+            if self.progress is not None:
+                self.progress(done, len(words))
+        return np.concatenate(found)
 
     def seen(self, noisy: Floats) -> Floats:
         """Noisy vectors as the search sees them: on the grid."""

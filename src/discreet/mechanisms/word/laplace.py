@@ -54,6 +54,13 @@ class LaplaceNoise:
         away = np.abs(outputs - vectors).sum(axis=1) / self.scale
         return np.asarray(-away - vectors.shape[1] * math.log(2.0 * self.scale))
 
+    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
+        """``(outputs, vectors)``: the log-density of every output given every vector."""
+        from scipy.spatial.distance import cdist  # slow to import, and only needed here
+
+        away = cdist(outputs, vectors, "cityblock") / self.scale
+        return np.asarray(-away - vectors.shape[1] * math.log(2.0 * self.scale))
+
 
 class Laplace(NoisyNearest):
     """Release the word nearest to the clipped vector plus independent Laplace noise.

@@ -57,6 +57,11 @@ class EllipticalNoise:
         round_ = (outputs - vectors) @ self.inverse_root
         return self.spherical.log_density(np.zeros_like(round_), round_) - self._log_volume
 
+    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
+        """``(outputs, vectors)``: the log-density of every output given every vector."""
+        round_ = vectors @ self.inverse_root, outputs @ self.inverse_root
+        return self.spherical.log_densities(*round_) - self._log_volume
+
 
 class Mahalanobis(NoisyNearest):
     """Release the word nearest to the vector of each word plus noise shaped by the covariance.

@@ -62,6 +62,9 @@ class NearWords:
 
     name: ClassVar[str] = "near-words"
 
+    progress: Progress | None = None
+    """Called with (words done, words in all) while a guide reads along, if it is set."""
+
     def __init__(
         self,
         space: EmbeddingSpace,
@@ -220,6 +223,8 @@ class NearWords:
                 sets = self._likeliest(guide, state, texts[drawn], out[own])
                 out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
             guide.extend(state, texts, out[places])
+            if self.progress is not None:
+                self.progress(int(starts[0] + left[: step + 1].sum()), len(out))
 
     # -- settings ----------------------------------------------------------------------------------
 

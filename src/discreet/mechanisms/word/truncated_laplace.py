@@ -75,6 +75,16 @@ class TruncatedLaplaceNoise:
         logs = -away.sum(axis=1) / self.scale - constant
         return np.where((away <= self.half_width).all(axis=1), logs, -math.inf)
 
+    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
+        """``(outputs, vectors)``: the log-density of every output given every vector."""
+        from scipy.spatial.distance import cdist  # slow to import, and only needed here
+
+        mass = -math.expm1(-self.half_width / self.scale)
+        constant = vectors.shape[1] * (math.log(2.0 * self.scale) + math.log(mass))
+        logs = -cdist(outputs, vectors, "cityblock") / self.scale - constant
+        inside = cdist(outputs, vectors, "chebyshev") <= self.half_width
+        return np.where(inside, logs, -math.inf)
+
 
 class TruncatedLaplace(NoisyNearest):
     """Release the word nearest to the clipped vector plus Laplace noise that stays in a box.

@@ -1,0 +1,84 @@
+"""``discreet advise``: which way of releasing fits a purpose and a recipient."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._terminal import progress_bar, show
+from discreet.encoders.settings import EncoderSettings
+from discreet.errors import InvalidValue
+from discreet.evaluation.advice import PURPOSES, RECIPIENTS, Question
+from discreet.evaluation.advice import advise as answer
+from discreet.spaces import load_space
+from discreet.text.labelled import read_labelled
+
+
+def _listed(known: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {meant}" for name, meant in known.items())
+
+
+def advise(
+    sample: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PUBLIC",
+            help="PUBLIC text of the same kind: txt, csv, tsv, jsonl (each also .gz) or parquet. "
+            "Never the text that is to be protected: the advice depends on it. A few hundred "
+            "texts are enough.",
+        ),
+    ] = None,
+    purpose: Annotated[
+        str, typer.Option("--purpose", help=f"What becomes of the release. {_listed(PURPOSES)}.")
+    ] = "read",
+    recipient: Annotated[
+        str, typer.Option("--recipient", help=f"Who gets it. {_listed(RECIPIENTS)}.")
+    ] = "vendor",
+    text_field: options.TextField = "text",
+    label_field: Annotated[
+        str | None,
+        typer.Option("--label-field", help="Column or field of the labels, for a classifier."),
+    ] = None,
+    space: Annotated[
+        str, typer.Option("--space", "-s", help="Public vocabulary that words would come from.")
+    ] = "starter",
+    most_named: Annotated[
+        float | None,
+        typer.Option(
+            "--most-named",
+            help="The largest share of words that the best attacker may name; 0.5 for a vendor, "
+            "0.2 for anyone unless given.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the trials.", min=0)] = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Say which way of releasing fits: redact, sanitise, vectors, train, or do not release.
+
+    Tries settings on a PUBLIC sample, measures what each leaves of the use and what the best
+    attacker still names, and shows the command to run. It takes about a minute and reads nothing
+    that is to be protected.
+
+    Example: discreet advise public.jsonl --purpose classify --label-field label --recipient vendor
+    """
+    texts: Sequence[str] = ()
+    labels: Sequence[str] | None = None
+    if sample is not None:
+        read = read_labelled(sample, text_field=text_field, label_field=label_field)
+        texts, labels = read.texts, read.labels
+    question = Question(purpose, recipient, texts, labels, most_named, seed)
+    if sample is None and purpose != "model" and recipient != "colleagues":
+        raise InvalidValue(
+            "give a file of PUBLIC text of the same kind to try settings on; see "
+            "'discreet advise --help'"
+        )
+    with progress_bar("trying settings on public text") as bar:
+        advice = answer(question, load_space(space), embedded=_encoded, progress=bar)
+    values = {"purpose": purpose, "recipient": recipient, **advice.to_dict()}
+    show(values, advice.lines(), as_json=as_json)
+
+
+def _encoded(texts: Sequence[str]) -> Any:
+    with progress_bar("encoding public text") as bar:
+        return EncoderSettings().load().encode(texts, progress=bar)

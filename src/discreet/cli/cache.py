@@ -1,0 +1,60 @@
+"""``discreet cache``: what is kept from run to run, and how to throw it away."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from discreet.cached import KINDS, kept, throw_away
+from discreet.cli import _options as options
+from discreet.cli._groups import command_group
+from discreet.cli._terminal import counted, say, show
+from discreet.files import cache_directory
+
+cache = command_group("Show what is kept from run to run, or throw it away.")
+
+
+@cache.command("list", short_help="What is kept, where, and how large it is.")
+def list_(as_json: options.Json = False) -> None:
+    """Say what is kept from run to run, where it is, and how large.
+
+    All of it was computed from public data, and nothing of it depends on protected text. The place
+    is $DISCREET_CACHE, else $XDG_CACHE_HOME/discreet, else .cache/discreet in your home.
+
+    Example: discreet cache list
+    """
+    found = kept()
+    values = {
+        "directory": str(cache_directory()),
+        "kept": [asdict(each) | {"path": str(each.path)} for each in found],
+    }
+    total = sum(each.bytes for each in found)
+    lines = [
+        f"{each.kind:<14}{_size(each.bytes):>10}  {counted(each.files, 'file')}: {each.what}"
+        for each in found
+    ]
+    lines.append(f"{_size(total)} in {cache_directory()}")
+    show(values, lines, as_json=as_json)
+
+
+@cache.command(short_help="Throw away what is kept; it is computed again when needed.")
+def clear(
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[KIND]", help=f"Only this: {', '.join(KINDS)}. All unless given."),
+    ] = None,
+) -> None:
+    """Throw away what is kept from run to run. It is computed again when it is needed.
+
+    Only the folders that discreet made are removed; other files in the directory stay.
+
+    Example: discreet cache clear
+    """
+    gone = throw_away(kind)
+    say(*[f"Removed: {each.path} ({_size(each.bytes)})" for each in gone])
+    if not gone:
+        say("There is nothing to remove.")
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:,.1f} MB"
