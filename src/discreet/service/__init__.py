@@ -1,0 +1,1 @@
+"""HTTP: a page to try settings on, served on this machine."""
