@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,7 +59,7 @@ class Variant:
             "name": self.name,
             "title": self.title,
             "summary": self.summary,
-            "space": self.space,
+            "space": Path(self.space).stem,  # where a file lies is nobody's business
             "epsilon": self.epsilon,
         }
 

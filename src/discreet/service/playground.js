@@ -14,7 +14,7 @@ const PAUSE = 180; // milliseconds after the last key
 const SVG = "http://www.w3.org/2000/svg";
 
 const at = (id) => document.getElementById(id);
-const state = { choices: null, drawn: null, attacked: null, places: new Map(), controllers: {}, timer: 0, open: null };
+const state = { choices: null, drawn: null, attacked: null, places: new Map(), frontier: null, controllers: {}, timer: 0, open: null };
 
 // -- small helpers ---------------------------------------------------------------------------------
 
@@ -300,14 +300,22 @@ function showGuesses(drawn, found) {
 
 // -- guarantee, identifiers, frontier --------------------------------------------------------------
 
+// 10^67.7 as people write it.
+function powers(tag, line) {
+  const parts = line.split(/10\^([\d.]*\d)/);
+  return make(tag, {}, ...parts.flatMap((part, number) => (number % 2 ? ["10", make("sup", {}, part)] : [part])));
+}
+
 function showGuarantee() {
   const { guarantee, counts } = state.drawn;
-  at("guarantee-word").textContent = guarantee.in_words[0];
+  at("guarantee-word").replaceChildren(...powers("p", guarantee.in_words[0]).childNodes);
+  at("epsilon-about").textContent = guarantee.word.metric
+    ? "(loss allowed for each unit of distance)" : "(privacy loss allowed for a word)";
   const readings = guarantee.in_words.filter((line) => line.startsWith("  "));
   const whole = counts.drawn ? guarantee.whole_in_words : ["No word was drawn, so there is nothing to add up."];
-  at("guarantee-whole").replaceChildren(...whole.map((line) => make("p", {}, line.replace("The longest text", "This text"))));
+  at("guarantee-whole").replaceChildren(...whole.map((line) => powers("p", line.replace("The longest text", "This text"))));
   const more = [];
-  if (readings.length) more.push(make("ul", {}, ...readings.map((line) => make("li", {}, line.trim()))));
+  if (readings.length) more.push(make("ul", {}, ...readings.map((line) => powers("li", line.trim()))));
   if (guarantee.word.scope) more.push(make("p", {}, `Scope: ${guarantee.word.scope}.`));
   more.push(make("p", {}, "Treated as public:"), make("ul", {}, ...guarantee.word.public.map((each) => make("li", {}, each))));
   more.push(...guarantee.word.caveats.map((each) => make("p", {}, `Caveat: ${each}.`)));
@@ -329,13 +337,14 @@ async function showFrontier(now) {
     at("frontier-note").textContent = "Drawing the picture …";
   }
   try {
-    picture(await ask("frontier", now), now);
+    state.frontier = [await ask("frontier", now), now];
+    picture(...state.frontier);
   } catch (error) {
     problem(error);
   }
 }
 
-function picture({ points, guess, near }, now) {
+function picture({ points, guess, near, contextual }, now) {
   if (!points.length) {
     at("frontier").replaceChildren();
     at("frontier-note").textContent = guess !== null
@@ -344,7 +353,9 @@ function picture({ points, guess, near }, now) {
         "takes too long here. Work out the guess above, or try near words.";
     return;
   }
-  const [width, height, left, right, top, bottom] = [520, 270, 44, 14, 26, 44];
+  // As wide as its place, so that letters are as large as elsewhere.
+  const [width, left, right, top, bottom] = [Math.max(280, at("frontier").clientWidth), 46, 14, 26, 44];
+  const height = Math.round(130 + 0.26 * width);
   const { least, most } = state.choices.epsilon;
   const x = (epsilon) => left + ((epsilon - least) / (most - least)) * (width - left - right);
   const y = (share) => top + (1 - share) * (height - top - bottom);
@@ -365,7 +376,7 @@ function picture({ points, guess, near }, now) {
   const line = (name) => all.map((each) => `${x(each.epsilon).toFixed(1)},${y(each[name]).toFixed(1)}`).join(" ");
   svg.append(draw("polyline", { class: "near-line", points: line("near") }), draw("polyline", { class: "guess-line", points: line("guess") }));
   const last = points[points.length - 1];
-  svg.append(draw("text", { class: "near-text", x: x(last.epsilon), y: y(last.near) - 9, "text-anchor": "end" }, "a word stays near"),
+  svg.append(draw("text", { class: "near-text", x: x(last.epsilon), y: y(last.near) + 19, "text-anchor": "end" }, "a word stays near"),
     draw("text", { class: "guess-text", x: x(last.epsilon), y: y(last.guess) - 10, "text-anchor": "end" }, "the best guess is right"));
   const here = x(now.epsilon);
   svg.append(draw("line", { class: "now", x1: here, x2: here, y1: top - 4, y2: height - bottom }),
@@ -373,14 +384,15 @@ function picture({ points, guess, near }, now) {
     draw("circle", { class: "now-guess", cx: here, cy: y(guess), r: 5.5 }),
     draw("text", { class: "now-text", x: here, y: 14, "text-anchor": now.epsilon > 14 ? "end" : now.epsilon < 3 ? "start" : "middle" }, `now: ${percent(guess)}`));
   at("frontier").replaceChildren(svg);
-  at("frontier-note").textContent = `${said} Computed exactly, by public word frequencies.`;
+  at("frontier-note").textContent = `${said} Computed exactly, by public word frequencies${contextual ? ", for the first word of a text" : ""}; ` +
+    "real texts use fewer words, so more of theirs is guessed.";
 }
 
 // -- controls --------------------------------------------------------------------------------------
 
 function aboutMechanism() {
   const mechanism = chosen();
-  at("mechanism-about").textContent = `${mechanism.summary} Public words: ${mechanism.space}.`;
+  at("mechanism-about").textContent = `${mechanism.summary} Vocabulary: ${mechanism.space}.`;
   for (const id of ["epsilon", "epsilon-number"]) at(id).disabled = !mechanism.epsilon;
   at("epsilon-field").classList.toggle("off", !mechanism.epsilon);
 }
@@ -417,6 +429,7 @@ function listen() {
   document.addEventListener("keydown", (event) => event.key === "Escape" && close());
   document.addEventListener("pointerdown", (event) => !event.target.closest(".word") && close());
   window.addEventListener("scroll", close, { passive: true });
+  window.addEventListener("resize", () => { close(); if (state.frontier) picture(...state.frontier); });
 }
 
 async function start() {

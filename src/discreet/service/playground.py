@@ -190,6 +190,7 @@ class _Playground:
             "points": self._shop.frontier(setting),
             "guess": self._shop.guess_rate(setting),
             "near": self._shop.near_chance(setting),
+            "contextual": getattr(self._shop.prepared(setting).mechanism, "contextual", False),
         }
 
     def _setting(self, body: Mapping[str, Any]) -> Setting:
