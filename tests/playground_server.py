@@ -36,9 +36,8 @@ def small_space(folder: Path) -> Path:
 @contextmanager
 def served(space: Path):
     """The address of a playground that runs in a thread."""
-    config = uvicorn.Config(
-        application(str(space)), host="127.0.0.1", port=0, log_level="warning", lifespan="off"
-    )
+    plain = {"log_level": "warning", "lifespan": "off", "ws": "none"}
+    config = uvicorn.Config(application(str(space)), host="127.0.0.1", port=0, **plain)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -219,7 +219,14 @@ async function open(word) {
   if (state.open !== word) return;
   box.replaceChildren(...content);
   box.hidden = false;
-  const target = word.getBoundingClientRect(), size = box.getBoundingClientRect();
+  place();
+}
+
+// Beside its word, wherever that is now.
+function place() {
+  if (!state.open || at("could").hidden) return;
+  const box = at("could");
+  const target = state.open.getBoundingClientRect(), size = box.getBoundingClientRect();
   const below = target.bottom + 8 + size.height < window.innerHeight || target.top < size.height + 8;
   box.style.left = `${Math.max(8, Math.min(target.left, window.innerWidth - size.width - 12))}px`;
   box.style.top = `${below ? target.bottom + 8 : target.top - size.height - 8}px`;
@@ -275,6 +282,7 @@ async function attack() {
 }
 
 function showGuesses(drawn, found) {
+  state.attacked = drawn;
   let right = 0;
   const shown = [];
   for (const piece of drawn.pieces) {
@@ -428,7 +436,7 @@ function listen() {
   words.addEventListener("keydown", move);
   document.addEventListener("keydown", (event) => event.key === "Escape" && close());
   document.addEventListener("pointerdown", (event) => !event.target.closest(".word") && close());
-  window.addEventListener("scroll", close, { passive: true });
+  window.addEventListener("scroll", place, { passive: true });
   window.addEventListener("resize", () => { close(); if (state.frontier) picture(...state.frontier); });
 }
 
