@@ -11,7 +11,7 @@ from discreet.audit import audit
 from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.word import NearWords
-from discreet.mechanisms.word._alphabet import choose, most_guessed
+from discreet.mechanisms.word._alphabet import Wanted, choose, most_guessed
 from discreet.mechanisms.word._two_weights import exp_from_below
 from discreet.protocols import ContextualMechanism, FiniteMechanism, release_texts
 from discreet.release.text import Sanitizer
@@ -208,7 +208,7 @@ def test_what_is_chosen_is_where_words_stay_nearest_and_are_not_guessed(epsilon)
                 law = mechanism.log_probabilities(known)
                 expected[outputs, near] = float((np.exp(law) * squared[known]).sum(axis=1).mean())
     assert NearWords(space, epsilon).guess_rate(prior) <= allowed
-    chosen = choose(space, epsilon, None, None)
+    chosen = choose(space, Wanted(epsilon))
     law = NearWords(space, epsilon).log_probabilities(known)
     found = float((np.exp(law) * squared[known]).sum(axis=1).mean())
     assert found <= min(expected.values()) * (1 + 1e-5)
