@@ -28,8 +28,8 @@ from discreet.text.tokens import tokenizer_for
 
 WRITTEN = Path(__file__).parent.parent / "src" / "discreet" / "data" / "guided"
 SIZES = tuple(round(2 ** (half / 2)) for half in range(14, 27))
-MOST_NEAR = 4
-BEGINNINGS = 16
+MOST_NEAR = 3
+BEGINNINGS = 12
 CONSIDERED = 20_000
 # Near words always come out: what is far is measured apart.
 ALWAYS = 40.0
@@ -118,7 +118,7 @@ def main() -> None:
     """Write a file for all words, and one without function words."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--space", default="english")
-    parser.add_argument("--texts", type=int, default=200, help="of each file")
+    parser.add_argument("--texts", type=int, default=120, help="of each file")
     parser.add_argument("files", type=Path, nargs="+")
     given = parser.parse_args()
     space = load_space(given.space)

@@ -21,8 +21,9 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 NO_GUIDE = "none"
-_POOL = 3
-_WEIGHT = 20.0
+# Measured on reviews and news with the n-gram guide; see the mechanism's page.
+_POOL = 16
+_WEIGHT = 8.0
 
 
 class NearWords:
@@ -49,10 +50,10 @@ class NearWords:
             unless given.
         guide: what says which words are likely next: ``"ngram"``, the folder of a causal language
             model, or ``"none"``.
-        pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
-            given.
+        pool: of how many nearest outputs a guide chooses the near ones; 16, or 4 times as many as
+            are near, unless given.
         weight: what the typical distance between two words counts for beside a guide's
-            log-likelihood; 20 unless given.
+            log-likelihood; 8 unless given.
         spared: which words of the space are public and pass unchanged, by whoever cuts texts: the
             outputs are chosen for the others, and among them.
         progress: called with (done, total) while exemplars are chosen for the first time.
@@ -287,7 +288,7 @@ class NearWords:
                         f"{name} of NearWords is for a guide; name a guide or leave it out"
                     )
             return None, None
-        size = min(_POOL * self.near, self.outputs)
+        size = min(max(_POOL, 4 * self.near), self.outputs)
         if pool is not None:
             size = check.whole(pool, "pool of NearWords", at_least=self.near)
         if size > self.outputs:
