@@ -40,6 +40,10 @@ LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "public": PublicLayout,
 }
 REPEATS = ("each", "once")
+MOST_UNKNOWN = 0.5
+"""Text with more words outside the vocabulary is hardly worth releasing in that space."""
+READABLE: Mapping[str, Any] = {"layout": "public", "public": function_words.NAME, "polish": True}
+"""Settings of :class:`Sanitizer` for text that people read; a guide belongs to the mechanism."""
 _ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
 _ONCE_PUBLIC = (
     "which places of each document hold the same word, those outside the vocabulary as one"
@@ -118,6 +122,8 @@ class Sanitizer:
                     "a space of whole words, such as english"
                 )
             self._passed = function_words.on_the_list(space.words)
+            if hasattr(mechanism, "sparing"):  # its outputs are chosen for the words that are left
+                self.mechanism = mechanism.sparing(self._passed)
             self.about = {**self.about, "public": public}
         self._polish = polish
 
@@ -188,6 +194,16 @@ class Sanitizer:
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
         return [polish.mended(text) for text in texts]
 
+    def unknown_share(self, texts: Sequence[str]) -> float:
+        """The share of words outside the vocabulary; function words that pass do not count.
+
+        It is counted on protected text, so it is as protected: for who has the text, and for no
+        receipt, log or release.
+        """
+        ids = self._layout.divided(texts)[0].ids
+        ids = ids if self._passed is None else ids[~self._passed[ids]]
+        return float((ids == self.mechanism.space.unknown).mean()) if len(ids) else 0.0
+
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
     ) -> Iterator[Release[list[str]]]:
@@ -215,6 +231,7 @@ def sanitize_file(
     rng: Generator | None = None,
     progress: Progress | None = None,
     before_publishing: Callable[[], None] | None = None,
+    mostly_unknown: Callable[[float], None] | None = None,
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
 
@@ -243,6 +260,9 @@ def sanitize_file(
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
         before_publishing: called when all is released and nothing is in its place yet.
+        mostly_unknown: called before anything is released if the vocabulary does not have most of
+            the words that the file begins with, and told the share. That was counted on protected
+            text: it may be shown to who has the text, and goes nowhere else.
 
     Returns:
         the receipt, with the statement that holds for each word and the counts.
@@ -274,6 +294,11 @@ def sanitize_file(
         rng = secure_generator() if rng is None else rng
         for batch in reader:
             parted, values = columns.part(batch), dict[str, list[str]]()
+            if mostly_unknown is not None and isinstance(made, Sanitizer):
+                unknown = made.unknown_share([t for texts in parted.texts.values() for t in texts])
+                if unknown > MOST_UNKNOWN:
+                    mostly_unknown(unknown)
+                mostly_unknown = None  # once is enough
             draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
             for name, texts in parted.texts.items():
                 release = made.sanitize(texts, rng)
