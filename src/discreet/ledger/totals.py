@@ -295,7 +295,15 @@ def give_back(connection: Connection, account: Account, number: int, own: int) -
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(account.name, own, p, at, -n, -a, -u) for p, at, n, a, u in _whole(found)],
     )
-    _add(connection, account, {p: Amount(-n, -a, -u) for p, _, n, a, u in _whole(found)})
+    for person, _, nano, atto, unbounded in _whole(found):
+        if person == EVERYBODY:
+            account.common -= Amount(nano, atto, unbounded)
+    connection.many(
+        "UPDATE discreet_account SET nano = nano - ?, atto = atto - ?, unbounded = unbounded - ? "
+        "WHERE dataset = ? AND person = ?",
+        [(n, a, u, account.name, p) for p, _, n, a, u in _whole(found) if p != EVERYBODY],
+    )
+    write_back(connection, account)
 
 
 def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]) -> None:
@@ -305,7 +313,7 @@ def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]
             raise InvalidValue("this data set has been charged more than a ledger can count")
         account.common = total
     else:
-        account.persons += len(amounts)  # at least one if there are any; never counted exactly
+        account.persons += len(amounts)  # 0 as long as nobody has an account of one's own
         connection.many(
             "INSERT INTO discreet_account (dataset, person, nano, atto, unbounded) "
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT (dataset, person) DO UPDATE SET "
