@@ -34,7 +34,7 @@ def append(
     account.head = sealed(
         key, account.name, account.events, kind, account.at, entry, body, account.head
     )
-    connection.rows(
+    connection.run(
         "INSERT INTO discreet_event (dataset, number, kind, at, entry, body, digest) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
         *(account.name, account.events, kind, account.at, entry, body, account.head),
@@ -68,11 +68,11 @@ def open_entry(
     connection: Connection, entry: str, name: str, number: int, request: str | None
 ) -> None:
     """Say that a reservation waits for its outcome."""
-    connection.rows(
+    connection.run(
         "INSERT INTO discreet_open (entry, dataset, number) VALUES (?, ?, ?)", entry, name, number
     )
     if request is not None:
-        connection.rows(
+        connection.run(
             "INSERT INTO discreet_request (dataset, request, entry) VALUES (?, ?, ?)",
             *(name, request, entry),
         )
@@ -123,10 +123,10 @@ def close_entry(connection: Connection, entry: str, state: str, receipt: str | N
         if kind != state or body.get("receipt") != receipt:
             raise InvalidValue(f"this reservation is {kind} already, and stays so")
         return None
-    connection.rows("DELETE FROM discreet_open WHERE entry = ?", entry)
+    connection.run("DELETE FROM discreet_open WHERE entry = ?", entry)
     if state == REFUNDED:
         # The same request may come again, and is charged then.
-        connection.rows("DELETE FROM discreet_request WHERE entry = ?", entry)
+        connection.run("DELETE FROM discreet_request WHERE entry = ?", entry)
     return int(str(found[0][0]))
 
 

@@ -88,11 +88,12 @@ def remember(
         raise InvalidValue("there must be one release for each row")
     kept: Sequence[str | None] = [None] * len(prints) if releases is None else releases
     # Fingerprints may be kept before anything is drawn; their releases then follow.
-    connection.many(
-        "INSERT INTO discreet_row (dataset, fingerprint, entry, kept) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
-        "WHERE discreet_row.entry = excluded.entry AND discreet_row.kept IS NULL",
+    connection.insert(
+        "discreet_row",
+        ("dataset", "fingerprint", "entry", "kept"),
         sorted(
             (name, each, entry, out) for each, out in dict(zip(prints, kept, strict=True)).items()
         ),
+        "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
+        "WHERE discreet_row.entry = excluded.entry AND discreet_row.kept IS NULL",
     )

@@ -5,26 +5,35 @@ the digest of the one before. Accounts hold the totals of what the events say, s
 checked by looking at one row, and ``verify`` adds the events up again.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from discreet.errors import InputError
-
-Row = tuple[object, ...]
 
 
 class Connection(Protocol):
     """What a database offers inside a transaction; the SQL is what both databases understand."""
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        """Run a statement, ``?`` for each value, and give its rows."""
+        """Run a query, ``?`` for each value, and give its rows."""
         ...
 
-    def many(self, sql: str, values: list[tuple[object, ...]]) -> None:
-        """Run a statement for each of these."""
+    def run(self, sql: str, *values: object) -> None:
+        """Run a statement that gives no rows, at the latest when the transaction ends."""
+        ...
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[object, ...]],
+        otherwise: str = "",
+    ) -> None:
+        """Add rows to a table; ``otherwise`` says what to do about those that are there."""
         ...
 
 
-# A statement that ends in a semicolon of its own each; numbers are 64-bit in both databases.
+# What both databases understand; numbers are 64-bit in both.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE discreet_dataset (
@@ -101,10 +110,10 @@ _META = (
 
 def migrate(connection: Connection, check: str) -> None:
     """Bring the tables to this version, and refuse a ledger of another key or a later version."""
-    connection.rows(_META)
+    connection.run(_META)
     found = connection.rows("SELECT version, checked FROM discreet_ledger")
     if not found:
-        connection.rows("INSERT INTO discreet_ledger (version, checked) VALUES (?, ?)", 0, check)
+        connection.run("INSERT INTO discreet_ledger (version, checked) VALUES (?, ?)", 0, check)
         found = [(0, check)]
     version, checked = int(str(found[0][0])), str(found[0][1])
     if checked != check:
@@ -116,9 +125,9 @@ def migrate(connection: Connection, check: str) -> None:
         )
     for statements in MIGRATIONS[version:]:
         for statement in statements:
-            connection.rows(statement)
+            connection.run(statement)
     if version < VERSION:
-        connection.rows("UPDATE discreet_ledger SET version = ?", VERSION)
+        connection.run("UPDATE discreet_ledger SET version = ?", VERSION)
 
 
 def is_current(connection: Connection, check: str) -> bool:

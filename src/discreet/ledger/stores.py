@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -139,7 +139,7 @@ class SqliteStore(_Base):
         """Commit what the block did, or nothing of it."""
         with self._lock, _told(self.path):
             made = self._connection()
-            _begin(made, write=write)
+            made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
                 yield _SqliteConnection(made)
                 made.execute("COMMIT")
@@ -149,14 +149,6 @@ class SqliteStore(_Base):
                 raise
 
 
-def _begin(made: sqlite3.Connection, *, write: bool) -> None:
-    """Take the lock for writing, asking often: SQLite's own waiting sleeps ever longer."""
-    if not write:
-        made.execute("BEGIN")
-        return
-    made.execute("BEGIN IMMEDIATE")
-
-
 class _SqliteConnection:
     def __init__(self, made: sqlite3.Connection) -> None:
         self._made = made
@@ -164,8 +156,19 @@ class _SqliteConnection:
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         return self._made.execute(sql, values).fetchall()
 
-    def many(self, sql: str, values: list[tuple[object, ...]]) -> None:
-        self._made.executemany(sql, values)
+    def run(self, sql: str, *values: object) -> None:
+        self._made.execute(sql, values)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[object, ...]],
+        otherwise: str = "",
+    ) -> None:
+        marks = ", ".join("?" * len(columns))
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {otherwise}"
+        self._made.executemany(sql, rows)
 
 
 @contextlib.contextmanager
@@ -229,13 +232,17 @@ class PostgresStore(_Base):
             if made.closed or made.broken:
                 self.close()
                 made = self._connection()
-            with _told_by_postgres(), made.transaction():
-                # Durable whatever the server's default is.
-                yield _PostgresConnection(made)
+            # What gives no rows is sent together with what comes next, and with the commit.
+            with _told_by_postgres(), made.pipeline(), made.transaction():
+                connection = _PostgresConnection(made)
+                if write:
+                    # Durable whatever the server's default is.
+                    connection.run("SET LOCAL synchronous_commit = on")
+                yield connection
 
     def exclude_others(self, connection: Connection) -> None:
         """Let nobody else change tables before this transaction ends."""
-        connection.rows("SELECT pg_advisory_xact_lock(?)", _LOCK)
+        connection.rows("SELECT 1 FROM pg_advisory_xact_lock(?)", _LOCK)
 
 
 class _PostgresConnection:
@@ -243,12 +250,37 @@ class _PostgresConnection:
         self._made = made
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        cursor = self._made.execute(sql.replace("?", "%s"), values)
-        return cursor.fetchall() if cursor.description is not None else []
+        found: list[tuple[object, ...]] = self._made.execute(_marked(sql), values).fetchall()
+        return found
 
-    def many(self, sql: str, values: list[tuple[object, ...]]) -> None:
-        with self._made.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s"), values)
+    def run(self, sql: str, *values: object) -> None:
+        self._made.execute(_marked(sql), values)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[object, ...]],
+        otherwise: str = "",
+    ) -> None:
+        if not rows:
+            return
+        if len(rows) == 1:
+            marks = ", ".join(["%s"] * len(columns))
+            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {otherwise}"
+            self._made.execute(sql, rows[0])
+            return
+        # One statement for any number of rows, a column of them at a time.
+        kinds = ["bigint" if isinstance(value, int) else "text" for value in rows[0]]
+        marks = ", ".join(f"%s::{kind}[]" for kind in kinds)
+        sql = (
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({marks}) {otherwise}"
+        )
+        self._made.execute(sql, [list(column) for column in zip(*rows, strict=True)])
+
+
+def _marked(sql: str) -> str:
+    return sql.replace("?", "%s")
 
 
 @contextlib.contextmanager

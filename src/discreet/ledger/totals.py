@@ -20,6 +20,7 @@ from discreet.statement import Adjacency, Unit
 
 _CHUNK = 500
 _LARGEST = 2**62
+_POSTING = ("dataset", "number", "person", "at", "nano", "atto", "unbounded")
 _ACCOUNT = (
     "SELECT events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited "
     "FROM discreet_dataset WHERE dataset = ?"
@@ -48,7 +49,7 @@ def locked(connection: Connection, for_update: str, name: str) -> Account:
     """A data set, which nobody else changes before this transaction ends; a new one is made."""
     found = connection.rows(_ACCOUNT + for_update, name)
     if not found:
-        connection.rows(
+        connection.run(
             "INSERT INTO discreet_dataset (dataset, events, head, at, adjacency, nano, atto, "
             "unbounded, persons, limits, limited) VALUES (?, 0, '', 0, ?, 0, 0, 0, 0, '[]', 0) "
             "ON CONFLICT (dataset) DO NOTHING",
@@ -77,7 +78,7 @@ def _account(name: str, row: tuple[Any, ...]) -> Account:
 def write_back(connection: Connection, account: Account) -> None:
     """Write what changed of a data set."""
     common = account.common
-    connection.rows(
+    connection.run(
         "UPDATE discreet_dataset SET events = ?, head = ?, at = ?, adjacency = ?, nano = ?, "
         "atto = ?, unbounded = ?, persons = ?, limits = ?, limited = ? WHERE dataset = ?",
         account.events,
@@ -118,12 +119,12 @@ def set_limit(
             said = {"span": span, "nano": allowed.nano, "atto": allowed.atto, "unit": str(unit)}
             account.limits.append(said)
         return
-    connection.rows(
+    connection.run(
         "DELETE FROM discreet_limit WHERE dataset = ? AND person = ? AND span = ?",
         *(account.name, person, span),
     )
     if allowed is not None:
-        connection.rows(
+        connection.run(
             "INSERT INTO discreet_limit (dataset, person, span, nano, atto, unit) "
             "VALUES (?, ?, ?, ?, ?, ?)",
             *(account.name, person, span, allowed.nano, allowed.atto, str(unit)),
@@ -272,12 +273,12 @@ def post(
     connection: Connection, account: Account, number: int, at: int, amounts: Mapping[str, Amount]
 ) -> None:
     """Add amounts to the accounts, and write the data set back."""
-    connection.many(
-        "INSERT INTO discreet_posting (dataset, number, person, at, nano, atto, unbounded) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+    connection.insert(
+        "discreet_posting",
+        _POSTING,
         [
             (account.name, number, person, at, a.nano, a.atto, a.unbounded)
-            for person, a in amounts.items()
+            for person, a in sorted(amounts.items())
         ],
     )
     _add(connection, account, amounts)
@@ -290,18 +291,21 @@ def give_back(connection: Connection, account: Account, number: int, own: int) -
         "WHERE dataset = ? AND number = ?",
         *(account.name, number),
     )
-    connection.many(
-        "INSERT INTO discreet_posting (dataset, number, person, at, nano, atto, unbounded) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+    connection.insert(
+        "discreet_posting",
+        _POSTING,
         [(account.name, own, p, at, -n, -a, -u) for p, at, n, a, u in _whole(found)],
     )
     for person, _, nano, atto, unbounded in _whole(found):
         if person == EVERYBODY:
             account.common -= Amount(nano, atto, unbounded)
-    connection.many(
-        "UPDATE discreet_account SET nano = nano - ?, atto = atto - ?, unbounded = unbounded - ? "
-        "WHERE dataset = ? AND person = ?",
-        [(n, a, u, account.name, p) for p, _, n, a, u in _whole(found) if p != EVERYBODY],
+    connection.run(
+        "UPDATE discreet_account SET nano = discreet_account.nano - p.nano, "
+        "atto = discreet_account.atto - p.atto, "
+        "unbounded = discreet_account.unbounded - p.unbounded FROM discreet_posting AS p "
+        "WHERE p.dataset = discreet_account.dataset AND p.person = discreet_account.person "
+        "AND p.dataset = ? AND p.number = ?",
+        *(account.name, number),
     )
     write_back(connection, account)
 
@@ -314,16 +318,17 @@ def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]
         account.common = total
     else:
         account.persons += len(amounts)  # 0 as long as nobody has an account of one's own
-        connection.many(
-            "INSERT INTO discreet_account (dataset, person, nano, atto, unbounded) "
-            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (dataset, person) DO UPDATE SET "
-            "nano = discreet_account.nano + excluded.nano, "
-            "atto = discreet_account.atto + excluded.atto, "
-            "unbounded = discreet_account.unbounded + excluded.unbounded",
+        connection.insert(
+            "discreet_account",
+            ("dataset", "person", "nano", "atto", "unbounded"),
             [
                 (account.name, person, a.nano, a.atto, a.unbounded)
                 for person, a in sorted(amounts.items())
             ],
+            "ON CONFLICT (dataset, person) DO UPDATE SET "
+            "nano = discreet_account.nano + excluded.nano, "
+            "atto = discreet_account.atto + excluded.atto, "
+            "unbounded = discreet_account.unbounded + excluded.unbounded",
         )
     write_back(connection, account)
 
