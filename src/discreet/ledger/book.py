@@ -101,7 +101,13 @@ class Ledger:
         self._store, self._key = store, key
 
     @classmethod
-    def open(cls, url: str | Path, *, key: LedgerKey | bytes | str | Path | None = None) -> Self:
+    def open(
+        cls,
+        url: str | Path,
+        *,
+        key: LedgerKey | bytes | str | Path | None = None,
+        new: bool = True,
+    ) -> Self:
         """Open a ledger; a new one is made where there is none.
 
         Args:
@@ -109,8 +115,11 @@ class Ledger:
                 ``sqlite:///path?mode=ro`` only looks.
             key: The secret that names are hashed with: a file that only its owner can read, or the
                 bytes. A file's ledger keeps its key beside it (``PATH.key``) unless told.
+            new: Make a file that is not there; otherwise that is an error.
         """
         store = stores.store_of(url)
+        if not new and isinstance(store, stores.SqliteStore) and not store.path.exists():
+            raise NotFound(f"there is no ledger {store.path}; check the path")
         found = key if isinstance(key, LedgerKey) else _key(store, key)
         try:
             # Looking first: whoever may only read can open a ledger that is as it should be.
