@@ -1,4 +1,4 @@
-"""``discreet ledger``: what was released about whom, what is left, and whether the book is whole."""
+"""``discreet ledger``: what was released about whom, what is left, whether the book is whole."""
 
 import re
 from datetime import timedelta
@@ -99,7 +99,7 @@ def _shown(
 ) -> list[str]:
     waiting = sum(entry.state == RESERVED for entry in entries)
     held = f"; {counted(waiting, 'reservation')} not committed" if waiting else ""
-    lines = [f"{counted(len(entries), 'entry').replace('entrys', 'entries')}{held}."]
+    lines = [f"{counted(len(entries), 'release')}{held}."]
     for name, some in budgets.items():
         lines += ["", f"Data set {names.get(name, name)}", *budget_lines(some)]
         own = [entry for entry in entries if entry.dataset == name]
@@ -226,8 +226,8 @@ def verify(
         count = sum(1 for _ in book.entries())
     values: dict[str, Any] = {"entries": count, "problems": found}
     said = [f"FAIL  {each}" for each in found] or [
-        f"{count:,} entries, their chain, their sums and {counted(len(receipts or ()), 'receipt')}: "
-        "all as written."
+        f"{counted(count, 'release')}, the chain, the sums and "
+        f"{counted(len(receipts or ()), 'receipt')}: all as written."
     ]
     show(values, said, as_json=as_json)
     if found:

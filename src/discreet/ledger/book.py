@@ -323,6 +323,35 @@ class Ledger:
         with self._store.transaction(write=False) as connection:
             return totals.budgets(connection, name, whom)
 
+    def datasets(self) -> list[str]:
+        """The keyed names of all data sets; :meth:`named` gives that of a name."""
+        with self._store.transaction(write=False) as connection:
+            return totals.datasets(connection)
+
+    def overview(self) -> dict[str, list[Budget]]:
+        """The budgets of all data sets, by their keyed names."""
+        with self._store.transaction(write=False) as connection:
+            names = totals.datasets(connection)
+            return {name: totals.budgets(connection, name, EVERYBODY) for name in names}
+
+    def together(
+        self, dataset: str, *, person: str | None = None, delta: float = 0.0
+    ) -> list[Together]:
+        """What all releases that count for anybody, or for a person, guarantee together.
+
+        By the project's algebra, with what cannot be added side by side; beside the budget, whose
+        plain sums are what limits are checked against. What was refunded is left out, what is
+        reserved is not.
+
+        Args:
+            dataset: Which.
+            person: Or only what counts for this person.
+            delta: A chance that may be given away for a smaller epsilon by optimal composition.
+        """
+        found = self.entries(dataset, person=person)
+        each = {entry.id: entry.statement for entry in found if entry.state != REFUNDED}
+        return add_statements(each, delta=delta)
+
     def entries(self, dataset: str | None = None, *, person: str | None = None) -> Iterator[Entry]:
         """All entries, the oldest of each data set first; of a person, those that count for it."""
         if person is not None and dataset is None:
