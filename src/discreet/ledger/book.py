@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from discreet import check
 from discreet.accounting.lifting import within
+from discreet.accounting.receipts import Together, add_statements
 from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue, NotFound
 from discreet.ledger import chain, rows, stores, totals
 from discreet.ledger.amount import Amount
