@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
+from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
@@ -24,6 +25,7 @@ def sanitize(
     choice: WordChoice,
     identifiers: IdentifierSettings,
     settings: TextSettings,
+    booking: RowLedgerSettings,
     source: options.Documents,
     output: options.Output,
     text_field: options.TextFields = None,
@@ -59,6 +61,7 @@ def sanitize(
         _ask_for_epsilon(choice, settings.spared)
     identifiers.check_together(len(text_field or ()))
     with ExitStack() as stack:
+        ledger = stack.enter_context(booking.booked("sanitize"))
         mapping, save = None, None
         if identifiers.keep_mapping is not None:
             others = (source, output, receipt_path(output))
@@ -96,6 +99,7 @@ def sanitize(
             progress=show,
             before_publishing=save,
             mostly_unknown=_warn_of_unknown,
+            ledger=ledger,
         )
     _tell(receipt)
     say_written(output)
