@@ -64,7 +64,7 @@ class Variant:
         }
 
 
-_NEAR = (
+_NEAR: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     (
         "near-words-guided",
         "Near words, guided",
@@ -198,7 +198,10 @@ class Workshop:
         if variant.epsilon:
             settings["epsilon"] = epsilon
         key = (variant.name, settings.get("epsilon"))
-        return self.kept(key, lambda: registry.mechanism(variant.mechanism, **settings))
+        made: WordMechanism = self.kept(
+            key, lambda: registry.mechanism(variant.mechanism, **settings)
+        )
+        return made
 
     def layout(self, setting: Setting) -> Layout:
         """How its text is cut and written."""
@@ -219,10 +222,8 @@ class Workshop:
 
     def prior(self, setting: Setting) -> Floats:
         """How often each word is expected among those that are replaced, by public frequencies."""
-        shares = rank_prior(self.space(setting.variant))
-        if setting.public_words:
-            shares = np.where(self.function_words(setting.variant), 0.0, shares)
-        return np.asarray(shares / shares.sum())
+        spared = self.function_words(setting.variant) if setting.public_words else None
+        return rank_prior(self.space(setting.variant), spared)
 
     def guess_rate(self, setting: Setting) -> float | None:
         """How often the best guess is right, exactly; None where that takes too long to know."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids, Progress
 from discreet.attacks.bayes import best_guesses, says_its_law
@@ -37,7 +38,7 @@ class Tried:
     pieces: list[dict[str, Any]]
     ids: Ids
     released: Ids
-    passed: Ids
+    passed: NDArray[np.bool_]
     identifiers: Mapping[str, int]
     text: str
     """The whole as it would be released."""
@@ -162,7 +163,11 @@ def outcomes(shop: Workshop, setting: Setting, word: int, released: Ids) -> dict
 
 
 def guesses(
-    shop: Workshop, setting: Setting, released: Ids, passed: Ids, progress: Progress | None
+    shop: Workshop,
+    setting: Setting,
+    released: Ids,
+    passed: NDArray[np.bool_],
+    progress: Progress | None,
 ) -> Ids:
     """The best guess at each word by who knows the mechanism, public frequencies and the output."""
     mechanism = shop.prepared(setting).mechanism

@@ -214,7 +214,7 @@ class NearWords:
     @property
     def candidates(self) -> Ids:
         """``(words, n)``: the outputs that can be near each word, whatever was released before."""
-        return self.words[self._sets if self.guide is None else self._pools]
+        return self.words[self._sets if self.guide is None else self._pools[0]]
 
     def near_at(self, ids: ArrayLike, places: ArrayLike, released: ArrayLike) -> Ids:
         """``(n, near)``: the near outputs of words, each as if it stood at a place of a text.
