@@ -18,6 +18,7 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidValue
 from discreet.mechanisms import registry
 from discreet.protocols import WordMechanism
+from discreet.release.strength import best_guess
 from discreet.release.text import LAYOUTS, Sanitizer
 from discreet.spaces.loaders import load_space
 from discreet.spaces.prior import rank_prior
@@ -226,14 +227,14 @@ class Workshop:
         return rank_prior(self.space(setting.variant), spared)
 
     def guess_rate(self, setting: Setting) -> float | None:
-        """How often the best guess is right, exactly; None where that takes too long to know."""
+        """How often the best guess is right; None where that takes too long to know.
+
+        Where a guide reads along, on average over public texts if that was measured.
+        """
         if not setting.variant.epsilon:  # nothing is learnt from what comes out
             return float(self.prior(setting).max())
-        rate = getattr(self.prepared(setting).mechanism, "guess_rate", None)
-        if rate is None:
-            return None
         key = ("rate", setting.variant, setting.epsilon, setting.public_words)
-        return self.kept(key, lambda: float(rate(self.prior(setting))))
+        return self.kept(key, lambda: best_guess(self.prepared(setting).mechanism))
 
     def near_chance(self, setting: Setting) -> float | None:
         """How often one of the near words comes out, where there are such."""

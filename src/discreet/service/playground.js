@@ -352,7 +352,7 @@ async function showFrontier(now) {
   }
 }
 
-function picture({ points, guess, near, contextual }, now) {
+function picture({ points, guess, near, contextual, averaged }, now) {
   if (!points.length) {
     at("frontier").replaceChildren();
     at("frontier-note").textContent = guess !== null
@@ -392,8 +392,9 @@ function picture({ points, guess, near, contextual }, now) {
     draw("circle", { class: "now-guess", cx: here, cy: y(guess), r: 5.5 }),
     draw("text", { class: "now-text", x: here, y: 14, "text-anchor": now.epsilon > 14 ? "end" : now.epsilon < 3 ? "start" : "middle" }, `now: ${percent(guess)}`));
   at("frontier").replaceChildren(svg);
-  at("frontier-note").textContent = `${said} Computed exactly, by public word frequencies${contextual ? ", for the first word of a text" : ""}; ` +
-    "real texts use fewer words, so more of theirs is guessed.";
+  const how = averaged ? "On average over public texts, by public word frequencies"
+    : `Computed exactly, by public word frequencies${contextual ? ", for the first word of a text" : ""}`;
+  at("frontier-note").textContent = `${said} ${how}; real texts use fewer words, so more of theirs may be guessed.`;
 }
 
 // -- controls --------------------------------------------------------------------------------------

@@ -186,11 +186,14 @@ class _Playground:
         return await run_in_threadpool(self._frontier, setting)
 
     def _frontier(self, setting: Setting) -> dict[str, Any]:
+        mechanism = self._shop.prepared(setting).mechanism
+        contextual = getattr(mechanism, "contextual", False)
         return {
             "points": self._shop.frontier(setting),
             "guess": self._shop.guess_rate(setting),
             "near": self._shop.near_chance(setting),
-            "contextual": getattr(self._shop.prepared(setting).mechanism, "contextual", False),
+            "contextual": contextual,
+            "averaged": contextual and mechanism.expected_guess is not None,
         }
 
     def _setting(self, body: Mapping[str, Any]) -> Setting:
