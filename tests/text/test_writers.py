@@ -220,6 +220,13 @@ def test_without_a_known_suffix_the_format_is_the_input_s(tmp_path: Path, name: 
     [
         ("txt", "out.csv", "would be csv but the input is txt"),
         ("csv", "out.XLSX", "would be xlsx but the input is csv"),
+        ("csv", "out.json", "would be json but the input is csv"),
+        (
+            "jsonl",
+            "out.json",
+            "json but the input is jsonl; give the output the suffix .jsonl",
+        ),
+        ("txt", "out.zip", "would be zip but the input is txt"),
         ("csv", "out.tsv", "give the output the suffix .csv, or .txt for the texts alone"),
         ("csv", "out.jsonl.gz", "would be jsonl but the input is csv"),
         ("parquet", "out.csv", "would be csv but the input is parquet"),

@@ -62,9 +62,13 @@ def embed(
         typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
     ] = None,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    file_encoding: options.Encoding = "utf-8",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Release a differentially private vector for each text, and a private label beside it.
 
@@ -98,8 +102,12 @@ def embed(
                 label_field=label_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
             )
@@ -114,8 +122,12 @@ def embed(
                 text_field=text_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
             )
