@@ -41,7 +41,7 @@ ORIGINS = {
     "Yoruba": ("yo_NG", "first_names"),
     "Zulu": ("zu_ZA", "first_names"),
 }
-READABLE = {"outputs": 4096, "near": 2}
+READABLE: dict[str, object] = {"outputs": 4096, "near": 2}
 SETTINGS: dict[str, tuple[str, dict[str, object]]] = {
     "santext, starter, epsilon 8": ("starter", {"name": "santext", "epsilon": 8}),
     "near-words, english, epsilon 8": ("english", {"name": "near-words", "epsilon": 8}),
@@ -75,9 +75,10 @@ def names_of(origin: str) -> list[str]:
     return sorted({name for name in listed if re.fullmatch(r"[A-Z][a-zÀ-ɏ]+", name)})
 
 
-def ticket(post: str, name: str) -> str:
-    """A ticket in which a name stands three times."""
-    return f"Hello, this is {name}. {post} Could somebody call {name} back? Regards, {name}"
+def ticket(post: str, name: str, *, signed: bool = True) -> str:
+    """A ticket in which a name stands three times, once as a signature or never."""
+    end = f"Regards, {name}" if signed else f"Yesterday {name} lost a day over it."
+    return f"It is {name} who found this. {post} Could somebody call {name} back? {end}"
 
 
 def comes_out(texts: Sequence[str], names: Sequence[str]) -> np.ndarray:
@@ -98,21 +99,16 @@ def known(space: EmbeddingSpace, names: Sequence[str]) -> np.ndarray:
 
 def survival(texts: list[str], names: list[str], seed: int) -> None:
     """For each setting: what an attacker names, and how often a name comes out."""
-    print(
-        "| setting | finder | words guessed | name comes out, known | all | another's name comes out |"
-    )
-    print("|---|---|---|---|---|---|")
+    print("| setting | finder | words guessed | known name comes out | any name | another's |")
+    print("|---" * 6 + "|")
     spaces = {each: load_space(each) for each in ("starter", "english")}
     for title, (where, given) in SETTINGS.items():
         space, settings = spaces[where], dict(given)
         built = mechanism(str(settings.pop("name")), space=space, **settings)
         knows, guessed = known(space, names), guess_rate(built, texts, seed)
         for finder in FINDERS:
-            out = (
-                Sanitizer(built, identifiers=finder)
-                .sanitize(texts, np.random.default_rng(seed))
-                .values
-            )
+            rng = np.random.default_rng(seed)
+            out = Sanitizer(built, identifiers=finder).sanitize(texts, rng).values
             own, other = comes_out(out, names), comes_out(out, names[1:] + names[:1])
             print(
                 f"| {title} | {finder or 'none'} | {guessed:.2f} | {own[knows].mean():.2f} | "
@@ -159,29 +155,27 @@ def origins(posts_: list[str], count: int, seed: int) -> None:
     """For each origin: how many names are words, are found, and come out."""
     rng = np.random.default_rng(seed)
     spaces = {each: load_space(each) for each in ("starter", "english")}
-    built = {
-        "santext": mechanism("santext", space=spaces["starter"], epsilon=8),
-        "near-words": mechanism("near-words", space=spaces["english"], epsilon=12, **READABLE),
-    }
+    built = mechanism("santext", space=spaces["starter"], epsilon=8)
     finders = {each: finder_of(each) for each in FINDERS if each}
-    print(
-        "| origin | names | in starter | in english | found by rules | by spaCy | "
-        + " | ".join(f"{m}, {f or 'none'}" for m in built for f in FINDERS)
-        + " |"
-    )
-    print("|---" * (6 + len(built) * len(FINDERS)) + "|")
+    found = [f"{how}, by {each}" for how in ("signed", "not signed") for each in finders]
+    out = [f"comes out, {each or 'no finder'}" for each in FINDERS]
+    print("| origin | names | in starter | in english | " + " | ".join([*found, *out]) + " |")
+    print("|---" * (4 + len(found) + len(out)) + "|")
     for origin in ORIGINS:
         listed = names_of(origin)
-        names = [str(each) for each in rng.choice(listed, count)]
-        texts = [
-            ticket(post, name) for post, name in zip(rng.choice(posts_, count), names, strict=True)
-        ]
         row = [f"{known(space, listed).mean():.2f}" for space in spaces.values()]
-        row += [f"{hidden(finder, texts, names).mean():.2f}" for finder in finders.values()]
-        for each in built.values():
-            for finder in FINDERS:
-                out = Sanitizer(each, identifiers=finder).sanitize(texts, rng).values
-                row.append(f"{comes_out(out, names).mean():.2f}")
+        names = [str(each) for each in rng.choice(listed, count)]
+        texts = [str(each) for each in rng.choice(posts_, count)]
+        tickets = {
+            signed: [ticket(t, n, signed=signed) for t, n in zip(texts, names, strict=True)]
+            for signed in (True, False)
+        }
+        for made in tickets.values():
+            row += [f"{hidden(finder, made, names).mean():.2f}" for finder in finders.values()]
+        half = [tickets[i % 2 == 0][i] for i in range(count)]
+        for each in FINDERS:
+            released = Sanitizer(built, identifiers=each).sanitize(half, rng).values
+            row.append(f"{comes_out(released, names).mean():.2f}")
         print(f"| {origin} | {len(listed)} | " + " | ".join(row) + " |", flush=True)
 
 
@@ -225,15 +219,15 @@ def main() -> None:
     if given.part == "unknown":
         unknown(found)
         return
-    names = [
-        str(name) for origin in ORIGINS for name in rng.choice(names_of(origin), given.tickets)
-    ]
+    every = [rng.choice(names_of(origin), given.tickets) for origin in ORIGINS]
+    names = [str(name) for drawn in every for name in drawn]
+    chosen = rng.choice(found, len(names))
     texts = [
-        ticket(post, name) for post, name in zip(rng.choice(found, len(names)), names, strict=True)
+        ticket(post, name, signed=i % 2 == 0)
+        for i, (post, name) in enumerate(zip(chosen, names, strict=True))
     ]
-    print(
-        f"{len(texts):,} tickets, {np.mean([len(text.split()) for text in texts]):.0f} words each"
-    )
+    words = np.mean([len(text.split()) for text in texts])
+    print(f"{len(texts):,} tickets, {words:.0f} words each; half of them are signed")
     survival(texts, names, given.seed)
 
 
