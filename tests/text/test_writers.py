@@ -1,5 +1,6 @@
 """An output is its input with other texts in it, and it is there whole or not at all."""
 
+import gc
 import gzip
 import io
 import json
@@ -53,6 +54,26 @@ def convert(
             writer.write(batch.with_texts(change(batch)))
         before_finish()
         writer.finish(notes)
+
+
+def test_nothing_is_open_when_it_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows demands of every file, other than the descriptor of its lock."""
+    source, moved = tmp_path / "in.txt", list[str]()
+    source.write_text("one\n")
+
+    def replace(old: Path, new: Path, real: Callable[[Path, Path], None] = os.replace) -> None:
+        assert [path for path in open_for_writing() if path == str(old)] == []
+        moved.append(new.name)
+        real(old, new)
+
+    def open_for_writing() -> Iterator[str]:
+        for each in gc.get_objects():
+            if isinstance(each, io.FileIO) and not each.closed and each.writable():
+                yield str(each.name)
+
+    monkeypatch.setattr(os, "replace", replace)
+    convert(source, tmp_path / "out.txt", notes={tmp_path / "note": b"{}"})
+    assert moved == ["out.txt", "note"]
 
 
 ROUND_TRIPS = {

@@ -128,7 +128,8 @@ class DocumentWriter:
         try:
             self.complete()
             with self._failures():
-                if self._staged:
+                if self._staged and self._file is not None:
+                    self._file.close()  # Windows moves no file that is open
                     for path, data in contents.items():
                         with self._stage(path).open() as file:
                             file.write(data)
