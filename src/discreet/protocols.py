@@ -1,6 +1,6 @@
 """What every mechanism offers, family by family, and what a release is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Floats32, Generator, Ids
+from discreet.card import card
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.randomness import SEEDED_CAVEAT, is_secure
 from discreet.spaces.space import EmbeddingSpace
@@ -265,6 +266,20 @@ class Release(Generic[Y]):
     draws: Ids | None = field(default=None, compare=False, repr=False)
     """Of texts, how many draws the words of each took: what the losses of a whole text add up
     over. It is public."""
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{count} {what}" for what, count in self.counted().items())
+        return f"{type(self).__name__}({counted}; {self.statement.brief()})"
+
+    def _repr_html_(self) -> str:
+        return card("Release", self.counted(), self.statement.lines())
+
+    def counted(self) -> dict[str, str]:
+        """How much was released, for people; nothing of the values themselves."""
+        rows = f"{len(self.values):,}" if isinstance(self.values, Sized) else None
+        what = "values" if isinstance(self.values, list | tuple | np.ndarray) else "rows"
+        sized = {} if rows is None or isinstance(self.values, str) else {what: rows}
+        return {**sized, f"{self.statement.unit}s": f"{self.units:,}"}
 
     @classmethod
     def of(
