@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
 from discreet.text.writers import open_output, output_format
+
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
@@ -187,6 +190,32 @@ class Sanitizer:
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
         return [polish.mended(text) for text in texts]
+
+    def sanitize_batch(
+        self, table: "Frame", text: str | Sequence[str] = "text", rng: Generator | None = None
+    ) -> "Frame":
+        """Sanitise the texts of an Arrow table or record batch; the rest of it stays as it is.
+
+        What holds for each word is :attr:`statement`, the same for every batch.
+        :func:`discreet.release.tables.release_column` gives it with the table, and the counts.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column that holds the texts, or several. A null stays null.
+            rng: leave it out for a release.
+
+        >>> import pyarrow as pa
+        >>> from discreet.spaces.space import EmbeddingSpace
+        >>> from discreet.mechanisms.word import SanText
+        >>> space = EmbeddingSpace.from_arrays(["<unk>", "tea", "cup"], [[0.0], [1.0], [2.0]])
+        >>> table = pa.table({"id": [7, 8], "body": ["tea please", None]})
+        >>> out = Sanitizer(SanText(space, epsilon=1.0)).sanitize_batch(table, text="body")
+        >>> out.column("id").to_pylist(), out.column("body").is_null().to_pylist()
+        ([7, 8], [False, True])
+        """
+        from discreet.release.tables import release_column
+
+        return release_column(table, text, self.sanitize, rng).values
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
