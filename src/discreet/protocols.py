@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Floats32, Generator, Ids
+from discreet.arrays import Floats, Floats32, Generator, Ids, Progress
 from discreet.card import card
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.randomness import SEEDED_CAVEAT, is_secure
@@ -114,6 +114,13 @@ def release_texts(
     out = ids.astype(np.int64)
     out[~passed] = mechanism.release(ids[~passed], rng)
     return out
+
+
+def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
+    """The same mechanism, which says how far a release is if it is a slow one."""
+    if hasattr(mechanism, "progress"):
+        mechanism.progress = progress
+    return mechanism
 
 
 class Guide(Protocol):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
-from discreet.arrays import Progress
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
 from discreet.errors import InvalidValue
@@ -19,6 +18,7 @@ from discreet.mechanisms.registry import (
     names,
 )
 from discreet.protocols import LabelMechanism, WordMechanism
+from discreet.protocols import watched as watched
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
 
@@ -150,13 +150,6 @@ class WordChoice(MechanismChoice):
         kinds = {each.name: plain_type(each.kind) for each in cls.declared()}
         told = {"mechanism": "santext", "space": "starter", **values}
         return cls.of({name: kinds[name](value) for name, value in told.items()})
-
-
-def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
-    """The same mechanism, which says how far a release is if it is a slow one."""
-    if hasattr(mechanism, "progress"):
-        mechanism.progress = progress
-    return mechanism
 
 
 class SentenceChoice(MechanismChoice):

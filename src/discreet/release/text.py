@@ -311,7 +311,7 @@ def sanitize_file(
                 draws = None if draws is None or release.draws is None else draws + release.draws
                 identifiers.update(release.identifiers)
             wholes.add(draws, None if persons is None else persons(batch))
-            values.update(_surrogates(fates, len(batch.texts), rng))
+            values.update(surrogate_columns(fates, len(batch.texts), rng))
             writer.write(parted.joined(values))
             documents += len(batch.texts)
             if progress is not None:
@@ -327,7 +327,7 @@ def sanitize_file(
                 **({} if person_field is None else {"person_field": person_field}),
             },
             "columns": columns.fates,
-            **_about(made, identifiers),
+            **about_sanitizer(made, identifiers),
             "counts": {
                 "documents": documents,
                 "words": words.total(),
@@ -345,7 +345,7 @@ def sanitize_file(
     return receipt
 
 
-def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
+def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
     """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
     certificate = getattr(made.mechanism, "certificate", None)
     own = dict(made.about)
@@ -382,7 +382,7 @@ def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifie
     return identifiers
 
 
-def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
+def surrogate_columns(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
     """A surrogate for every row of each column that has them; no value comes in here."""
     made = Surrogates().made
     return {
