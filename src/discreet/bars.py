@@ -24,8 +24,8 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def progress_bars(*labels: str) -> Iterator[list[Callable[[int, int], None]]]:
     """As :func:`progress_bar`, for things that are under way at the same time."""
-    if (display := _notebook()) is not None:
-        shown = _NotebookBars(display)
+    if (notebook := _notebook()) is not None:
+        shown = _NotebookBars(notebook)
         yield [partial(shown.update, label) for label in labels]
         shown.finish()
         return

@@ -8,7 +8,7 @@ from discreet.errors import InputError, needs_extra
 from discreet.release.choice import chosen_sanitizer
 from discreet.release.frames import sanitize
 
-with needs_extra("SanitizingTransformer", "encoder"):
+with needs_extra("SanitizingTransformer", "sklearn"):
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
 

@@ -16,7 +16,7 @@ from discreet.errors import InvalidValue
 from discreet.randomness import secure_generator
 from discreet.release._kinds import kind_of, library_kinds
 from discreet.release._plan import Plan, Tally
-from discreet.text.fates import DROP
+from discreet.text.fates import DROP, Fates
 
 _LAZY = (("datasets", "IterableDataset"), ("datasets", "IterableDatasetDict"))
 _DRAWS, _COUNTS = "__discreet_draws", "__discreet_counts"
@@ -39,11 +39,18 @@ def splits_of(data: Any) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) else {"": data}
 
 
+def like(data: Any, splits: Mapping[str, Any]) -> Any:
+    """Datasets by their names, or the one that there is, as they came in."""
+    kind: Any = type(data)
+    return kind(splits) if isinstance(data, Mapping) else splits[""]
+
+
 class DatasetKind:
     """The columns of a dataset, for checks."""
 
     def __init__(self, data: Any) -> None:
-        self.what, self.alone = f"this {type(data).__name__}", None
+        self.what = f"this {type(data).__name__}"
+        self.alone: str | None = None
         self._data = data.with_format(None)
         self.names = list(data.column_names)
 
@@ -52,10 +59,12 @@ class DatasetKind:
         return list(self._data[name])
 
     def texts(self, name: str) -> Any:
-        """Its texts are read block by block."""
-        raise NotImplementedError(name)
+        """Not used: its texts are read block by block."""
+        raise NotImplementedError
 
-    rebuilt = texts
+    def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
+        """Not used: ``map`` makes it anew."""
+        raise NotImplementedError
 
 
 class _ReleasedBlock:

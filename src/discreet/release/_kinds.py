@@ -76,7 +76,8 @@ class _List:
         self.what = f"this {type(data).__name__}"
         if getattr(data, "ndim", 1) != 1:
             raise InvalidValue(f"texts must be in one dimension; got {data.ndim}")
-        self.names, self.alone = [TEXT], TEXT
+        self.names = [TEXT]
+        self.alone: str | None = TEXT
         self._data = data
 
     def values(self, name: str) -> list[Any]:  # noqa: ARG002 - it has but one
@@ -100,7 +101,8 @@ class _Rows:
     """A list of dictionaries, each a row."""
 
     def __init__(self, data: Sequence[Mapping[str, Any]]) -> None:
-        self.what, self.alone, self._data = "this list", None, data
+        self.what, self._data = "this list", data
+        self.alone: str | None = None
         names: dict[str, None] = {}
         for place, row in enumerate(data):
             if not isinstance(row, Mapping):
@@ -131,7 +133,8 @@ class _Columns:
     """A dictionary of lists, each a column."""
 
     def __init__(self, data: Mapping[str, Sequence[Any]]) -> None:
-        self.what, self.alone, self._data = "this dictionary", None, data
+        self.what, self._data = "this dictionary", data
+        self.alone: str | None = None
         self.names = _plain_names(list(data), self.what)
         if len({len(column) for column in data.values()}) > 1:
             raise InputError("the columns of this dictionary differ in length")

@@ -19,7 +19,7 @@ from discreet.errors import InputError, InvalidValue
 from discreet.protocols import Release, WordMechanism, watched
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
-from discreet.release._datasets import DatasetKind, is_dataset, released_dataset, splits_of
+from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
 from discreet.release._kinds import Kind, is_missing, kind_of
 from discreet.release._plan import Plan, Tally, refuse_names
 from discreet.release.choice import chosen_sanitizer, refuse_weak
@@ -250,7 +250,7 @@ def _made(
 ) -> TextSanitizer:
     if sanitizer is None:
         return chosen_sanitizer(**choice, accept_weak=accept_weak, progress=progress)
-    usual = chosen_sanitizer.__kwdefaults__
+    usual = chosen_sanitizer.__kwdefaults__ or {}
     for name, value in choice.items():
         if value != usual.get(name):
             raise InvalidValue(f"{name} belongs to the sanitizer that was given; leave it out")
@@ -293,7 +293,7 @@ def _of_dataset(
     released = {
         name: released_dataset(split, plan, tally, rng, num_proc) for name, split in splits.items()
     }
-    values = type(data)(released) if isinstance(data, Mapping) else released[""]
+    values = like(data, released)
     names = list(dict.fromkeys(name for kind in kinds.values() for name in kind.names))
     drawn = secure_generator() if rng is None else rng
     return _told(values, plan, tally, None, names, type(data).__name__, drawn)
