@@ -21,6 +21,7 @@ from discreet.protocols import LabelMechanism, WordMechanism
 from discreet.protocols import watched as watched
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
+from discreet.text.function_words import on_the_list
 
 NO_MECHANISM = "none"
 
@@ -126,10 +127,30 @@ class WordChoice(MechanismChoice):
             name = self.space or default_space(self.name)
             return load_space(name, max_words=self.max_words, progress=show)
 
-    def build(self, vocabulary: EmbeddingSpace) -> WordMechanism:
-        """Make the mechanism."""
+    def needs_epsilon(self) -> bool:
+        """Whether the mechanism takes an epsilon, and none was given."""
+        entry = find(self.name, "word", what="--mechanism")
+        epsilon = next((each for each in entry.settings if each.name == "epsilon"), None)
+        return self.epsilon is None and epsilon is not None and epsilon.required
+
+    def with_guide(self, guide: str) -> "WordChoice":
+        """The same choice with a guide, if the mechanism takes one and none was given."""
+        entry = find(self.name, "word", what="--mechanism")
+        if not entry.takes("guide"):
+            return self
+        return replace(self, settings={"guide": guide, **self.settings})
+
+    def build(self, vocabulary: EmbeddingSpace, public: str | None = None) -> WordMechanism:
+        """Make the mechanism.
+
+        Args:
+            vocabulary: the space.
+            public: the public list of words that pass, if there is one.
+        """
         entry = find(self.name, "word", what="--mechanism")
         given = {"space": vocabulary, **self.settings}
+        if public is not None and entry.takes("spared"):
+            given["spared"] = on_the_list(vocabulary.words)
         with progress_bar("certifying the space, once") as show:
             built: WordMechanism = entry.build(given, progress=show, called=self.flag)
         return built

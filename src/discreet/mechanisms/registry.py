@@ -177,6 +177,10 @@ class Entry:
             chosen["progress"] = progress
         return builder(**chosen)
 
+    def takes(self, parameter: str) -> bool:
+        """Whether it has this parameter, be it a setting or not."""
+        return parameter in self._parameters(self._builder)
+
     @property
     def _builder(self) -> Callable[..., Any]:
         return getattr(self.kind, f"from_{MATERIAL[self.family]}", self.kind)

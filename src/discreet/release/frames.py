@@ -107,6 +107,7 @@ def sanitize(
     epsilon: float | None = None,
     mechanism: str | WordMechanism | None = None,
     space: str | Path | EmbeddingSpace | None = None,
+    readable: bool = False,
     layout: str = "tokens",
     identifiers: str | Identifiers | None = None,
     consistent: str = "none",
@@ -145,6 +146,7 @@ def sanitize(
         epsilon: the privacy loss allowed.
         mechanism: a word mechanism by its name or made already; that of the command unless given.
         space: the public vocabulary, by its name or made already.
+        readable: for text that people read, as ``discreet sanitize --readable``.
         layout: and what follows up to ``polish``: see :class:`discreet.Sanitizer`.
         identifiers: as there.
         consistent: as there.
@@ -179,6 +181,7 @@ def sanitize(
         "epsilon": epsilon,
         "mechanism": mechanism,
         "space": space,
+        "readable": readable,
         "layout": layout,
         "identifiers": identifiers,
         "consistent": consistent,
