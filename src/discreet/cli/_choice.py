@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
-from discreet.arrays import Progress
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
 from discreet.errors import InvalidValue, NotFound
@@ -19,6 +18,7 @@ from discreet.mechanisms.registry import (
     names,
 )
 from discreet.protocols import LabelMechanism, WordMechanism
+from discreet.protocols import watched as watched
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.text.function_words import on_the_list
@@ -182,13 +182,6 @@ def typed_word(vocabulary: EmbeddingSpace, word: str) -> int:
         f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
         + (f"its words are in small letters: {small!r}" if small in vocabulary else "try another")
     )
-
-
-def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
-    """The same mechanism, which says how far a release is if it is a slow one."""
-    if hasattr(mechanism, "progress"):
-        mechanism.progress = progress
-    return mechanism
 
 
 class SentenceChoice(MechanismChoice):

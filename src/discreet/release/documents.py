@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from discreet.text.fields import persons_of
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 from discreet.text.sentences import kept_documents, long_enough, refuse_short, split_sentences
+
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
 
 CANDIDATE = "candidate"
 """The column with the public document that was chosen."""
@@ -164,6 +167,25 @@ class DocumentEmbedder:
             out = self.mechanism.release(vectors, rng, offsets)
         released = VectorSet(out, rows=rows, kept=kept)
         return Release.of(released, self.statement, len(sentences), rng)
+
+    def embed_batch(
+        self, table: "Frame", text: str = "text", *, rng: Generator | None = None
+    ) -> "Frame":
+        """An Arrow table or record batch with vectors in place of its documents.
+
+        The documents are left out, every other column stays as it is, and ``vector`` comes last,
+        with ``candidate`` if this embedder writes it. A null has no vector, and with
+        ``skip_short`` neither has a document of fewer than 2 sentences.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column of documents.
+            rng: leave it out for a release.
+        """
+        from discreet.release.tables import release_vectors
+
+        rng = secure_generator() if rng is None else rng
+        return release_vectors(table, text, lambda texts, _: self.release(texts, rng)).values
 
     def receipt(self, release: Release[VectorSet], left_out: int = 0) -> Receipt:
         """What was released and how."""

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from discreet.statement import PrivacyStatement, Unit
 from discreet.text.fields import labels_of, persons_of, strings_of
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
+
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
 
 _BLOCK = 8192
 _BATCH = 65_536
@@ -209,6 +212,40 @@ class SentenceEmbedder:
             vectors[0], vectors[1] if pairs else None, self._drawn_labels(indices, rng)
         )
         return Release.of(values, statement, units, rng)
+
+    def embed_batch(
+        self,
+        table: "Frame",
+        text: str = "text",
+        *,
+        label: str | None = None,
+        second: str | None = None,
+        rng: Generator | None = None,
+    ) -> "Frame":
+        """An Arrow table or record batch with vectors in place of its texts.
+
+        The columns of texts and of true labels are left out, every other one stays as it is, and
+        ``vector`` comes last, with ``vector2`` and ``label`` where there are such.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column of sentences. A null has no vector.
+            label: of their labels, if this embedder releases labels.
+            second: of the second sentences, where rows are pairs.
+            rng: leave it out for a release.
+        """
+        from discreet.release.tables import release_vectors
+
+        rng = secure_generator() if rng is None else rng
+
+        def embed(texts: Sequence[str], beside: Mapping[str, list[Any]]) -> Release[VectorSet]:
+            labels = None if label is None else [str(value) for value in beside[label]]
+            return self.release(
+                texts, labels, rng, second=None if second is None else beside[second]
+            )
+
+        hidden = [name for name in (label, second) if name is not None]
+        return release_vectors(table, text, embed, hidden=hidden).values
 
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""
