@@ -13,9 +13,10 @@ from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.errors import InvalidValue, OutputError
 from discreet.evaluation.comparison.bench import SAMPLES, Bench
 from discreet.evaluation.comparison.contenders import contenders
+from discreet.evaluation.comparison.peers import peer_jobs
 from discreet.evaluation.comparison.run import compared
 from discreet.evaluation.comparison.task import QUICK, Effort, Task
-from discreet.files import written_whole
+from discreet.files import cache_directory, written_whole
 from discreet.report.comparison import frontier_plot, lines, page_of
 from discreet.report.page import write_page
 from discreet.report.plots import draw, figure_class
@@ -110,6 +111,20 @@ def compare(
             help="Judge fluency by SmolLM2 too, where it is installed.",
         ),
     ] = True,
+    peers: Annotated[
+        bool,
+        typer.Option(
+            "--peers",
+            help="Compare other packages too (mldp-text, dp-diffractor, dpmlm): each is INSTALLED "
+            "into an environment of its own in the cache, and runs without a network.",
+        ),
+    ] = False,
+    vectors: Annotated[
+        bool,
+        typer.Option(
+            "--vectors", help="Try sentence vectors for search as well; needs the encoder."
+        ),
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer texts and one seed: about ten minutes.")
     ] = False,
@@ -161,9 +176,18 @@ def compare(
     )
     judges = ("ngram", "smollm2") if judge else ("ngram",)
     bench = Bench(task, vocabulary, effort, encoder, judges)
+    others = peer_jobs(bench, cache_directory() / "peers", say) if peers else []
     with progress_bar("comparing") as bar:
         found = compared(
-            bench, entries, output / "parts", measure=measure, at=wanted, say=say, progress=bar
+            bench,
+            entries,
+            output / "parts",
+            measure=measure,
+            at=wanted,
+            peers=others,
+            vectors=vectors,
+            say=say,
+            progress=bar,
         )
     originals = [text[:400] for text in task.texts[:SAMPLES]]
     write_page(output / "index.html", *page_of(found, originals), mode=PRIVATE)

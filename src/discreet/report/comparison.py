@@ -8,6 +8,7 @@ from discreet.evaluation.comparison.frontier import Choice, beaten_by, choices, 
 from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, Row
 from discreet.report.page import Section
 from discreet.report.plots import Bar, Bars, Curve, Plot
+from discreet.report.search import search_section
 from discreet.report.tables import Cell, Table
 
 _ATTACKERS = {
@@ -40,6 +41,8 @@ def page_of(
     sections = [_decision(comparison), _figures(comparison), _who(comparison)]
     if comparison.authors:
         sections.insert(2, _authorship(comparison))
+    if comparison.vectors:
+        sections.append(search_section(comparison.vectors))
     sections.append(_samples(comparison, originals))
     return "Mechanisms compared", introduction, sections
 
@@ -84,7 +87,7 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
         wish = f"Set so that the best attacker names about {limit:.0f} of 100 words: "
     row = choice.row
     if row is None:
-        return f"{wish}nothing that was tried keeps below that."
+        return f"{wish}nothing that was tried keeps below that and is still of use."
     use, attack = row.worth(comparison.measure), row.best_attacker
     assert use is not None
     assert attack is not None

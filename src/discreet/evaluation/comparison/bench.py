@@ -33,7 +33,7 @@ from discreet.text.tokens import TokenBatch, tokenizer_for
 
 SAMPLES = 20
 """Texts that a report shows: the first, not the best."""
-_WATCHED = 1000
+_WATCHED = 500
 _LONGEST_SAMPLE = 400
 _JUDGES = ("ngram", "smollm2")
 

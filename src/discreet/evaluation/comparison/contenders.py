@@ -21,13 +21,13 @@ from discreet.spaces.space import EmbeddingSpace
 
 STANDARD = (
     "near-words:epsilon=4/6/8/10",
-    "near-words:near=1:outputs={words}:epsilon=8/10/12",
-    "near-words:near=2:outputs=2048:epsilon=6/8/10",
+    "near-words:near=1:outputs={words}:epsilon=9/11",
+    "near-words:near=2:outputs=2048:epsilon=7/9",
     "near-words:guide=ngram:epsilon=4/6/8/10",
     "santext:epsilon=5/6/7",
     "santext:calibration=published:epsilon=8/10/12",
-    "santext-plus:epsilon=4/5/6",
-    "cmp:epsilon=40/60/80",
+    "santext-plus:epsilon=4/6",
+    "cmp:epsilon=50/80",
     "uniform",
 )
 """What is compared unless mechanisms are named; ``{words}`` is how many the space has."""

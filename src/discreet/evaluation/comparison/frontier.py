@@ -8,6 +8,9 @@ from discreet.evaluation.comparison.run import Comparison, Row
 LIMITS = (0.2, 0.3, 0.5)
 """Shares of words that may be named, for which a setting is recommended."""
 
+# No guarantee at all, or one that nothing of the text can pass.
+_WORTHLESS = ("", "none", "any two words: 0")
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -48,15 +51,16 @@ def clearly(row: Row, other: Row, measure: str) -> bool:
 
 
 def choices(comparison: Comparison) -> list[Choice]:
-    """For each limit what to take; only what has a guarantee and an attacker who knows its law."""
+    """For each limit what to take: only what is useful at all, has a guarantee, and was attacked by
+    who knows its law."""
     found = []
     limits = LIMITS if comparison.at is None else (comparison.at + 0.03,)
     for limit in limits:
         good = [
             (use.value, row)
             for row in comparison.rows
-            if not row.peer and row.statement not in ("", "none")
-            if (use := row.worth(comparison.measure)) is not None
+            if not row.peer and row.statement not in _WORTHLESS
+            if (use := row.worth(comparison.measure)) is not None and use.low > comparison.commonest
             if (best := row.best_attacker) is not None and best[1].value <= limit
         ]
         good.sort(key=lambda pair: -pair[0])

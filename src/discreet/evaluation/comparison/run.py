@@ -17,11 +17,13 @@ import numpy as np
 
 from discreet.attacks.attacker import is_broken
 from discreet.attacks.outcome import Estimate
+from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.turned import epsilon_at
+from discreet.evaluation.comparison.vectors import VectorRow, vector_rows
 from discreet.protocols import WordMechanism
 from discreet.release.whole import DELTA, Wholes
 from discreet.statement import PrivacyStatement
@@ -112,6 +114,7 @@ class Comparison:
         at: The attackers' success that settings were chosen for, if that was asked.
         space: The name of the vocabulary.
         broken: Attackers that do not beat chance on the texts as they are.
+        vectors: What sentence vectors are worth for search, if that was asked.
     """
 
     rows: tuple[Row, ...]
@@ -127,6 +130,7 @@ class Comparison:
     at: float | None
     space: str
     broken: tuple[str, ...] = ()
+    vectors: tuple[VectorRow, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; without the texts."""
@@ -147,6 +151,7 @@ def compared(
     measure: str = "accuracy",
     at: float | None = None,
     peers: Sequence[tuple[str, Callable[[], Mapping[str, Any]]]] = (),
+    vectors: bool = False,
     say: Say = lambda _line: None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -160,6 +165,7 @@ def compared(
         at: Instead of the epsilons of the mechanisms, the one at which the best attacker who knows
             the law names this share of words.
         peers: Other packages: a name, and what measures it.
+        vectors: Whether sentence vectors are measured too; needs the encoder.
         say: Called with a line for people after every part.
         progress: Called with (parts done, of how many).
     """
@@ -175,10 +181,14 @@ def compared(
     }
     parts = Parts(folder, settings)
     jobs = _jobs(bench, entries, parts, at)
-    clock = _Clock(len(jobs) + len(peers) + 1, say, progress)
+    clock = _Clock(len(jobs) + len(peers) + 1 + vectors, say, progress)
     raw = Row.of(clock.timed("without protection", parts, lambda: _raw(bench)))
     rows = [Row.of(clock.timed(name, parts, job)) for name, job in jobs]
     rows += [Row.of(clock.timed(f"peer {name}", parts, job)) for name, job in peers]
+    searched: tuple[VectorRow, ...] = ()
+    if vectors:
+        kept = clock.timed("sentence vectors", parts, partial(_vectors, bench))
+        searched = tuple(VectorRow(**each) for each in kept["rows"])
     labels = bench.task.labels
     commonest = 0.0 if labels is None else float(np.bincount(labels).max() / len(labels))
     authors = 0 if bench.task.authors is None else int(bench.task.authors.max()) + 1
@@ -196,6 +206,7 @@ def compared(
         at,
         bench.space.name,
         _broken(raw, bench.chance, authors),
+        searched,
     )
 
 
@@ -205,6 +216,7 @@ def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
     tried += [
         (f"authorship, {name}", each, (5 if "top" in name else 1) / authors)
         for name, each in raw.authorship.items()
+        if "top" not in name or authors > 5  # among five, everybody is among the top five
     ]
     return tuple(name for name, each, level in tried if is_broken(each, level))
 
@@ -226,6 +238,12 @@ def _jobs(
             built = None if parts.has(name) else entry.build(bench.space, epsilon)
             jobs.append((name, partial(_at, bench, entry, epsilon, built)))
     return jobs
+
+
+def _vectors(bench: Bench) -> dict[str, Any]:
+    encoder = EncoderSettings().load()
+    rows = vector_rows(encoder.encode, bench.task.texts[: bench.effort.searched])
+    return {"rows": [asdict(row) for row in rows]}
 
 
 def _raw(bench: Bench) -> dict[str, Any]:

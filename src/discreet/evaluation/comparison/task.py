@@ -31,6 +31,7 @@ class Effort(Settings):
     judged: Annotated[
         int, Setting("Texts whose fluency is judged by language models.", at_least=1)
     ] = 200
+    searched: Annotated[int, Setting("Texts among which a search is tried.", at_least=50)] = 1000
     seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 2
     folds: Annotated[
         int, Setting("Parts of the texts; each is tested by what learnt from others.", at_least=2)
@@ -38,7 +39,7 @@ class Effort(Settings):
     seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
 
 
-QUICK = Effort(texts=1000, longest=120, attacked=2500, encoded=200, judged=50, seeds=1)
+QUICK = Effort(texts=800, longest=100, attacked=2000, encoded=150, judged=40, searched=500, seeds=1)
 """About ten minutes for the standard mechanisms."""
 
 
