@@ -17,7 +17,7 @@ from discreet.mechanisms.sentence import unit_rows
 from discreet.release.search_quality import neighbours_kept
 
 DIMENSIONS = (16, 64, 256)
-EPSILONS = (10.0, 50.0, 200.0, 1000.0)
+EPSILONS = (10.0, 50.0, 200.0, 500.0)
 _DELTA = 1e-6
 _FEWEST = 50
 
