@@ -110,6 +110,9 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
 
 def _broken(comparison: Comparison) -> Iterator[str]:
     for name in comparison.broken:
+        if name.endswith("bound"):
+            yield "The exact best guess names more than its law allows: a figure here is wrong."
+            continue
         yield (
             f"The attacker {_name(name)} is broken here: it does not beat chance even on the texts "
             "themselves, so its failure on a release says nothing."
@@ -130,7 +133,7 @@ def _not_on_it(comparison: Comparison) -> Iterator[str]:
             yield (
                 f"{label} is on the frontier at none of its {len(own)} settings: {names} "
                 f"{'is' if len(names.split(', ')) == 1 else 'are'} worth more while less is named "
-                f"({surely} of {len(own)} times beyond what chance allows)."
+                f"({surely} of {len(own)} times in both beyond what chance allows)."
             )
 
 

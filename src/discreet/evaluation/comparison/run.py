@@ -205,7 +205,7 @@ def compared(
         measure,
         at,
         bench.space.name,
-        _broken(raw, bench.chance, authors),
+        (*_broken(raw, bench.chance, authors), *_above_bound(rows)),
         searched,
     )
 
@@ -219,6 +219,17 @@ def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
         if "top" not in name or authors > 5  # among five, everybody is among the top five
     ]
     return tuple(name for name, each, level in tried if is_broken(each, level))
+
+
+def _above_bound(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The attacker on single words, if it names more than any could: then it was told too much."""
+    above = any(
+        row.bound is not None
+        and "exact" in row.attackers
+        and row.attackers["exact"].low > row.bound
+        for row in rows
+    )
+    return ("exact, above its bound",) if above else ()
 
 
 def _jobs(

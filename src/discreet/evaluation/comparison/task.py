@@ -39,7 +39,9 @@ class Effort(Settings):
     seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
 
 
-QUICK = Effort(texts=800, longest=100, attacked=2000, encoded=150, judged=40, searched=500, seeds=1)
+QUICK = Effort(
+    texts=2000, longest=100, attacked=2000, encoded=150, judged=40, searched=500, seeds=1
+)
 """About ten minutes for the standard mechanisms."""
 
 
