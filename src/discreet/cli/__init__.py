@@ -36,6 +36,7 @@ _COMMANDS = {
     "cache": "Show what is kept from run to run, or throw it away.",
     "train": "Train models on releases or raw text, and their public parts.",
     "attack": "Measure what an attacker still learns, beside chance.",
+    "compare": "Compare mechanisms: what is left of the use, what attackers get.",
     "reproduce": "Run the experiments of the papers on data in a folder.",
 }
 
