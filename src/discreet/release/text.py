@@ -298,7 +298,7 @@ def sanitize_file(
                 **({} if person_field is None else {"person_field": person_field}),
             },
             "columns": columns.fates,
-            **_about(made, identifiers),
+            **about_sanitizer(made, identifiers),
             "counts": {
                 "documents": documents,
                 "words": words.total(),
@@ -316,7 +316,7 @@ def sanitize_file(
     return receipt
 
 
-def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
+def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
     """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
     certificate = getattr(made.mechanism, "certificate", None)
     own = dict(made.about)

@@ -1,0 +1,125 @@
+"""Micro-batches: while one batch is being released, the next one gathers.
+
+One thread releases. Whatever waits for it with the same settings goes into one call, which costs
+little more than one text does. A request is checked before it comes here.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from discreet.service.problems import Problem, busy
+from discreet.service.releasing import Job, Outcome
+
+_MOST_DOCUMENTS = 4096
+
+
+class Releaser(Protocol):
+    """Something that releases the texts of several requests in one call."""
+
+    def release(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """One outcome for each."""
+        ...
+
+
+_Waiting = tuple[Job, "asyncio.Future[Outcome]"]
+
+
+class Batcher:
+    """A queue for each releaser, and the one thread that serves them in turn.
+
+    Args:
+        most_waiting: requests that may wait; one more is told to come back.
+        seconds: that a request may wait and be released in.
+        seen: called with the number of requests in each batch.
+    """
+
+    def __init__(
+        self, most_waiting: int, seconds: float, seen: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self._most, self._seconds, self._seen = most_waiting, seconds, seen
+        self._queues: dict[Releaser, list[_Waiting]] = {}
+        self._wake = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, "discreet-release")
+        self._task: asyncio.Task[None] | None = None
+        self.waiting = 0
+
+    def start(self) -> None:
+        """Begin to serve; in the running loop."""
+        self._task = asyncio.get_running_loop().create_task(self._serve())
+
+    async def stop(self) -> None:
+        """End when nothing waits any more."""
+        while self.waiting:
+            await asyncio.sleep(0.01)
+        if self._task is not None:
+            self._task.cancel()
+        self._thread.shutdown()
+
+    async def release(self, releaser: Releaser, job: Job) -> Outcome:
+        """Wait for a place in a batch, and for what it releases."""
+        if self.waiting >= self._most:
+            raise busy("too many requests are waiting; nothing was released, come back later")
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(releaser, []).append((job, future))
+        self.waiting += 1
+        self._wake.set()
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await future
+        except TimeoutError:
+            raise Problem(
+                504, "the release took too long and was thrown away; send less text at once"
+            ) from None
+        finally:
+            self.waiting -= 1
+
+    async def in_thread(self, work: Callable[[], object]) -> object:
+        """Do something else in the one thread, in its turn."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._queues:
+                releaser = next(iter(self._queues))
+                batch = self._taken(releaser)
+                if not batch:
+                    continue
+                self._seen(len(batch))
+                outcomes = await loop.run_in_executor(
+                    self._thread, _released, releaser, [job for job, _ in batch]
+                )
+                for (_, future), outcome in zip(batch, outcomes, strict=True):
+                    if future.done():
+                        continue  # nobody waits for it any more
+                    if isinstance(outcome, Exception):
+                        future.set_exception(outcome)
+                    else:
+                        future.set_result(outcome)
+
+    def _taken(self, releaser: Releaser) -> list[_Waiting]:
+        """What goes into the next batch; the rest goes to the end of the line."""
+        queue, taken, documents = self._queues.pop(releaser), list[_Waiting](), 0
+        while queue and (not taken or documents + len(queue[0][0].texts) <= _MOST_DOCUMENTS):
+            job, future = queue.pop(0)
+            if not future.done():
+                taken.append((job, future))
+                documents += len(job.texts)
+        if queue:
+            self._queues[releaser] = queue
+        return taken
+
+
+def _released(releaser: Releaser, jobs: Sequence[Job]) -> list[Outcome | Exception]:
+    """An outcome or an error for each: one request's text cannot spoil another's answer."""
+    try:
+        return list(releaser.release(jobs))
+    except Exception as error:  # told by its kind alone
+        if len(jobs) == 1:
+            return [error]
+    # What was drawn in the failed call was seen by nobody.
+    return [_released(releaser, [job])[0] for job in jobs]
