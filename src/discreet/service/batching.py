@@ -7,22 +7,15 @@ little more than one text does. A request is checked before it comes here.
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
+from discreet.errors import DiscreetError
 from discreet.service.problems import Problem, busy
-from discreet.service.releasing import Job, Outcome
+from discreet.service.releasing import Job, Outcome, TextReleaser
 
 _MOST_DOCUMENTS = 4096
 
 
-class Releaser(Protocol):
-    """Something that releases the texts of several requests in one call."""
-
-    def release(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """One outcome for each."""
-        ...
-
-
+Charge = Callable[[TextReleaser, Sequence[Job], Sequence[Outcome]], Sequence[DiscreetError | None]]
 _Waiting = tuple[Job, "asyncio.Future[Outcome]"]
 
 
@@ -32,14 +25,15 @@ class Batcher:
     Args:
         most_waiting: requests that may wait; one more is told to come back.
         seconds: that a request may wait and be released in.
+        charge: books what was released; what it refuses is not handed out.
         seen: called with the number of requests in each batch.
     """
 
     def __init__(
-        self, most_waiting: int, seconds: float, seen: Callable[[int], None] = lambda _: None
+        self, most_waiting: int, seconds: float, charge: Charge, seen: Callable[[int], None]
     ) -> None:
-        self._most, self._seconds, self._seen = most_waiting, seconds, seen
-        self._queues: dict[Releaser, list[_Waiting]] = {}
+        self._most, self._seconds, self._charge, self._seen = most_waiting, seconds, charge, seen
+        self._queues: dict[TextReleaser, list[_Waiting]] = {}
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "discreet-release")
         self._task: asyncio.Task[None] | None = None
@@ -57,7 +51,7 @@ class Batcher:
             self._task.cancel()
         self._thread.shutdown()
 
-    async def release(self, releaser: Releaser, job: Job) -> Outcome:
+    async def release(self, releaser: TextReleaser, job: Job) -> Outcome:
         """Wait for a place in a batch, and for what it releases."""
         if self.waiting >= self._most:
             raise busy("too many requests are waiting; nothing was released, come back later")
@@ -91,7 +85,7 @@ class Batcher:
                     continue
                 self._seen(len(batch))
                 outcomes = await loop.run_in_executor(
-                    self._thread, _released, releaser, [job for job, _ in batch]
+                    self._thread, self._released, releaser, [job for job, _ in batch]
                 )
                 for (_, future), outcome in zip(batch, outcomes, strict=True):
                     if future.done():
@@ -101,7 +95,7 @@ class Batcher:
                     else:
                         future.set_result(outcome)
 
-    def _taken(self, releaser: Releaser) -> list[_Waiting]:
+    def _taken(self, releaser: TextReleaser) -> list[_Waiting]:
         """What goes into the next batch; the rest goes to the end of the line."""
         queue, taken, documents = self._queues.pop(releaser), list[_Waiting](), 0
         while queue and (not taken or documents + len(queue[0][0].texts) <= _MOST_DOCUMENTS):
@@ -113,13 +107,26 @@ class Batcher:
             self._queues[releaser] = queue
         return taken
 
+    def _released(self, releaser: TextReleaser, jobs: Sequence[Job]) -> list[Outcome | Exception]:
+        """An outcome or an error for each: one request's text cannot spoil another's answer."""
+        outcomes = _drawn(releaser, jobs)
+        good = [
+            (job, outcome)
+            for job, outcome in zip(jobs, outcomes, strict=True)
+            if isinstance(outcome, Outcome)
+        ]
+        try:
+            refused = iter(self._charge(releaser, [job for job, _ in good], [o for _, o in good]))
+        except Exception as error:
+            return [error if isinstance(each, Outcome) else each for each in outcomes]
+        return [(next(refused) or each) if isinstance(each, Outcome) else each for each in outcomes]
 
-def _released(releaser: Releaser, jobs: Sequence[Job]) -> list[Outcome | Exception]:
-    """An outcome or an error for each: one request's text cannot spoil another's answer."""
+
+def _drawn(releaser: TextReleaser, jobs: Sequence[Job]) -> list[Outcome | Exception]:
     try:
         return list(releaser.release(jobs))
     except Exception as error:  # told by its kind alone
         if len(jobs) == 1:
             return [error]
     # What was drawn in the failed call was seen by nobody.
-    return [_released(releaser, [job])[0] for job in jobs]
+    return [_drawn(releaser, [job])[0] for job in jobs]

@@ -1,17 +1,16 @@
 """What the service answers: one function for each route."""
 
 import asyncio
-import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from discreet.evaluation.explanation import example_words, explain
+from discreet.ledger import Charge
 from discreet.mechanisms.registry import entries
 from discreet.service.keys import ApiKey
 from discreet.service.logs import log_error
@@ -62,7 +61,7 @@ async def sanitize(service: Service, request: Request) -> Response:
     began = time.monotonic()
     key = admitted(service, request, "sanitize")
     body = await json_body(request, service.settings.max_request_bytes)
-    only_fields(body, "documents", "profile", "mechanism", "epsilon", "mapping")
+    only_fields(body, "documents", "profile", "mechanism", "epsilon", "mapping", "persons")
     texts = documents_of(body, service.settings.max_documents)
     mapped = bool(field_of(body, "mapping", bool, False))
     releaser = await service.releaser_for(
@@ -73,22 +72,32 @@ async def sanitize(service: Service, request: Request) -> Response:
     )
     if mapped and releaser.profile.identifiers is None:
         raise Problem(422, "mapping is for profiles that replace identifiers; leave it out")
-    outcome = await service.release(key, releaser, Job(texts), "/v1/sanitize")
-    documents = json.dumps(outcome.texts)
-    receipt = releaser.receipt(outcome, mapped=mapped)
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    digest = hashlib.sha256(documents.encode()).hexdigest()
-    receipt = receipt.with_section("written", now)
-    receipt = receipt.with_section("output", {"sha256": digest, "bytes": len(documents)})
-    told = releaser.told(receipt)
+    job = Job(
+        texts,
+        account=key.name,
+        command="/v1/sanitize",
+        persons=_persons(body, texts),
+        mapped=mapped,
+    )
+    outcome = await service.release(releaser, job)
     mapping = f', "mapping": {json.dumps(outcome.entries)}' if mapped else ""
     request.scope["discreet"] |= {"documents": len(texts), "words": outcome.words}
     if len(texts) == 1:
         await service.on_the_grid(began)
     return answer(
-        f'{{"documents": {documents}, "statement": {releaser.statement_json}, '
-        f'"receipt": {told}{mapping}}}'
+        f'{{"documents": {json.dumps(outcome.texts)}, "statement": {releaser.statement_json}, '
+        f'"receipt": {outcome.receipt}{mapping}}}'
     )
+
+
+def _persons(body: Mapping[str, Any], texts: list[str]) -> list[str] | None:
+    """Whose each text is, if that is said."""
+    if body.get("persons") is None:
+        return None
+    persons = documents_of(body, len(texts), "persons")
+    if len(persons) != len(texts) or not all(persons):
+        raise Problem(422, "persons must name one for each document")
+    return persons
 
 
 async def embed(service: Service, request: Request) -> Response:
@@ -103,7 +112,11 @@ async def embed(service: Service, request: Request) -> Response:
     embedder = service.embedder
     release = await service.within_time(lambda: embedder.release(texts))
     receipt = embedder.receipt(release)
-    service.charge_vectors(key, release)
+    told = json.dumps(receipt.to_dict())
+    charge = Charge.of_draws(
+        release.statement, [1] * len(texts), dataset=key.name, command="/v1/embed"
+    )
+    await asyncio.to_thread(service.accounts.charge, [(charge, told)])
     request.scope["discreet"] |= {"documents": len(texts)}
     if len(texts) == 1:
         await service.on_the_grid(began)
@@ -112,7 +125,7 @@ async def embed(service: Service, request: Request) -> Response:
             {
                 "vectors": release.values.vectors.tolist(),
                 "statement": release.statement.to_dict(),
-                "receipt": receipt.to_dict(),
+                "receipt": json.loads(told),
             }
         )
     )

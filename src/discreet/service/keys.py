@@ -45,6 +45,7 @@ class ApiKey(Settings):
             "Epsilon that all its releases may cost together; unlimited unless given.", above=0
         ),
     ] = None
+    budget_delta: Annotated[float, Setting("And delta.", at_least=0, below=1)] = 0.0
     rate: Annotated[float | None, Setting("Requests a second.", above=0)] = None
 
     def __post_init__(self) -> None:
@@ -106,7 +107,7 @@ class ApiKeys:
 def _key(name: str, section: Any, path: Path) -> ApiKey:
     if not isinstance(section, Mapping):
         raise InputError(f"{path} must have a section for each key; {name} is none")
-    known = {"sha256", "scopes", "profile", "budget", "rate"}
+    known = {"sha256", "scopes", "profile", "budget", "budget_delta", "rate"}
     if set(section) - known or "sha256" not in section:
         raise InputError(f"key {name} in {path} needs sha256, and may have {', '.join(known)}")
     given = dict(section)

@@ -1,4 +1,4 @@
-"""Counts and times for Prometheus, in its text format; labels are routes, statuses and key names."""
+"""Counts and times for Prometheus, in its text format; labels are routes and statuses."""
 
 from bisect import bisect_left
 from collections import defaultdict

@@ -167,7 +167,8 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 :root {{ color-scheme: light dark }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto }}
+body {{ padding: 0 1rem }}
 section {{ border-top: 1px solid #8886; padding: .5rem 0 }}
 h2 {{ font-size: 1.05rem }}
 td {{ padding: .15rem .8rem .15rem 0; vertical-align: top }}

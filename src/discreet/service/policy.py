@@ -42,7 +42,7 @@ class Profile(Settings):
     repeat: Annotated[str, Setting("each or once.", choices=REPEATS)] = "each"
     identifiers: Annotated[
         str | None,
-        Setting("rules, spacy or presidio, after a colon a pipeline; none to leave out."),
+        Setting("rules, spacy or presidio, after a colon a pipeline; or none."),
     ] = "rules"
     consistent: Annotated[str, Setting("none, document, or key:FILE.")] = "document"
     accept_weak: Annotated[bool, Setting("Release at a setting that protects next to nothing.")] = (
@@ -205,7 +205,7 @@ def _made(kind: type[Any], given: Mapping[str, Any], section: str) -> Any:
 def _of_kind(value: Any, kind: Any, name: str) -> Any:
     if value is None:
         return None
-    wanted = {Path: str, float: (int, float)}.get(kind, kind)
+    wanted = {Path: (str, Path), float: (int, float)}.get(kind, kind)
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
         words = {str: "words", Path: "a path", bool: "true or false"}
         raise InvalidValue(f"{name} must be {words.get(kind, 'a number')}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet.errors import BudgetExceeded, DiscreetError
+from discreet.errors import BudgetExceeded, DiscreetError, LedgerUnavailable
 
 _TITLES = {
     400: "The request cannot be read",
@@ -103,6 +103,8 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, BudgetExceeded):
         return Problem(403, f"{error}; nothing was released", kind="no-budget")
+    if isinstance(error, LedgerUnavailable):
+        return busy("the ledger cannot be reached or written; nothing was released", 5)
     if isinstance(error, DiscreetError):
         return Problem(422, f"{error}; nothing was released")
     return Problem(500, "nothing was released; the log has the kind of the error and its place")

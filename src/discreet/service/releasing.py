@@ -4,9 +4,11 @@ The noise of every word is drawn for that word, so releasing the texts of severa
 changes nothing of the law. What is counted and what is mapped is kept apart by request.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
+from discreet.ledger import Charge
 from discreet.mechanisms.registry import find
 from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
@@ -31,7 +34,7 @@ Entry = tuple[int, str, str]
 """The number of a document, a surrogate in it, and the value that it stands for."""
 
 
-_VARYING = ("identifiers", "counts", "whole", "written", "output", "ledger")
+_VARYING = ("identifiers", "counts", "whole", "written", "output")
 """Sections of a receipt that differ from request to request."""
 
 
@@ -81,6 +84,13 @@ class Job:
     texts: Sequence[str] = field(repr=False)
     scope: Any = field(default=None, repr=False)
     """What surrogates are consistent within, such as a conversation."""
+    account: str | None = None
+    """Whom the ledger is to charge, if anybody."""
+    command: str = "serve"
+    persons: Sequence[str] | None = field(default=None, repr=False)
+    """Whose each text is, for the ledger."""
+    mapped: bool = False
+    """Whether what was replaced is given back to whoever asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +102,8 @@ class Outcome:
     identifiers: Mapping[str, int]
     entries: list[Entry] = field(repr=False)
     """Protected: they go to whoever sent the texts, or are forgotten."""
+    receipt: str = ""
+    """As JSON. Its SHA-256 is in the ledger."""
 
     @property
     def words(self) -> int:
@@ -182,10 +194,11 @@ class TextReleaser:
         self.statement_json = json.dumps(self.statement.to_dict())
         self._rng = secure_generator()
         self.whole = lru_cache(4096)(self._whole)
+        self._lifted = lru_cache(4096)(self._lift)
         self.release([Job([""])])  # whatever is made on first use is made now
 
     def release(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Release the texts of some requests, in one call of the mechanism. One thread at a time."""
+        """Release the texts of some requests, in one call; from one thread at a time."""
         texts = [text for job in jobs for text in job.texts]
         if self._identifiers is not None:
             self._identifiers.jobs = jobs
@@ -201,25 +214,49 @@ class TextReleaser:
         outcomes = []
         for job, end, (counts, entries) in zip(jobs, ends, found, strict=True):
             own = slice(end - len(job.texts), end)
-            outcomes.append(Outcome(release.values[own], release.draws[own], counts, entries))
-            self.whole(int(release.draws[own].max(initial=0)))
+            made = Outcome(release.values[own], release.draws[own], counts, entries)
+            outcomes.append(replace(made, receipt=self._receipt(made, job)))
         return outcomes
 
-    def receipt(self, outcome: Outcome, *, mapped: bool = False) -> Receipt:
-        """What is said of what was released."""
-        about = dict(self._about)
-        if "identifiers" in about:
-            types = {"types": dict(sorted(outcome.identifiers.items()))}
-            kept = {"mapping_kept": mapped}
-            about["identifiers"] = about["identifiers"] | types | kept
-        about["counts"] = {"documents": len(outcome.texts), "words": outcome.words}
-        about["whole"] = self.whole(int(outcome.draws.max(initial=0)))
-        return Receipt(self.statement, about)
-
-    def told(self, receipt: Receipt) -> str:
-        """The receipt as JSON; what is the same every time is not written anew."""
-        varying = {name: receipt.about[name] for name in _VARYING if name in receipt.about}
+    def _receipt(self, outcome: Outcome, job: Job) -> str:
+        """What is said of it, as JSON; what is the same every time is not written anew."""
+        documents = json.dumps(outcome.texts).encode()
+        varying: dict[str, Any] = {
+            "counts": {"documents": len(outcome.texts), "words": outcome.words},
+            "whole": self.whole(int(outcome.draws.max(initial=0))),
+            "written": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "output": {"sha256": hashlib.sha256(documents).hexdigest(), "bytes": len(documents)},
+        }
+        if "identifiers" in self._about:
+            types = dict(sorted(outcome.identifiers.items()))
+            own = {"types": types, "mapping_kept": job.mapped}
+            varying["identifiers"] = self._about["identifiers"] | own
         return f"{self._fixed_json[:-1]}, {json.dumps(varying)[1:]}"
+
+    def charge(self, job: Job, outcome: Outcome, dataset: str) -> Charge:
+        """What a ledger books for it: the longest text, or each person's texts, all replaced."""
+        if job.persons is not None:
+            return Charge.of_draws(
+                self.statement,
+                outcome.draws.tolist(),
+                dataset=dataset,
+                command=job.command,
+                persons=job.persons,
+                law=getattr(self.mechanism, "unit_loss", None),
+                mechanism=self.profile.mechanism,
+            )
+        lifted = self._lifted(int(outcome.draws.max(initial=0)))
+        return replace(lifted, dataset=dataset, command=job.command, units=outcome.words)
+
+    def _lift(self, draws: int) -> Charge:
+        return Charge.of_draws(
+            self.statement,
+            draws,
+            dataset="any",
+            command="serve",
+            law=getattr(self.mechanism, "unit_loss", None),
+            mechanism=self.profile.mechanism,
+        )
 
     def _whole(self, draws: int) -> dict[str, Any]:
         wholes = Wholes()

@@ -3,14 +3,14 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import TypeVar
 
 from discreet.arrays import Progress
 from discreet.encoders.settings import EncoderSettings
-from discreet.errors import InvalidValue
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.release.sentences import SentenceEmbedder
 from discreet.service.accounts import Accounts
 from discreet.service.batching import Batcher
@@ -40,7 +40,9 @@ class Service:
             if key.profile is not None and key.profile not in policy.profiles:
                 raise InvalidValue(f"profile of key {key.name} is not a profile of the policy")
         self.door = Doorkeeper(keys, self.settings.rate)
-        self.accounts = Accounts.open(self.settings.ledger, list(keys or ()))
+        self.accounts = Accounts.open(
+            self.settings.ledger, self.settings.ledger_key, list(keys or ())
+        )
         self.metrics = Metrics()
         self.vocabularies = Vocabularies()
         self.releasers = {
@@ -51,6 +53,7 @@ class Service:
         self.batcher = Batcher(
             self.settings.waiting,
             self.settings.timeout,
+            self._charged,
             lambda size: self.metrics.observe("discreet_batch_requests", size),
         )
         self.closing: list[Callable[[], Awaitable[None]]] = []
@@ -111,12 +114,24 @@ class Service:
                 self._chosen.popitem(last=False)
         return self._chosen[chosen]
 
-    async def release(self, key: ApiKey, releaser: TextReleaser, job: Job, route: str) -> Outcome:
+    async def release(self, releaser: TextReleaser, job: Job) -> Outcome:
         """Release a request's texts and charge for them, before a byte of them leaves."""
         outcome = await self.batcher.release(releaser, job)
-        self.metrics.count("discreet_documents_total", len(outcome.texts), route=route)
-        self.metrics.count("discreet_words_total", outcome.words, route=route)
+        self.metrics.count("discreet_documents_total", len(outcome.texts), route=job.command)
+        self.metrics.count("discreet_words_total", outcome.words, route=job.command)
         return outcome
+
+    def _charged(
+        self, releaser: TextReleaser, jobs: Sequence[Job], outcomes: Sequence[Outcome]
+    ) -> list[DiscreetError | None]:
+        """Book what a batch released; in the releasing thread."""
+        charges = [
+            (releaser.charge(job, outcome, job.account), outcome.receipt)
+            for job, outcome in zip(jobs, outcomes, strict=True)
+            if job.account is not None
+        ]
+        found = iter(self.accounts.charge(charges) if charges else ())
+        return [None if job.account is None else next(found) for job in jobs]
 
     async def within_time(self, work: Callable[[], T]) -> T:
         """Do other work in a thread of its own, for as long as a request may take."""

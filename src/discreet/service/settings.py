@@ -60,6 +60,11 @@ class ServiceSettings(Settings):
         Setting("Ledger that budgets are kept in: a file, or a URL of sqlite or postgresql."),
     ] = None
 
+    ledger_key: Annotated[
+        Path | None,
+        Setting("File with the ledger's secret key; beside a file's ledger unless given."),
+    ] = None
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.certificate is None) != (self.certificate_key is None):
