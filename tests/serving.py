@@ -69,7 +69,12 @@ def served(values: dict[str, Any], **service_settings: Any) -> Iterator[Served]:
     listener = bound(service)
     url = address(service, listener)
     try:
-        with running(server(service), listener), httpx.Client(base_url=url, timeout=30) as client:
+        made = server(service)
+    except BaseException:
+        listener.close()
+        raise
+    try:
+        with running(made, listener), httpx.Client(base_url=url, timeout=30) as client:
             yield Served(service, url, client, lines)
     finally:
         logger.removeHandler(kept)

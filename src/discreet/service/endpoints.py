@@ -116,7 +116,9 @@ async def embed(service: Service, request: Request) -> Response:
     charge = Charge.of_draws(
         release.statement, [1] * len(texts), dataset=key.name, command="/v1/embed"
     )
-    await asyncio.to_thread(service.accounts.charge, [(charge, told)])
+    (refused,) = await asyncio.to_thread(service.accounts.charge, [(charge, told)])
+    if refused is not None:
+        raise refused
     request.scope["discreet"] |= {"documents": len(texts)}
     if len(texts) == 1:
         await service.on_the_grid(began)

@@ -101,9 +101,9 @@ class GatewaySettings(Settings):
     timeout: Annotated[
         float, Setting("Seconds without a byte from the upstream before it is given up.", above=0)
     ] = 120.0
-    conversations: Annotated[
-        int, Setting("Conversations whose releases are remembered.", at_least=1)
-    ] = 10_000
+    remember_mb: Annotated[
+        float, Setting("Memory for releases of conversations; the oldest are forgotten.", above=0)
+    ] = 256.0
     remember_minutes: Annotated[
         float, Setting("Minutes after its last message that a conversation is remembered.", above=0)
     ] = 240.0

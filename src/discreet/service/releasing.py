@@ -30,8 +30,8 @@ from discreet.statement import PrivacyStatement
 from discreet.text.identifiers import Identifiers, SurrogateMapping
 from discreet.text.identifiers.replace import Cut
 
-Entry = tuple[int, str, str]
-"""The number of a document, a surrogate in it, and the value that it stands for."""
+Entry = tuple[int, str, Any]
+"""The number of a document, a surrogate in it, and the value, or where in the text it stands."""
 
 
 _VARYING = ("identifiers", "counts", "whole", "written", "output")
@@ -89,6 +89,8 @@ class Job:
     command: str = "serve"
     persons: Sequence[str] | None = field(default=None, repr=False)
     """Whose each text is, for the ledger."""
+    together: bool = False
+    """Whether its texts count as one document."""
     mapped: bool = False
     """Whether what was replaced is given back to whoever asked."""
 
@@ -245,7 +247,8 @@ class TextReleaser:
                 law=getattr(self.mechanism, "unit_loss", None),
                 mechanism=self.profile.mechanism,
             )
-        lifted = self._lifted(int(outcome.draws.max(initial=0)))
+        draws = outcome.words if job.together else int(outcome.draws.max(initial=0))
+        lifted = self._lifted(draws)
         return replace(lifted, dataset=dataset, command=job.command, units=outcome.words)
 
     def _lift(self, draws: int) -> Charge:

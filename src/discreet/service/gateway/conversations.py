@@ -32,6 +32,7 @@ from discreet.text.identifiers.surrogates import WORDS
 
 _ROUNDS = 20
 _OVERHEAD = 200
+_LOOK = 64  # requests from one look for what may be forgotten to the next
 _SAME = Consistency("document")
 
 EQUAL_MESSAGES = (
@@ -105,6 +106,7 @@ class Conversations:
         self._key = secrets.token_bytes(32)
         self._most, self._seconds = most_bytes, seconds
         self._known: OrderedDict[bytes, Conversation] = OrderedDict()
+        self._asked = 0
 
     def __len__(self) -> int:
         return len(self._known)
@@ -112,7 +114,9 @@ class Conversations:
     def of(self, *name: str) -> Conversation:
         """The conversation of a name, remembered or new."""
         named = Conversation(self._key).print_of(*name)
-        found = self._known.pop(named, None) or Conversation(hmac.digest(self._key, named, "sha256"))
+        found = self._known.pop(named, None) or Conversation(
+            hmac.digest(self._key, named, "sha256")
+        )
         found.used = time.monotonic()
         self._known[named] = found
         self._forget(found.used)

@@ -124,13 +124,14 @@ _RESPONSES: dict[str, Rule] = {
 }
 _EMBEDDINGS: dict[str, Rule] = {"model": name, "dimensions": number, "encoding_format": word}
 # Known to carry text: named in the refusal, so that whoever means it can put it on the list.
-_NAMED = (
-    "tools functions response_format text stop metadata user safety_identifier prompt_cache_key "
-    "prediction web_search_options logit_bias audio modalities name image_url input_audio file "
-    "input_image input_file refusal reasoning previous_response_id conversation prompt store "
-    "background custom item_reference prompt_cache_retention truncation tool_choice include "
-    "stream_options instructions function_call"
-).split()
+_NAMED = frozenset((
+    "audio", "background", "conversation", "custom", "file", "function_call", "functions",
+    "image_url", "include", "input_audio", "input_file", "input_image", "instructions",
+    "item_reference", "logit_bias", "metadata", "modalities", "name", "prediction",
+    "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention", "reasoning",
+    "refusal", "response_format", "safety_identifier", "stop", "store", "stream_options", "text",
+    "tool_choice", "tools", "truncation", "user", "web_search_options",
+))  # fmt: skip
 
 
 def _refused(what: str) -> Problem:
