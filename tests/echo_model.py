@@ -53,7 +53,7 @@ class Model:
     async def _chat(self, request: Request) -> Response:
         body = await self._taken(request)
         if self.behaves == "slow":
-            await asyncio.sleep(20)
+            await asyncio.sleep(2)
         if (bad := self._misbehaved()) is not None:
             return bad
         content = body["messages"][-1]["content"]

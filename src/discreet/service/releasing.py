@@ -195,7 +195,8 @@ class TextReleaser:
         self._fixed_json = json.dumps(Receipt(self.statement, fixed).to_dict())
         self.statement_json = json.dumps(self.statement.to_dict())
         self._rng = secure_generator()
-        self.whole = lru_cache(4096)(self._whole)
+        self.whole = lru_cache(4096)(self._tell_whole)
+        self._found = lru_cache(4096)(self._tell_found)
         self._lifted = lru_cache(4096)(self._lift)
         self.release([Job([""])])  # whatever is made on first use is made now
 
@@ -221,19 +222,18 @@ class TextReleaser:
         return outcomes
 
     def _receipt(self, outcome: Outcome, job: Job) -> str:
-        """What is said of it, as JSON; what is the same every time is not written anew."""
+        """What is said of it, as JSON; what was written before is not written anew."""
         documents = json.dumps(outcome.texts).encode()
         varying: dict[str, Any] = {
             "counts": {"documents": len(outcome.texts), "words": outcome.words},
-            "whole": self.whole(int(outcome.draws.max(initial=0))),
-            "written": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "written": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
             "output": {"sha256": hashlib.sha256(documents).hexdigest(), "bytes": len(documents)},
         }
+        parts = [self._fixed_json[1:-1], self.whole(int(outcome.draws.max(initial=0)))]
         if "identifiers" in self._about:
-            types = dict(sorted(outcome.identifiers.items()))
-            own = {"types": types, "mapping_kept": job.mapped}
-            varying["identifiers"] = self._about["identifiers"] | own
-        return f"{self._fixed_json[:-1]}, {json.dumps(varying)[1:]}"
+            types = tuple(sorted(outcome.identifiers.items()))
+            parts.append(self._found(types, job.mapped))
+        return "{" + ", ".join([*parts, json.dumps(varying)[1:-1]]) + "}"
 
     def charge(self, job: Job, outcome: Outcome, dataset: str) -> Charge:
         """What a ledger books for it: the longest text, or each person's texts, all replaced."""
@@ -261,8 +261,13 @@ class TextReleaser:
             mechanism=self.profile.mechanism,
         )
 
-    def _whole(self, draws: int) -> dict[str, Any]:
+    def _tell_whole(self, draws: int) -> str:
         wholes = Wholes()
         wholes.add(np.array([draws]))
         counted = "words" + ", repetitions not counted" * (self.profile.repeat == "once")
-        return wholes.told(self.statement, self.mechanism, DELTA, counted)
+        told = wholes.told(self.statement, self.mechanism, DELTA, counted)
+        return json.dumps({"whole": told})[1:-1]
+
+    def _tell_found(self, types: tuple[tuple[str, int], ...], mapped: bool) -> str:
+        own = {"types": dict(types), "mapping_kept": mapped}
+        return json.dumps({"identifiers": self._about["identifiers"] | own})[1:-1]

@@ -53,7 +53,7 @@ class Service:
         self.batcher = Batcher(
             self.settings.waiting,
             self.settings.timeout,
-            self._charged,
+            self._charged if self.accounts.ledger is not None else None,
             lambda size: self.metrics.observe("discreet_batch_requests", size),
         )
         self.closing: list[Callable[[], Awaitable[None]]] = []
