@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidValue
-from discreet.ledger import Charge, Ledger, Reservation
+from discreet.ledger import Amount, Charge, Ledger, Reservation
 from discreet.service.keys import ANYONE, ApiKey
 
 
@@ -37,9 +37,12 @@ class Accounts:
             return cls()
         ledger = Ledger.open(url, key=key_file)
         for key in keys:
-            own = {"dataset": key.name, "delta": key.budget_delta}
-            if key.budget is not None:
-                ledger.limit(epsilon=key.budget, **own)
+            if key.budget is None:
+                continue
+            allowed = Amount.allowed(key.budget, key.budget_delta)
+            known = [each for each in ledger.limits(key.name) if not each.person]
+            if not any(each.window is None and each.allowed == allowed for each in known):
+                ledger.limit(dataset=key.name, epsilon=key.budget, delta=key.budget_delta)
         return cls(ledger)
 
     def charge(self, charges: Sequence[tuple[Charge, str]]) -> list[DiscreetError | None]:

@@ -46,8 +46,9 @@ def application(policy: Policy | Service) -> ASGIApp:
     ]
     routes += _gateway(service)
     named = [route.path for route in routes]
-    if find_spec(_PLAYGROUND) is not None:
-        routes += import_module(_PLAYGROUND).routes(service)
+    # The page asks for no key, so it is there only where anybody on this machine may ask.
+    if service.settings.keys is None and find_spec(_PLAYGROUND) is not None:
+        routes += import_module(_PLAYGROUND).routes()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
