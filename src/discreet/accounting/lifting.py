@@ -93,6 +93,27 @@ def for_group(statement: PrivacyStatement, size: int) -> PrivacyStatement:
     )
 
 
+def group_as(statement: PrivacyStatement, size: int, unit: Unit) -> PrivacyStatement:
+    """The same as a statement of the unit that such a group makes up; none if nothing follows.
+
+    >>> sentence = PrivacyStatement(notion="pure", epsilon=2.0, unit="sentence")
+    >>> group_as(sentence, 5, Unit.DOCUMENT).epsilon
+    10.0
+    """
+    scope = f"a whole {unit} of at most {size:,} {statement.unit}s, all of them replaced"
+    try:
+        return replace(for_group(statement, size), unit=unit, scope=scope)
+    except IncompatibleStatements:
+        return PrivacyStatement(
+            notion=Notion.NONE,
+            unit=unit,
+            scope=scope,
+            adjacency=statement.adjacency,
+            public=statement.public,
+            caveats=statement.caveats,
+        )
+
+
 def for_replacing(statement: PrivacyStatement) -> PrivacyStatement:
     """What holds when one unit is replaced by another: it is removed, and another one added.
 

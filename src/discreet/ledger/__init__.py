@@ -4,6 +4,7 @@ from discreet.errors import BudgetExceeded, LedgerUnavailable
 from discreet.ledger.amount import Amount
 from discreet.ledger.book import Ledger, Reservation
 from discreet.ledger.charge import Charge, cost
+from discreet.ledger.dataset import DatasetLedger
 from discreet.ledger.entries import Budget, Entry, Limit
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.rows import POLICIES, Screened, Seen, screened
@@ -14,6 +15,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Charge",
+    "DatasetLedger",
     "Entry",
     "Ledger",
     "LedgerKey",

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from discreet import check
 from discreet.accounting.lifting import within
+from discreet.accounting.receipts import Together, add_statements
 from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue, NotFound
 from discreet.ledger import chain, rows, stores, totals
 from discreet.ledger.amount import Amount
@@ -101,7 +102,13 @@ class Ledger:
         self._store, self._key = store, key
 
     @classmethod
-    def open(cls, url: str | Path, *, key: LedgerKey | bytes | str | Path | None = None) -> Self:
+    def open(
+        cls,
+        url: str | Path,
+        *,
+        key: LedgerKey | bytes | str | Path | None = None,
+        new: bool = True,
+    ) -> Self:
         """Open a ledger; a new one is made where there is none.
 
         Args:
@@ -109,8 +116,11 @@ class Ledger:
                 ``sqlite:///path?mode=ro`` only looks.
             key: The secret that names are hashed with: a file that only its owner can read, or the
                 bytes. A file's ledger keeps its key beside it (``PATH.key``) unless told.
+            new: Make a file that is not there; otherwise that is an error.
         """
         store = stores.store_of(url)
+        if not new and isinstance(store, stores.SqliteStore) and not store.path.exists():
+            raise NotFound(f"there is no ledger {store.path}; check the path")
         found = key if isinstance(key, LedgerKey) else _key(store, key)
         try:
             # Looking first: whoever may only read can open a ledger that is as it should be.
@@ -313,6 +323,35 @@ class Ledger:
         name, whom = self._names(dataset, person)
         with self._store.transaction(write=False) as connection:
             return totals.budgets(connection, name, whom)
+
+    def datasets(self) -> list[str]:
+        """The keyed names of all data sets; :meth:`named` gives that of a name."""
+        with self._store.transaction(write=False) as connection:
+            return totals.datasets(connection)
+
+    def overview(self) -> dict[str, list[Budget]]:
+        """The budgets of all data sets, by their keyed names."""
+        with self._store.transaction(write=False) as connection:
+            names = totals.datasets(connection)
+            return {name: totals.budgets(connection, name, EVERYBODY) for name in names}
+
+    def together(
+        self, dataset: str, *, person: str | None = None, delta: float = 0.0
+    ) -> list[Together]:
+        """What all releases that count for anybody, or for a person, guarantee together.
+
+        By the project's algebra, with what cannot be added side by side; beside the budget, whose
+        plain sums are what limits are checked against. What was refunded is left out, what is
+        reserved is not.
+
+        Args:
+            dataset: Which.
+            person: Or only what counts for this person.
+            delta: A chance that may be given away for a smaller epsilon by optimal composition.
+        """
+        found = self.entries(dataset, person=person)
+        each = {entry.id: entry.statement for entry in found if entry.state != REFUNDED}
+        return add_statements(each, delta=delta)
 
     def entries(self, dataset: str | None = None, *, person: str | None = None) -> Iterator[Entry]:
         """All entries, the oldest of each data set first; of a person, those that count for it."""

@@ -125,7 +125,8 @@ def close_entry(connection: Connection, entry: str, state: str, receipt: str | N
         return None
     connection.run("DELETE FROM discreet_open WHERE entry = ?", entry)
     if state == REFUNDED:
-        # The same request may come again, and is charged then.
+        # The same request may come again, and is charged then; nothing was released of its rows.
+        connection.run("DELETE FROM discreet_row WHERE entry = ?", entry)
         connection.run("DELETE FROM discreet_request WHERE entry = ?", entry)
     return int(str(found[0][0]))
 

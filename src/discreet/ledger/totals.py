@@ -336,6 +336,12 @@ def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]
 # -- budgets -----------------------------------------------------------------------------------
 
 
+def datasets(connection: Connection) -> list[str]:
+    """All data sets."""
+    found = connection.rows("SELECT dataset FROM discreet_dataset ORDER BY dataset")
+    return [str(name) for (name,) in found]
+
+
 def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
     """What is gone, held and left by each limit that concerns a person, or everybody."""
     found = connection.rows(_ACCOUNT, name)

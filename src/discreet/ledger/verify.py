@@ -2,20 +2,44 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.files import file_sha256
 from discreet.ledger import chain
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.schema import Connection
+from discreet.receipt import Receipt, is_receipt, receipt_path
 
 
 def problems(connection: Connection, key: LedgerKey, receipts: Sequence[Path]) -> list[str]:
     """What is wrong, a sentence each; nothing of it repeats a name."""
-    return [*_chains(connection, key), *_totals(connection)]
+    return [*_chains(connection, key), *_totals(connection), *_receipts(connection, receipts)]
+
+
+def _receipts(connection: Connection, paths: Sequence[Path]) -> Iterator[str]:
+    """Receipts against their entries: that these are there, and say the same."""
+    known = {entry.id: entry for entry in chain.entries(connection, None, EVERYBODY)}
+    for path in paths:
+        place = path if is_receipt(path) else receipt_path(path)
+        if not place.is_file():
+            yield f"{path} has no receipt"
+            continue
+        said = Receipt.read(place).about.get("ledger")
+        if not isinstance(said, Mapping):
+            yield f"{place} is not of a release that was booked"
+            continue
+        entry = known.get(str(said.get("entry")))
+        if entry is None:
+            yield f"{place} is booked nowhere in this ledger: its entry is missing"
+        elif entry.receipt != file_sha256(place):
+            state = "another receipt" if entry.state == COMMITTED else f"it as {entry.state}"
+            yield f"{place} is not what was booked: the ledger has {state}"
+        elif said.get("charged") != entry.statement.to_dict():
+            yield f"{place} states another guarantee than the ledger was charged for"
 
 
 def _chains(connection: Connection, key: LedgerKey) -> Iterator[str]:
@@ -99,6 +123,3 @@ def _totals(connection: Connection) -> Iterator[str]:
 
 def _amount(nano: object, atto: object, unbounded: object) -> Amount:
     return Amount(int(str(nano)), int(str(atto)), int(str(unbounded)))
-
-
-__all__ = ["COMMITTED", "problems"]
