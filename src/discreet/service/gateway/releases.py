@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from discreet.service.gateway.conversations import (
@@ -17,14 +18,13 @@ from discreet.service.keys import ApiKey
 from discreet.service.problems import Problem
 from discreet.service.releasing import Job, TextReleaser
 from discreet.service.service import Service
-from discreet.statement import PrivacyStatement
 
 
 class Released:
     """What was done for one request."""
 
-    def __init__(self, statement: PrivacyStatement) -> None:
-        self.statement = statement
+    def __init__(self, statement: str) -> None:
+        self.statement = statement  # as JSON
         self.values: dict[str, str] = {}
         self.words = self.new_words = 0
 
@@ -36,7 +36,7 @@ class Released:
     def headers(self) -> dict[str, str]:
         """What the client is told of it."""
         return {
-            "Discreet-Statement": json.dumps(self.statement.to_dict()),
+            "Discreet-Statement": self.statement,
             "Discreet-Words": str(self.words),
             "Discreet-Words-Charged": str(self.new_words),
         }
@@ -59,6 +59,14 @@ class MessageReleaser:
             plain.profile, service.vocabularies, cutter=cutter, mechanism=plain.mechanism
         )
 
+        self._stated = lru_cache(256)(self._state)
+
+    def _state(self, passed: tuple[str, ...]) -> str:
+        """What holds for each word of a request of which this passes as it is."""
+        as_they_are = (f"{what}, as they are" for what in passed)
+        statement = self._releaser.statement.with_public(EQUAL_MESSAGES, *as_they_are)
+        return json.dumps(statement.to_dict())
+
     async def replace(
         self,
         key: ApiKey,
@@ -76,11 +84,7 @@ class MessageReleaser:
             command: for the ledger.
             passed: what of the request passes as it is.
         """
-        done = Released(
-            self._releaser.statement.with_public(
-                EQUAL_MESSAGES, *(f"{what}, as they are" for what in passed)
-            )
-        )
+        done = Released(self._stated(tuple(passed)))
         waiting: list[tuple[Slot, asyncio.Future[Remembered]]] = []
         new: dict[bytes, Slot] = {}
         for slot in slots:
