@@ -8,7 +8,7 @@ import subprocess
 import httpx
 import pytest
 
-from command import COMMAND, MARKER, WORDS, discreet, environment, write_space
+from command import COMMAND, MARKER, WORDS, called, discreet, environment, write_space
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_it_is_started_asked_and_stopped(space, cache, tmp_path):
 )
 def test_mistakes_are_told_before_anything_listens(space, cache, arguments, message):
     own = [] if "--policy" in arguments or "--new-key" in arguments else ["--space", space]
-    done = discreet("serve", *own, *arguments, "--port", 0, cache=cache)
+    done = called("serve", *own, *arguments, "--port", 0, cache=cache)
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err

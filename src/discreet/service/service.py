@@ -5,7 +5,6 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
 from typing import TypeVar
 
 from discreet.arrays import Progress
@@ -16,7 +15,7 @@ from discreet.service.accounts import Accounts
 from discreet.service.batching import Batcher
 from discreet.service.keys import ApiKey, ApiKeys
 from discreet.service.metrics import Metrics
-from discreet.service.policy import DEFAULT, Policy, Profile
+from discreet.service.policy import DEFAULT, EmbeddingProfile, Policy, Profile
 from discreet.service.problems import Problem
 from discreet.service.releasing import Job, Outcome, TextReleaser, Vocabularies
 from discreet.service.requests import Doorkeeper
@@ -49,6 +48,7 @@ class Service:
             name: TextReleaser(profile, self.vocabularies, progress=progress)
             for name, profile in policy.profiles.items()
         }
+        self.embedder = None if policy.embedding is None else _embedder(policy.embedding)
         self._chosen: OrderedDict[tuple[str, str, float], TextReleaser] = OrderedDict()
         self.batcher = Batcher(
             self.settings.waiting,
@@ -58,19 +58,6 @@ class Service:
         )
         self.closing: list[Callable[[], Awaitable[None]]] = []
         self.stopping = False
-
-    @cached_property
-    def embedder(self) -> SentenceEmbedder | None:
-        """What makes vectors, if the policy has it."""
-        profile = self.policy.embedding
-        if profile is None:
-            return None
-        return SentenceEmbedder.from_names(
-            profile.mechanism,
-            profile.settings,
-            profile.maps(),
-            EncoderSettings(encoder=profile.encoder),
-        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -149,3 +136,9 @@ class Service:
         if grid:
             passed = time.monotonic() - began
             await asyncio.sleep(grid - passed % grid)
+
+
+def _embedder(profile: EmbeddingProfile) -> SentenceEmbedder:
+    """What makes vectors."""
+    encoder = EncoderSettings(encoder=profile.encoder)
+    return SentenceEmbedder.from_names(profile.mechanism, profile.settings, profile.maps(), encoder)
