@@ -261,6 +261,30 @@ class NearWords:
         rising = np.argsort(flat, kind="stable")
         return flat[rising], whose[rising]
 
+    @property
+    def candidates(self) -> Ids:
+        """``(words, n)``: the outputs that can be near each word, whatever was released before."""
+        return self.words[self._sets if self.guide is None else self._pools[0]]
+
+    def near_at(self, ids: ArrayLike, places: ArrayLike, released: ArrayLike) -> Ids:
+        """``(n, near)``: the near outputs of words, each as if it stood at a place of a text.
+
+        Args:
+            ids: of words.
+            places: for each how many words of the text were released before it.
+            released: the text, as word ids.
+        """
+        words = self.space.checked_ids(ids)
+        if self.guide is None:
+            return self.words[self._sets[words]]
+        text = self.space.checked_ids(released)
+        state = self.guide.begin(len(text) + 1)
+        # Document p is the text up to place p.
+        for place, word in enumerate(text, 1):
+            later = np.arange(place, len(text) + 1)
+            self.guide.extend(state, later, np.full(len(later), word))
+        return self.words[self._likeliest(self.guide, state, np.asarray(places), words)]
+
     # -- near sets ---------------------------------------------------------------------------------
 
     @cached_property
