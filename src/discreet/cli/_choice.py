@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
-from discreet.arrays import Progress
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.registry import (
     DEFAULT_SPACE,
     DEFAULTS,
@@ -19,6 +18,7 @@ from discreet.mechanisms.registry import (
     names,
 )
 from discreet.protocols import LabelMechanism, WordMechanism
+from discreet.protocols import watched as watched
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.text.function_words import on_the_list
@@ -173,11 +173,15 @@ class WordChoice(MechanismChoice):
         return cls.of({name: kinds[name](value) for name, value in told.items()})
 
 
-def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
-    """The same mechanism, which says how far a release is if it is a slow one."""
-    if hasattr(mechanism, "progress"):
-        mechanism.progress = progress
-    return mechanism
+def typed_word(vocabulary: EmbeddingSpace, word: str) -> int:
+    """The id of a word that was typed on the command line: no protected text, so it is repeated."""
+    if word in vocabulary:
+        return vocabulary.id_of(word)
+    small = word.lower()
+    raise NotFound(
+        f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
+        + (f"its words are in small letters: {small!r}" if small in vocabulary else "try another")
+    )
 
 
 class SentenceChoice(MechanismChoice):

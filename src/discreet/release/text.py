@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,16 @@ from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
-from discreet.text.formats import STANDARD_STREAM
+from discreet.text.formats import STANDARD_STREAM, UTF_8
 from discreet.text.identifiers import Identifiers, Surrogates
 from discreet.text.identifiers.surrogates import WORDS
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
 from discreet.text.writers import open_output, output_format
+
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
@@ -236,6 +239,32 @@ class Sanitizer:
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
         return [polish.mended(text) for text in texts]
 
+    def sanitize_batch(
+        self, table: "Frame", text: str | Sequence[str] = "text", rng: Generator | None = None
+    ) -> "Frame":
+        """Sanitise the texts of an Arrow table or record batch; the rest of it stays as it is.
+
+        What holds for each word is :attr:`statement`, the same for every batch.
+        :func:`discreet.release.tables.release_column` gives it with the table, and the counts.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column that holds the texts, or several. A null stays null.
+            rng: leave it out for a release.
+
+        >>> import pyarrow as pa
+        >>> from discreet.spaces.space import EmbeddingSpace
+        >>> from discreet.mechanisms.word import SanText
+        >>> space = EmbeddingSpace.from_arrays(["<unk>", "tea", "cup"], [[0.0], [1.0], [2.0]])
+        >>> table = pa.table({"id": [7, 8], "body": ["tea please", None]})
+        >>> out = Sanitizer(SanText(space, epsilon=1.0)).sanitize_batch(table, text="body")
+        >>> out.column("id").to_pylist(), out.column("body").is_null().to_pylist()
+        ([7, 8], [False, True])
+        """
+        from discreet.release.tables import release_column
+
+        return release_column(table, text, self.sanitize, rng).values
+
     def unknown_share(self, texts: Sequence[str]) -> float:
         """The share of words outside the vocabulary; function words that pass do not count.
 
@@ -268,8 +297,12 @@ def sanitize_file(
     person_field: str | None = None,
     whole_delta: float = DELTA,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     before_publishing: Callable[[], None] | None = None,
@@ -298,8 +331,12 @@ def sanitize_file(
             holds for the person with most text, too.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
         format: of the input, if its name does not tell it.
+        delimiter: between the fields of csv, of input and output; a comma unless given.
+        encoding: of the input; the output is UTF-8.
         max_document_bytes: longer documents are refused.
         force: replace an output that exists.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
         before_publishing: called when all is released and nothing is in its place yet.
@@ -325,6 +362,8 @@ def sanitize_file(
         open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=fates.texts[0],
         max_document_bytes=max_document_bytes,
     )
@@ -364,7 +403,7 @@ def sanitize_file(
                 draws = None if draws is None or release.draws is None else draws + release.draws
                 identifiers.update(release.identifiers)
             wholes.add(draws, None if persons is None else persons(batch))
-            values.update(_surrogates(fates, len(batch.texts), rng))
+            values.update(surrogate_columns(fates, len(batch.texts), rng))
             writer.write(parted.joined(values))
             documents += len(batch.texts)
             if progress is not None:
@@ -380,7 +419,7 @@ def sanitize_file(
                 **({} if person_field is None else {"person_field": person_field}),
             },
             "columns": columns.fates,
-            **_about(made, identifiers),
+            **about_sanitizer(made, identifiers),
             "counts": {
                 "documents": documents,
                 "words": words.total(),
@@ -389,6 +428,7 @@ def sanitize_file(
         }
         whole = wholes.told(statement, made.mechanism, delta, counted_in(made.about))
         receipt = Receipt(statement, about).with_section("whole", whole)
+        receipt = receipt.between(operator, recipient)
         if before_publishing is not None:
             before_publishing()
         if booked is not None:
@@ -402,7 +442,7 @@ def sanitize_file(
     return receipt
 
 
-def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
+def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
     """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
     certificate = getattr(made.mechanism, "certificate", None)
     own = dict(made.about)
@@ -444,7 +484,7 @@ def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifie
     return identifiers
 
 
-def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
+def surrogate_columns(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
     """A surrogate for every row of each column that has them; no value comes in here."""
     made = Surrogates().made
     return {
