@@ -5,7 +5,7 @@ which files it is for, so that it cannot be taken for the receipt of others.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -259,9 +259,24 @@ def verified(path: Path) -> tuple[Path, Receipt]:
     return output, receipt
 
 
-def put_with_receipt(output: Staged, receipt: Receipt, *, force: bool) -> Receipt:
-    """Put an output in its place and then its receipt, which is given back as it was written."""
+def put_with_receipt(
+    output: Staged,
+    receipt: Receipt,
+    *,
+    force: bool,
+    before: Callable[[Receipt], None] | None = None,
+) -> Receipt:
+    """Put an output in its place and then its receipt, which is given back as it was written.
+
+    Args:
+        output: What was written.
+        receipt: What holds for it.
+        force: Replace files that exist.
+        before: Called with the receipt as it will be, before anything takes its place.
+    """
     written = receipt.of_output(output.digest)
+    if before is not None:
+        before(written)
     with staged(receipt_path(output.place)) as beside:
         beside.path.write_text(written.to_json(), "utf-8")
         publish(output, [beside], force=force)

@@ -21,7 +21,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def explain(place: Path, *arguments: object) -> Outcome:
     space = place / "space.txt"
-    return called("explain", "--space", space, *arguments, cache=place / "cache")
+    named = () if "-m" in arguments or "--mechanism" in arguments else ("-m", "santext")
+    return called("explain", "--space", space, *named, *arguments, cache=place / "cache")
 
 
 def values(place: Path, *arguments: object) -> dict:
@@ -123,7 +124,19 @@ def test_other_mistakes(place, arguments, part):
 
 def test_words_for_people_come_from_the_installed_command(place):
     done = discreet(
-        *("explain", "-s", place / "space.txt", "-e", 2, "--word", "babax", "--word", "kokox"),
+        *(
+            "explain",
+            "-m",
+            "santext",
+            "-s",
+            place / "space.txt",
+            "-e",
+            2,
+            "--word",
+            "babax",
+            "--word",
+            "kokox",
+        ),
         cache=place / "cache",
     )
     assert (done.code, done.err) == (0, "")

@@ -53,8 +53,9 @@ def read(path: Path) -> list[dict]:
 
 def sanitize(place: Path, source: Path, *options: object, epsilon: float = 2) -> Outcome:
     target = source.with_name(f"out{source.suffix}")
+    named = () if "-m" in options else ("-m", "santext")
     fixed = ("sanitize", source, "-o", target, "-e", epsilon, "-s", place / "space.txt")
-    return called(*fixed, *options, cache=place / "cache")
+    return called(*fixed, *named, *options, cache=place / "cache")
 
 
 def output(source: Path) -> Path:

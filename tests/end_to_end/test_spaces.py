@@ -106,7 +106,18 @@ def test_mistakes_are_one_sentence(place, tmp_path, arguments, part):
 def released(place: Path, cache: Path, words: list[str]) -> np.ndarray:
     """What the installed command makes of these words."""
     done = discreet(
-        *("sanitize", "-", "-o", "-", "-s", place / "many.txt", "--calibration", "published"),
+        *(
+            "sanitize",
+            "-",
+            "-o",
+            "-",
+            "-m",
+            "santext",
+            "-s",
+            place / "many.txt",
+            "--calibration",
+            "published",
+        ),
         *("-e", 2 * KAPPA, "--seed", SEED),
         cache=cache,
         stdin=" ".join(words).encode(),

@@ -18,6 +18,8 @@ def released(tmp_path_factory):
         folder / "in.txt",
         "-s",
         space,
+        "-m",
+        "santext",
         "-e",
         8,
         "-o",

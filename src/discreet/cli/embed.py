@@ -9,6 +9,7 @@ import typer
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import LabelChoice, VectorChoice
+from discreet.cli._ledger_settings import VectorLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.encoders.settings import EncoderSettings, MapSettings
@@ -28,6 +29,7 @@ def embed(
     encoding: EncoderSettings,
     documents: CandidateSettings,
     label_choice: LabelChoice,
+    booking: VectorLedgerSettings,
     source: options.Documents,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
@@ -89,7 +91,7 @@ def embed(
     check.one_of(unit, ("sentence", "document"), "--unit")
     named = _possible(labels, label_field, label_choice)
     most, rng = options.document_bytes(max_document_mb), generator(seed)
-    with progress_bar("embedding") as show:
+    with booking.booked("embed") as ledger, progress_bar("embedding") as show:
         if unit == "sentence":
             _refuse_given(documents, "document")
             receipt = embed_sentence_file(
@@ -110,6 +112,8 @@ def embed(
                 recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
         else:
             _refuse_given(vectors, "sentence")
@@ -130,6 +134,8 @@ def embed(
                 recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
     _tell(receipt, unit)
     say_written(output)

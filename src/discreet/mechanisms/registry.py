@@ -33,12 +33,15 @@ MATERIAL = {"word": "space", "sentence": "dimension", "document": "store", "labe
 """The four families, and what the mechanisms of each are made from."""
 FAMILIES = tuple(MATERIAL)
 DEFAULTS = {
-    "word": "santext",
+    "word": "near-words",
     "sentence": "purkayastha",
     "document": "sentence-votes",
     "label": "randomized-response",
 }
 """What a command takes unless a mechanism is named."""
+DEFAULT_SPACE = "english"
+"""The space of the default word mechanism, unless one is named."""
+_PAPERS_SPACE = "starter"
 
 _SIMPLE = (int, float, str, bool, Path, tuple[float, ...])
 # The seed of a public matrix is as public as the matrix; a command has a seed of its own.
@@ -63,6 +66,17 @@ def entries(family: str | None = None) -> "list[Entry]":
         for module in pkgutil.iter_modules([str(Path(__file__).parent / each)])
         if not module.name.startswith("_")
     ]
+
+
+def default_space(name: str = DEFAULTS["word"]) -> str:
+    """The space that a word mechanism works in unless one is named.
+
+    Distances of ``starter`` are what the papers' mechanisms were certified and measured with.
+
+    >>> default_space(), default_space("santext")
+    ('english', 'starter')
+    """
+    return DEFAULT_SPACE if name == DEFAULTS["word"] else _PAPERS_SPACE
 
 
 def find(name: str, family: str | None = None, *, what: str = "mechanism") -> "Entry":
@@ -184,6 +198,10 @@ class Entry:
             options = "".join(f" {flags[key]} {value}" for key, value in others.items())
             text += f"; 'discreet explain -m {self.name}{options} --find keep=0.5' finds an epsilon"
         return text
+
+    def takes(self, parameter: str) -> bool:
+        """Whether it has this parameter, be it a setting or not."""
+        return parameter in self._parameters(self._builder)
 
     @property
     def _builder(self) -> Callable[..., Any]:
