@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from discreet import check
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.registry import (
     DEFAULT_SPACE,
     DEFAULTS,
@@ -171,6 +171,17 @@ class WordChoice(MechanismChoice):
         kinds = {each.name: plain_type(each.kind) for each in cls.declared()}
         told = {"mechanism": "santext", "space": "starter", **values}
         return cls.of({name: kinds[name](value) for name, value in told.items()})
+
+
+def typed_word(vocabulary: EmbeddingSpace, word: str) -> int:
+    """The id of a word that was typed on the command line: no protected text, so it is repeated."""
+    if word in vocabulary:
+        return vocabulary.id_of(word)
+    small = word.lower()
+    raise NotFound(
+        f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
+        + (f"its words are in small letters: {small!r}" if small in vocabulary else "try another")
+    )
 
 
 class SentenceChoice(MechanismChoice):

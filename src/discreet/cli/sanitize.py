@@ -36,10 +36,14 @@ def sanitize(
     drop_others: options.DropOthers = False,
     yes_weak: options.YesWeak = False,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
     layout: options.Layout = "tokens",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Replace every word of every document by a differentially private draw.
 
@@ -93,8 +97,12 @@ def sanitize(
             person_field=settings.person_field,
             whole_delta=settings.whole_delta,
             format=format,
+            delimiter=delimiter,
+            encoding=encoding,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
+            operator=operator,
+            recipient=recipient,
             rng=generator(seed),
             progress=show,
             before_publishing=save,

@@ -48,6 +48,8 @@ _SIMPLE = (int, float, str, bool, Path, tuple[float, ...])
 _NOT_SETTINGS = ("progress", "seed")
 _FLAGS = {"dimension": "--dim"}
 _SHORT = {"epsilon": "-e"}
+# What to begin with, where somebody asks: vectors of the packaged spaces are about 1 long.
+_PROPOSED = {"delta": "1e-6", "clip": "1", "dimension": "32"}
 
 
 def names(family: str | None = None) -> list[str]:
@@ -168,11 +170,13 @@ class Entry:
         for key in chosen:
             if key not in accepted:
                 raise InvalidValue(f"{called(key)} is not an option of {self.name}; leave it out")
-        for key, (_, parameter) in accepted.items():
-            if parameter.default is parameter.empty and key not in chosen:
-                finds = f"; 'discreet explain -m {self.name} --find keep=0.5' finds one"
-                hint = finds if key == "epsilon" and self.family == "word" else ""
-                raise InvalidValue(f"{self.name} needs {called(key)}{hint}")
+        missing = [
+            key
+            for key, (_, parameter) in accepted.items()
+            if parameter.default is parameter.empty and key not in chosen
+        ]
+        if missing:
+            raise InvalidValue(self._asked_for(missing, chosen, called))
         if "progress" in accepted:
             chosen["progress"] = progress
         return builder(**chosen)
@@ -180,6 +184,24 @@ class Entry:
     def takes(self, parameter: str) -> bool:
         """Whether it has this parameter, be it a setting or not."""
         return parameter in self._parameters(self._builder)
+
+    def _asked_for(
+        self, missing: list[str], chosen: Mapping[str, Any], called: Callable[[str], str]
+    ) -> str:
+        """Everything that is still needed, in one sentence, with values to begin with."""
+        *most, last = map(called, missing)
+        text = f"{self.name} needs {', '.join(most) + ' and ' if most else ''}{last}"
+        proposed = {called(key): _PROPOSED[key] for key in missing if key in _PROPOSED}
+        if proposed:
+            begins = " and ".join(f"{name} {value}" for name, value in proposed.items())
+            text += f"; {begins} will do to begin with"
+        if "epsilon" in missing and self.family == "word":
+            flags = {each.name: each.flag for each in self.settings}
+            given = {key: chosen[key] for key in flags if key in chosen}
+            others = given | {key: _PROPOSED[key] for key in missing if key in _PROPOSED}
+            options = "".join(f" {flags[key]} {value}" for key, value in others.items())
+            text += f"; 'discreet explain -m {self.name}{options} --find keep=0.5' finds an epsilon"
+        return text
 
     @property
     def _builder(self) -> Callable[..., Any]:

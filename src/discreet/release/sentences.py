@@ -30,6 +30,7 @@ from discreet.release.booked import BookedRows, read_twice
 from discreet.release.vectors import VectorSet, check_output, write_vectors
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.fields import labels_of, persons_of, strings_of
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 
 if TYPE_CHECKING:
@@ -330,8 +331,12 @@ def embed_sentence_file(
     label_field: str | None = None,
     keep: Sequence[str] = (),
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     tells: Callable[[SentenceEmbedder], Mapping[str, Any]] | None = None,
@@ -350,8 +355,12 @@ def embed_sentence_file(
         label_field: Of the label, if the embedder releases labels.
         keep: Columns that are written as they are beside the vectors.
         format: Of the input, if its name does not tell it.
+        delimiter: Between the fields of csv; a comma unless given.
+        encoding: Of the input.
         max_document_bytes: Longer texts are refused.
         force: Replace an output that exists.
+        operator: Who releases it, for the receipt.
+        recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
         progress: Called with the bytes read and in all (0: unknown).
         tells: What else the receipt says of an embedder, by heading; it never sees the file.
@@ -369,6 +378,8 @@ def embed_sentence_file(
         open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=text_field,
         max_document_bytes=max_document_bytes,
         batch_documents=_BATCH,
@@ -417,7 +428,7 @@ def embed_sentence_file(
         receipt = made.receipt(release).with_section("input", fields)
         for heading, told in (tells(made) if tells is not None else {}).items():
             receipt = receipt.with_section(heading, told)
-        receipt = booked.entered(receipt)
+        receipt = booked.entered(receipt.between(operator, recipient))
         return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
 
 

@@ -38,7 +38,7 @@ from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
-from discreet.text.formats import STANDARD_STREAM
+from discreet.text.formats import STANDARD_STREAM, UTF_8
 from discreet.text.identifiers import Identifiers, Surrogates
 from discreet.text.identifiers.surrogates import WORDS
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
@@ -297,8 +297,12 @@ def sanitize_file(
     person_field: str | None = None,
     whole_delta: float = DELTA,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     before_publishing: Callable[[], None] | None = None,
@@ -327,8 +331,12 @@ def sanitize_file(
             holds for the person with most text, too.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
         format: of the input, if its name does not tell it.
+        delimiter: between the fields of csv, of input and output; a comma unless given.
+        encoding: of the input; the output is UTF-8.
         max_document_bytes: longer documents are refused.
         force: replace an output that exists.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
         before_publishing: called when all is released and nothing is in its place yet.
@@ -354,6 +362,8 @@ def sanitize_file(
         open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=fates.texts[0],
         max_document_bytes=max_document_bytes,
     )
@@ -418,6 +428,7 @@ def sanitize_file(
         }
         whole = wholes.told(statement, made.mechanism, delta, counted_in(made.about))
         receipt = Receipt(statement, about).with_section("whole", whole)
+        receipt = receipt.between(operator, recipient)
         if before_publishing is not None:
             before_publishing()
         if booked is not None:
