@@ -9,6 +9,7 @@ import typer
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import LabelChoice, VectorChoice
+from discreet.cli._ledger_settings import VectorLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.encoders.settings import EncoderSettings, MapSettings
@@ -28,6 +29,7 @@ def embed(
     encoding: EncoderSettings,
     documents: CandidateSettings,
     label_choice: LabelChoice,
+    booking: VectorLedgerSettings,
     source: options.Documents,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
@@ -62,9 +64,13 @@ def embed(
         typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
     ] = None,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    file_encoding: options.Encoding = "utf-8",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Release a differentially private vector for each text, and a private label beside it.
 
@@ -85,7 +91,7 @@ def embed(
     check.one_of(unit, ("sentence", "document"), "--unit")
     named = _possible(labels, label_field, label_choice)
     most, rng = options.document_bytes(max_document_mb), generator(seed)
-    with progress_bar("embedding") as show:
+    with booking.booked("embed") as ledger, progress_bar("embedding") as show:
         if unit == "sentence":
             _refuse_given(documents, "document")
             receipt = embed_sentence_file(
@@ -98,10 +104,16 @@ def embed(
                 label_field=label_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
         else:
             _refuse_given(vectors, "sentence")
@@ -114,10 +126,16 @@ def embed(
                 text_field=text_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
     _tell(receipt, unit)
     say_written(output)
