@@ -27,7 +27,7 @@ from discreet.text.function_words import on_the_list
 from discreet.text.tokens import tokenizer_for
 
 WRITTEN = Path(__file__).parent.parent / "src" / "discreet" / "data" / "guided"
-SIZES = tuple(round(2 ** (half / 2)) for half in range(14, 27))
+SIZES = tuple(round(2 ** (quarter / 4)) for quarter in (28, 30, 32, *range(34, 49), 52))
 MOST_NEAR = 3
 BEGINNINGS = 12
 CONSIDERED = 20_000
