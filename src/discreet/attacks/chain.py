@@ -12,6 +12,7 @@ that ship with the package, by how well each predicts public text that was held 
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class Pairs:
         """``P(word | word before)`` of arrays that broadcast; the number of words: no word yet."""
         keys = before * len(self.prior) + words
         place = np.minimum(np.searchsorted(self.keys, keys), max(0, len(self.keys) - 1))
-        seen = self.counts[place] * (self.keys[place] == keys) if len(self.keys) else 0.0
+        seen: Any = self.counts[place] * (self.keys[place] == keys) if len(self.keys) else 0.0
         kinds = np.maximum(self.kinds[before], 1e-9)  # after what was never seen: the prior
         return np.asarray((seen + kinds * self.prior[words]) / (self.after[before] + kinds))
 

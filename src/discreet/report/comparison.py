@@ -170,7 +170,8 @@ def _frontier_table(comparison: Comparison) -> Table:
 
 def _figures(comparison: Comparison) -> Section:
     everything = (comparison.raw, *comparison.rows)
-    uses = tuple(dict.fromkeys(name for row in everything for name in row.utility))
+    measured = dict.fromkeys(name for row in everything for name in row.utility)
+    uses = tuple(sorted(measured, key=lambda name: name != comparison.measure))
     tried = {name for row in everything for name in row.attackers}
     attacks = tuple(name for name in (*WORD_ATTACKERS, "identifiers") if name in tried)
     utility = Table(

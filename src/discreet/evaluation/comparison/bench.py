@@ -192,7 +192,9 @@ class Bench:
         utility: dict[str, list[Columns]] = {}
         attacks: dict[str, list[Columns]] = {}
         style: dict[str, list[Estimate]] = {}
-        seconds, guesses, samples = 0.0, [], []
+        guesses: list[Ids] = []
+        samples: list[str] = []
+        seconds = 0.0
         for seed in range(self.effort.seeds if mechanism is not None else 1):
             start = perf_counter()
             ids = self.batch.ids if mechanism is None else self.released(mechanism, seed)

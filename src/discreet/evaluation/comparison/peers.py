@@ -126,7 +126,7 @@ def _figures(bench: Bench, peer: Peer, epsilon: float, python: Path) -> dict[str
     attackers = {"watching": _share(named, total, rng)}
     if had.any():
         attackers["identifiers"] = _share(shown, had, rng)
-    utility = {}
+    utility: dict[str, Estimate] = {}
     if bench.task.labels is not None:
         batch = bench.tokens(written)
         truth, folds = bench.task.labels[:few], bench.task.folds[:few]

@@ -84,7 +84,7 @@ class Row:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Row":
         """From what was kept."""
-        estimates = {
+        estimates: dict[str, Any] = {
             name: {key: Estimate(*each) for key, each in values.get(name, {}).items()}
             for name in ("utility", "attackers", "authorship")
         }

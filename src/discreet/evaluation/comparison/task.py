@@ -126,8 +126,8 @@ class Task:
             for text in part:
                 encoded = text.encode("utf-8", "surrogatepass")
                 digest.update(len(encoded).to_bytes(8, "little") + encoded)
-        for part in (numbers, writers):
-            digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+        for known_of in (numbers, writers):
+            digest.update(b"-" if known_of is None else np.ascontiguousarray(known_of).tobytes())
         return cls(chosen, numbers, writers, folds, known, classes, digest.hexdigest())
 
 
