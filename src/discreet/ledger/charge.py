@@ -111,12 +111,13 @@ class Charge:
         return cost(self.statement, adjacency)
 
 
-def cost(statement: PrivacyStatement, adjacency: Adjacency = Adjacency.REPLACE) -> Amount:
+def cost(statement: PrivacyStatement, adjacency: Adjacency | str = Adjacency.REPLACE) -> Amount:
     """What a statement costs where changes of this kind are counted.
 
     A release that bounds nothing is booked as unbounded. One that bounds replacing a unit says
     nothing of adding one, and is refused where that is counted.
     """
+    adjacency = Adjacency(adjacency)
     if adjacency is Adjacency.ADD_REMOVE and statement.adjacency is Adjacency.REPLACE:
         raise IncompatibleStatements(
             "this data set counts adding or removing a unit, and the release bounds replacing one "
