@@ -12,7 +12,13 @@ from typing import Any, Self
 from discreet import check
 from discreet.accounting.lifting import within
 from discreet.accounting.receipts import Together, add_statements
-from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue, NotFound
+from discreet.errors import (
+    BudgetExceeded,
+    IncompatibleStatements,
+    InvalidValue,
+    LedgerUnavailable,
+    NotFound,
+)
 from discreet.ledger import chain, rows, stores, totals
 from discreet.ledger.amount import Amount
 from discreet.ledger.charge import Charge, cost
@@ -124,7 +130,7 @@ class Ledger:
         found = key if isinstance(key, LedgerKey) else _key(store, key)
         try:
             # Looking first: whoever may only read can open a ledger that is as it should be.
-            with contextlib.suppress(stores.LedgerUnavailable), store.transaction(write=False) as c:
+            with contextlib.suppress(LedgerUnavailable), store.transaction(write=False) as c:
                 if is_current(c, found.check):
                     return cls(store, found)
             with store.transaction() as connection:

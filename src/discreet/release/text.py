@@ -20,11 +20,17 @@ from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.ledger.dataset import DatasetLedger
 from discreet.mechanisms.registry import described
-from discreet.protocols import ContextualMechanism, Release, WordMechanism, release_texts
+from discreet.protocols import (
+    ContextualMechanism,
+    IntArray,
+    Release,
+    WordMechanism,
+    release_texts,
+)
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release._once import distinct, release_once, starts_among
-from discreet.release.booked import BookedSanitizer, booked_release, read_twice
+from discreet.release.booked import BookedSanitizer, booked_release, counting, read_twice
 from discreet.release.strength import best_guess, mean_keep, weakness
 from discreet.release.whole import (
     DELTA,
@@ -219,7 +225,7 @@ class Sanitizer:
         drawn = np.ones(len(batch.ids), np.bool_) if passed is None else ~passed
         return distinct(batch.ids[drawn], starts_among(drawn, starts))[2]
 
-    def _public_places(self, ids: Ids) -> NDArray[np.bool_] | None:
+    def _public_places(self, ids: IntArray) -> NDArray[np.bool_] | None:
         return None if self._passed is None else self._passed[ids]
 
     def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
@@ -321,7 +327,7 @@ def sanitize_file(
         rng = secure_generator() if rng is None else rng
         batches, booked = iter(reader), None
         if ledger is not None:
-            made = booked = BookedSanitizer(ledger, made, delta)
+            made = booked = BookedSanitizer(ledger, counting(made), delta)
             counted_first, batches = read_twice(reader, source, opened_again)
             for batch in counted_first:
                 owners = None if persons is None else persons(batch)
