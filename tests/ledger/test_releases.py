@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from command import UNKNOWN, WORDS, discreet, vectors
+from command import UNKNOWN, WORDS, called, vectors, write_space
 from crash_points import crashes
 from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger import Amount, DatasetLedger, Ledger
@@ -132,7 +132,7 @@ def test_what_is_counted_beforehand_is_what_is_drawn(repeat, identifiers):
     assert sanitizer.draws(texts).tolist() == sanitizer.sanitize(texts).draws.tolist()
 
 
-def test_a_sanitizer_books_each_of_its_releases(book):
+def test_a_sanitizer_books_each_of_its_releases(book, tmp_path):
     book.limit(dataset="tickets", epsilon=8 * per_word() + 1e-6)
     sanitizer = made(ledger=DatasetLedger(book, "tickets"))
     sanitizer.sanitize(TEXTS, persons=OWNERS)
@@ -142,15 +142,16 @@ def test_a_sanitizer_books_each_of_its_releases(book):
     sanitizer.sanitize([" ".join(WORDS[10:14])], persons=["ann"])
     with pytest.raises(InvalidValue, match="seed"):
         sanitizer.sanitize([WORDS[20]], np.random.default_rng(0), persons=["cleo"])
+    again = DatasetLedger(book, "tickets")
+    (source := tmp_path / "in.txt").write_text(WORDS[0] + "\n")
     with pytest.raises(InvalidValue, match="one of the two"):
-        BookedTwice = DatasetLedger(book, "tickets")
-        sanitize_file("-", "-", sanitizer, accept_weak=True, ledger=BookedTwice)
+        sanitize_file(source, tmp_path / "out.txt", sanitizer, accept_weak=True, ledger=again)
 
 
 def test_a_ledger_that_fails_at_the_commit_lets_nothing_out(book, source, monkeypatch):
     from discreet.ledger.book import Reservation
 
-    def gone(self, digest=None):
+    def gone(*_):
         raise LedgerUnavailable("gone")
 
     monkeypatch.setattr(Reservation, "commit", gone)
@@ -170,11 +171,18 @@ def test_whenever_a_release_is_killed_nothing_is_out_that_was_not_charged(tmp_pa
         ledger.limit(dataset="tickets", epsilon=1e6)
 
     def work(at):
+        class Telling(Sanitizer):
+            """Says on the disk when it draws, so that the process is killed there, too."""
+
+            def sanitize(self, texts, rng=None):
+                (at / "drawing").touch()
+                return super().sanitize(texts, rng)
+
         with Ledger.open(at / "ledger.db", key=KEY) as ledger:
             sanitize_file(
                 at / "in.txt",
                 at / "out.txt",
-                made(),
+                Telling(SanText(SPACE, epsilon=1.0)),
                 accept_weak=True,
                 ledger=DatasetLedger(ledger, "tickets"),
             )
@@ -184,6 +192,7 @@ def test_whenever_a_release_is_killed_nothing_is_out_that_was_not_charged(tmp_pa
         with Ledger.open(place / "ledger.db", key=KEY) as ledger:
             states = [entry.state for entry in ledger.entries()]
             out = (place / "out.txt").exists()
+            assert states or not (place / "drawing").exists()
             if out:
                 assert states == ["committed"]
             if Receipt.beside(place / "out.txt") is not None:
@@ -198,15 +207,10 @@ def test_whenever_a_release_is_killed_nothing_is_out_that_was_not_charged(tmp_pa
 
 @pytest.fixture
 def run(tmp_path, source):
-    from discreet.spaces.loaders import save_space
-
-    save_space(SPACE, tmp_path / "space.npz") if False else None
-    words = tmp_path / "space.vec"
-    rows = [f"{w} {' '.join(map(repr, v))}" for w, v in zip(SPACE.words, vectors().tolist())]
-    words.write_text(f"{len(rows)} {vectors().shape[1]}\n" + "\n".join(rows) + "\n")
+    words = write_space(tmp_path / "space.vec")
 
     def call(*arguments):
-        return discreet(*arguments, cache=tmp_path / "cache")
+        return called(*arguments, cache=tmp_path / "cache")
 
     def sanitize(name, *more):
         return call(
@@ -259,10 +263,11 @@ def test_the_commands_book_show_refuse_and_verify(run, tmp_path):
         (("embed", "in.csv", "-o", "o.npz", "--person-field", "who"), "--ledger"),
     ],
 )
-def test_mistakes_are_said(tmp_path, source, monkeypatch, arguments, said):
+@pytest.mark.usefixtures("source")
+def test_mistakes_are_said(tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
     with Ledger.open(tmp_path / "l.db") as ledger:
         ledger.reserve(charge(1.0))
-    found = discreet(*arguments, cache=tmp_path / "cache")
+    found = called(*arguments, cache=tmp_path / "cache")
     assert found.code == 2
     assert said in found.err
