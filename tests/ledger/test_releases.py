@@ -202,6 +202,76 @@ def test_whenever_a_release_is_killed_nothing_is_out_that_was_not_charged(tmp_pa
     assert seen >= {(False,), ("reserved", False), ("committed", False), ("committed", True)}
 
 
+def test_vectors_are_booked_and_the_same_rows_refused(book, tmp_path):
+    from discreet.mechanisms.label import RandomizedResponse
+    from discreet.randomness import secure_generator
+    from discreet.release.booked import BookedRows
+    from discreet.release.vectors import VectorSet, write_vectors
+
+    def lifted(count, unit):
+        return RandomizedResponse(2, epsilon=1.0).statement.for_units(count, unit=unit)
+
+    def book_rows(texts, drawn, again="refuse"):
+        booked = BookedRows(DatasetLedger(book, "vectors", again=again), lifted, "toy")
+        booked.count(texts, np.array([1, 2]), ["ann", "bob"])
+        with booked.reserved(secure_generator()):
+            booked.remember(drawn)
+            receipt = booked.entered(Receipt(lifted(1, "document")))
+            place = tmp_path / "v.npz"
+            write_vectors(
+                place, VectorSet(np.ones((2, 3))), receipt, force=True, before=booked.commit
+            )
+
+    book_rows(["one", "two"], ["one", "two"])
+    assert book.verify([tmp_path / "v.npz"]) == []
+    assert book.budget("vectors", "bob").spent.epsilon == 2.0
+    with pytest.raises(BudgetExceeded, match="released before"):
+        book_rows(["two", "three"], ["two", "three"])
+    with pytest.raises(ValueError, match="changed between"):
+        book_rows(["five", "six"], ["five", "seven"])
+    assert book.budget("vectors", "bob").spent.epsilon == 2.0
+    assert book.verify([tmp_path / "v.npz"]) == []  # the earlier output is still in its place
+
+
+def test_training_is_booked_before_its_first_step_and_once(book, tmp_path):
+    pytest.importorskip("torch")
+    from discreet.training.user_entity import settings
+    from discreet.training.user_entity.run import UserEntityRun
+
+    row = {"user": "u", "tokens": ["tea", "of", "it"], "tags": ["O", "O", "B-LOC"]}
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text("".join(json.dumps(row | {"user": f"u{n}"}) + "\n" for n in range(6)))
+    (tmp_path / "words.txt").write_text("tea\nof\ncup\n")
+    ledger = DatasetLedger(book, "notes", "train user-entity")
+
+    def prepared(steps, *, resume=False):
+        return UserEntityRun(
+            str(notes),
+            tmp_path / "run",
+            rules=settings.RuleOptions(noise=20.0, user_rate=0.5, population=6),
+            records=settings.Records(tokens="tokens", tags="tags"),
+            network=settings.NetworkSettings(
+                vocabulary=tmp_path / "words.txt", embedding=4, hidden=5
+            ),
+            run=settings.RunSettings(steps=steps, resume=resume),
+        )
+
+    book.limit(dataset="notes", epsilon=1e-3, delta=0.5, adjacency="add/remove")
+    with pytest.raises(BudgetExceeded):
+        prepared(1).train(None, ledger)
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+    book.limit(dataset="notes", epsilon=100.0, delta=0.5, adjacency="add/remove")
+    _, receipt = prepared(1).train(None, ledger)
+    spent = book.budget("notes").spent
+    assert spent == Amount.spent(receipt.statement.epsilon, receipt.statement.delta)
+    assert book.verify([tmp_path / "run" / "privacy.json"]) == []
+    with pytest.raises(BudgetExceeded, match="nothing more can be done"):
+        prepared(1, resume=True).train(None, ledger)
+    assert book.budget("notes").spent == spent  # the same run to the same end
+    prepared(2, resume=True).train(None, ledger)
+    assert book.budget("notes").spent.epsilon > 2 * spent.epsilon
+
+
 # -- the commands ------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -34,7 +35,7 @@ from discreet.ledger.entries import (
 from discreet.ledger.keys import LedgerKey, ledger_key
 from discreet.ledger.rows import Seen
 from discreet.ledger.schema import Connection, is_current, migrate
-from discreet.statement import Adjacency, Unit
+from discreet.statement import Adjacency, PrivacyStatement, Unit
 
 _MOST_SECONDS = 3_000_000_000  # a window of a hundred years
 
@@ -265,7 +266,7 @@ class Ledger:
             "mechanism": charge.mechanism,
             "units": charge.units,
             "persons": len(whom),
-            "statement": charge.statement.to_dict(),
+            "statement": _told(charge.statement),
             "amount": list(_fields(costs[charge.statement])),
             "postings": chain.of_postings(amounts),
         }
@@ -437,6 +438,12 @@ def _key(store: stores.Store, key: bytes | str | Path | None) -> LedgerKey:
             "(umask 077; head -c 32 /dev/urandom > KEY)"
         )
     return ledger_key(Path(key), new=False)
+
+
+@lru_cache(4096)
+def _told(statement: PrivacyStatement) -> dict[str, Any]:
+    # The same statement is charged again and again. Nobody changes what is given here.
+    return statement.to_dict()
 
 
 def _fields(amount: Amount) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from discreet import __version__, check
 from discreet.accounting.lifting import for_any_two, for_replacing, within
@@ -111,6 +112,7 @@ class Charge:
         return cost(self.statement, adjacency)
 
 
+@lru_cache(4096)  # the same statement is charged again and again
 def cost(statement: PrivacyStatement, adjacency: Adjacency | str = Adjacency.REPLACE) -> Amount:
     """What a statement costs where changes of this kind are counted.
 
