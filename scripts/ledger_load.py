@@ -29,17 +29,22 @@ ALL, ALLOWED, ACCOUNTS = 10_000, 5_000, 1_000
 
 def main() -> None:
     """Run both on each database."""
+    sys.stdout.reconfigure(line_buffering=True)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--folder", type=Path, default=None, help="Where the SQLite files go.")
     parser.add_argument("--together", type=int, default=64, help="Reservations of one call.")
+    parser.add_argument("--only", choices=("sqlite", "postgres"), help="One of the databases.")
     given = parser.parse_args()
     os.environ["PYTHONPATH"] = f"{ROOT / 'tests'}:{os.environ.get('PYTHONPATH', '')}"
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=given.folder)))
         print(f"load of the machine {os.getloadavg()[0]:.1f}; one fsync {_fsync(folder):.2f} ms")
         numbers = iter(range(100))
-        measure("SQLite", lambda: f"sqlite:///{folder}/{next(numbers)}.db", folder, given)
+        if given.only != "postgres":
+            measure("SQLite", lambda: f"sqlite:///{folder}/{next(numbers)}.db", folder, given)
+        if given.only == "sqlite":
+            return
         if postgres_server.binaries() is None:
             print(postgres_server.NOT_FOUND)
             return
@@ -65,8 +70,8 @@ def measure(name: str, fresh: Callable[[], str], folder: Path, given: argparse.N
     for together in (1, given.together):
         url = fresh()
         with Ledger.open(url, key=KEY) as ledger:
-            for number in range(ACCOUNTS):
-                ledger.limit(dataset=f"set {number}", epsilon=1000.0) if number < 50 else None
+            for number in range(0, ACCOUNTS, 20):
+                ledger.limit(dataset=f"set {number}", epsilon=1000.0)
             load = ledger_load.run(
                 url, folder, processes=processes, each=each, datasets=ACCOUNTS, together=together
             )

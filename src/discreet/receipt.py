@@ -23,6 +23,7 @@ FOLDER_RECEIPT = "privacy.json"
 """In a folder that is an output, the receipt is among its files."""
 
 _OWN = ("discreet", "statement", "in_words")
+_NAME_LENGTH = 200
 
 
 def receipt_path(output: str | Path) -> Path:
@@ -123,6 +124,25 @@ class Receipt:
         """The same with one more heading."""
         return replace(self, about={**self.about, name: values})
 
+    def between(self, operator: str | None, recipient: str | None) -> "Receipt":
+        """The same with who released it and whom it is for, where they are given.
+
+        Args:
+            operator: who released it.
+            recipient: whom it was released for.
+        """
+        named = {"operator": operator, "recipient": recipient}
+        given = {who: _one_line(name, who) for who, name in named.items() if name is not None}
+        return self.with_section("parties", given) if given else self
+
+    @property
+    def parties(self) -> str:
+        """Who released it and whom it is for, as a sentence; empty if nobody said."""
+        said = self._section("parties")
+        words = {"operator": "by", "recipient": "for"}
+        named = [f"{word} {said[who]}" for who, word in words.items() if who in said]
+        return f"Released {' '.join(named)}." if named else ""
+
     def of_output(self, written: Digest | Mapping[str, Digest]) -> "Receipt":
         """The same for a file, or for the files of a folder by their names, as they are now."""
         if isinstance(written, Mapping):
@@ -201,6 +221,14 @@ class Receipt:
     def _section(self, name: str) -> Mapping[str, Any]:
         values = self.about.get(name)
         return values if isinstance(values, Mapping) else {}
+
+
+def _one_line(name: str, who: str) -> str:
+    if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
+        raise InvalidValue(
+            f"the {who} must be a name on one line, of at most {_NAME_LENGTH} characters"
+        )
+    return name.strip()
 
 
 def receipt_of(path: Path) -> Receipt:

@@ -95,7 +95,7 @@ def rewrite(
 def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
     """The mechanism of the rewriter's file, unless the command line chooses one itself."""
     stored = trained.about.get("options")
-    if replace(choice, space=WordChoice().space) != WordChoice():
+    if replace(choice, space=None) != WordChoice():
         return choice
     if stored is None:
         raise InvalidValue(
@@ -103,4 +103,4 @@ def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
             "mechanism is made; give --mechanism, --epsilon and --space"
         )
     told = WordChoice.from_json(stored)
-    return told if choice.space == WordChoice().space else replace(told, space=choice.space)
+    return told if choice.space is None else replace(told, space=choice.space)

@@ -9,10 +9,14 @@ from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
+from discreet.errors import InvalidValue
+from discreet.evaluation import explanation
+from discreet.guides.ngram import NGramGuide
+from discreet.mechanisms.registry import find
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import MOST_KNOWN, share
-from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.release.text import LAYOUTS, READABLE, Sanitizer, sanitize_file
 from discreet.text.identifiers.mapping import kept_mapping
 
 
@@ -32,10 +36,14 @@ def sanitize(
     drop_others: options.DropOthers = False,
     yes_weak: options.YesWeak = False,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
     layout: options.Layout = "tokens",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Replace every word of every document by a differentially private draw.
 
@@ -47,10 +55,14 @@ def sanitize(
     With --identifiers, what is found as an identifier is replaced by a surrogate that was drawn
     without looking at it; what is not found is treated as words.
 
-    Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
+    Example: discreet sanitize reviews.csv -o out.csv --epsilon 12 --readable --text-field review
     --keep stars --drop-others
     """
 
+    if settings.readable:
+        choice = choice.with_guide(NGramGuide.name)
+    if choice.needs_epsilon():
+        _ask_for_epsilon(choice, settings.spared)
     identifiers.check_together(len(text_field or ()))
     with ExitStack() as stack:
         ledger = stack.enter_context(booking.booked("sanitize"))
@@ -63,13 +75,13 @@ def sanitize(
             check.one_of(layout, list(LAYOUTS), "--layout")
             own = identifiers.made(mapping)
             return Sanitizer(
-                watched(choice.build(choice.vocabulary()), words),
-                layout=layout,
+                watched(choice.build(choice.vocabulary(), settings.spared), words),
                 identifiers=own,
-                public=settings.public,
-                polish=settings.polish,
                 repeat=settings.repeat,
+                **(READABLE if settings.readable else chosen),
             )
+
+        chosen = {"layout": layout, "public": settings.public, "polish": settings.polish}
 
         show, words = stack.enter_context(progress_bars("sanitising", "words of this part"))
         receipt = sanitize_file(
@@ -85,17 +97,44 @@ def sanitize(
             person_field=settings.person_field,
             whole_delta=settings.whole_delta,
             format=format,
+            delimiter=delimiter,
+            encoding=encoding,
             max_document_bytes=options.document_bytes(max_document_mb),
             force=force,
+            operator=operator,
+            recipient=recipient,
             rng=generator(seed),
             progress=show,
             before_publishing=save,
+            mostly_unknown=_warn_of_unknown,
             ledger=ledger,
         )
     _tell(receipt)
     say_written(output)
     if (kept := identifiers.keep_mapping) is not None:
         say(f"Written: {kept}. It is as sensitive as the input: keep it on the same side.")
+
+
+def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:
+    """Say what a few epsilons mean, where that is known, and stop."""
+    if not find(choice.name, "word").takes("near"):
+        return  # the mechanism says itself what it needs
+    vocabulary = choice.vocabulary()
+    say(*explanation.epsilon_table(lambda at: choice.at(at).build(vocabulary, public)))
+    raise InvalidValue(
+        f"{choice.name} needs --epsilon: the table says what a few of them mean for each word; the "
+        "smaller, the better it is protected. 'discreet explain --epsilon 8' says more"
+    )
+
+
+def _warn_of_unknown(unknown: float) -> None:
+    """On the terminal of who has the text, and nowhere else: the share is as protected."""
+    say(
+        f"Caveat: the vocabulary does not have {100 * unknown:.0f} % of the words that this text "
+        "begins with. They are all treated as one unknown word, so that hardly anything of the "
+        "text will be left; is it in another language than the space, or is another column the "
+        "text? This share is of your text: keep it to yourself. Ctrl-C stops; nothing is out yet."
+    )
 
 
 def _tell(receipt: Receipt) -> None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -30,8 +30,12 @@ from discreet.release.vectors import VectorSet, check_output, write_vectors
 from discreet.settings import Setting, Settings
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.fields import persons_of
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 from discreet.text.sentences import kept_documents, long_enough, refuse_short, split_sentences
+
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
 
 CANDIDATE = "candidate"
 """The column with the public document that was chosen."""
@@ -164,6 +168,25 @@ class DocumentEmbedder:
         released = VectorSet(out, rows=rows, kept=kept)
         return Release.of(released, self.statement, len(sentences), rng)
 
+    def embed_batch(
+        self, table: "Frame", text: str = "text", *, rng: Generator | None = None
+    ) -> "Frame":
+        """An Arrow table or record batch with vectors in place of its documents.
+
+        The documents are left out, every other column stays as it is, and ``vector`` comes last,
+        with ``candidate`` if this embedder writes it. A null has no vector, and with
+        ``skip_short`` neither has a document of fewer than 2 sentences.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column of documents.
+            rng: leave it out for a release.
+        """
+        from discreet.release.tables import release_vectors
+
+        rng = secure_generator() if rng is None else rng
+        return release_vectors(table, text, lambda texts, _: self.release(texts, rng)).values
+
     def receipt(self, release: Release[VectorSet], left_out: int = 0) -> Receipt:
         """What was released and how."""
         public = {name: getattr(self.mechanism, name, None) for name in ("choices", "projections")}
@@ -215,8 +238,12 @@ def embed_document_file(
     text_field: str = "text",
     keep: Sequence[str] = (),
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     person_field: str | None = None,
@@ -231,8 +258,12 @@ def embed_document_file(
         text_field: Column or field that holds the text.
         keep: Columns that are written as they are beside the vectors.
         format: Of the input, if its name does not tell it.
+        delimiter: Between the fields of csv; a comma unless given.
+        encoding: Of the input.
         max_document_bytes: Longer documents are refused.
         force: Replace an output that exists.
+        operator: Who releases it, for the receipt.
+        recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
         progress: Called with the bytes read and in all (0: unknown).
         person_field: For the ledger, column or field that says whose a text is.
@@ -250,6 +281,8 @@ def embed_document_file(
         open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=text_field,
         max_document_bytes=max_document_bytes,
         batch_documents=_BATCH,
@@ -286,7 +319,7 @@ def embed_document_file(
             )
         fields = {"format": reader.format, "text_field": reader.text_field, "kept": list(keep)}
         receipt = made.receipt(release, read - len(release.values)).with_section("input", fields)
-        receipt = booked.entered(receipt)
+        receipt = booked.entered(receipt.between(operator, recipient))
         return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
 
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,11 @@ from discreet.release.booked import BookedRows, read_twice
 from discreet.release.vectors import VectorSet, check_output, write_vectors
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.fields import labels_of, persons_of, strings_of
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
+
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
 
 _BLOCK = 8192
 _BATCH = 65_536
@@ -209,6 +213,40 @@ class SentenceEmbedder:
         )
         return Release.of(values, statement, units, rng)
 
+    def embed_batch(
+        self,
+        table: "Frame",
+        text: str = "text",
+        *,
+        label: str | None = None,
+        second: str | None = None,
+        rng: Generator | None = None,
+    ) -> "Frame":
+        """An Arrow table or record batch with vectors in place of its texts.
+
+        The columns of texts and of true labels are left out, every other one stays as it is, and
+        ``vector`` comes last, with ``vector2`` and ``label`` where there are such.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column of sentences. A null has no vector.
+            label: of their labels, if this embedder releases labels.
+            second: of the second sentences, where rows are pairs.
+            rng: leave it out for a release.
+        """
+        from discreet.release.tables import release_vectors
+
+        rng = secure_generator() if rng is None else rng
+
+        def embed(texts: Sequence[str], beside: Mapping[str, list[Any]]) -> Release[VectorSet]:
+            labels = None if label is None else [str(value) for value in beside[label]]
+            return self.release(
+                texts, labels, rng, second=None if second is None else beside[second]
+            )
+
+        hidden = [name for name in (label, second) if name is not None]
+        return release_vectors(table, text, embed, hidden=hidden).values
+
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""
         label = self.label_mechanism
@@ -293,8 +331,12 @@ def embed_sentence_file(
     label_field: str | None = None,
     keep: Sequence[str] = (),
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     tells: Callable[[SentenceEmbedder], Mapping[str, Any]] | None = None,
@@ -313,8 +355,12 @@ def embed_sentence_file(
         label_field: Of the label, if the embedder releases labels.
         keep: Columns that are written as they are beside the vectors.
         format: Of the input, if its name does not tell it.
+        delimiter: Between the fields of csv; a comma unless given.
+        encoding: Of the input.
         max_document_bytes: Longer texts are refused.
         force: Replace an output that exists.
+        operator: Who releases it, for the receipt.
+        recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
         progress: Called with the bytes read and in all (0: unknown).
         tells: What else the receipt says of an embedder, by heading; it never sees the file.
@@ -332,6 +378,8 @@ def embed_sentence_file(
         open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=text_field,
         max_document_bytes=max_document_bytes,
         batch_documents=_BATCH,
@@ -380,7 +428,7 @@ def embed_sentence_file(
         receipt = made.receipt(release).with_section("input", fields)
         for heading, told in (tells(made) if tells is not None else {}).items():
             receipt = receipt.with_section(heading, told)
-        receipt = booked.entered(receipt)
+        receipt = booked.entered(receipt.between(operator, recipient))
         return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
 
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,7 @@ from discreet import check
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.ledger.dataset import DatasetLedger
-from discreet.mechanisms.registry import described
 from discreet.protocols import (
-    ContextualMechanism,
     IntArray,
     Release,
     WordMechanism,
@@ -29,9 +27,25 @@ from discreet.protocols import (
 )
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
-from discreet.release._once import distinct, release_once, starts_among
+from discreet.release._once import distinct, draws_of, release_once, starts_among
+from discreet.release._parts import (
+    REPEATS as REPEATS,
+)
+from discreet.release._parts import (
+    TextSanitizer as TextSanitizer,
+)
+from discreet.release._parts import (
+    about_sanitizer as about_sanitizer,
+)
+from discreet.release._parts import (
+    checked_repeat,
+    chosen_identifiers,
+)
+from discreet.release._parts import (
+    surrogate_columns as surrogate_columns,
+)
 from discreet.release.booked import BookedSanitizer, booked_release, counting, read_twice
-from discreet.release.strength import best_guess, mean_keep, weakness
+from discreet.release.strength import weakness
 from discreet.release.whole import (
     DELTA,
     MOST_OF_A_PERSON,
@@ -44,35 +58,28 @@ from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
-from discreet.text.formats import STANDARD_STREAM
-from discreet.text.identifiers import Identifiers, Surrogates
-from discreet.text.identifiers.surrogates import WORDS
+from discreet.text.formats import STANDARD_STREAM, UTF_8
+from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
 from discreet.text.writers import open_output, output_format
 
+if TYPE_CHECKING:
+    from discreet.release.tables import Frame
+
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
-REPEATS = ("each", "once")
+MOST_UNKNOWN = 0.5
+"""Text with more words outside the vocabulary is hardly worth releasing in that space."""
+READABLE: Mapping[str, Any] = {"layout": "public", "public": function_words.NAME, "polish": True}
+"""Settings of :class:`Sanitizer` for text that people read; a guide belongs to the mechanism."""
 _ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
 _ONCE_PUBLIC = (
     "which places of each document hold the same word, those outside the vocabulary as one"
 )
-
-
-class TextSanitizer(Protocol):
-    """Turns texts into texts that may be released, by way of a word mechanism."""
-
-    mechanism: WordMechanism
-    about: Mapping[str, Any]
-    """What a receipt says of it beside the mechanism, ready for JSON."""
-
-    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
-        """One text for each."""
-        ...
 
 
 class Sanitizer:
@@ -118,11 +125,11 @@ class Sanitizer:
         ledger: DatasetLedger | None = None,
     ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
-        self._once = _checked_repeat(repeat, mechanism) == "once"
+        self._once = checked_repeat(repeat, mechanism) == "once"
         space = mechanism.space
         self.mechanism = mechanism
         self.ledger = ledger
-        self._identifiers = _chosen(identifiers, consistent)
+        self._identifiers = chosen_identifiers(identifiers, consistent)
         self.about: Mapping[str, Any] = {"layout": layout, "repeat": repeat}
         if self._identifiers is not None:
             self.about = {**self.about, "identifiers": self._identifiers.about}
@@ -138,6 +145,8 @@ class Sanitizer:
                     "a space of whole words, such as english"
                 )
             self._passed = function_words.on_the_list(space.words)
+            if hasattr(mechanism, "sparing"):  # its outputs are chosen for the words that are left
+                self.mechanism = mechanism.sparing(self._passed)
             self.about = {**self.about, "public": public}
         self._polish = polish
 
@@ -209,7 +218,7 @@ class Sanitizer:
             released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
         else:
             released = release_texts(self.mechanism, batch.ids, rng, starts, passed)
-            draws = _each(starts, passed)
+            draws = draws_of(starts, passed)
         count = batch.tokens - (0 if passed is None else int(passed.sum()))
         return self._layout.write(template, released), count, draws
 
@@ -221,7 +230,7 @@ class Sanitizer:
         batch, _ = self._layout.divided(segments)
         starts, passed = batch.offsets[bounds], self._public_places(batch.ids)
         if not self._once:
-            return _each(starts, passed)
+            return draws_of(starts, passed)
         drawn = np.ones(len(batch.ids), np.bool_) if passed is None else ~passed
         return distinct(batch.ids[drawn], starts_among(drawn, starts))[2]
 
@@ -235,6 +244,42 @@ class Sanitizer:
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
         return [polish.mended(text) for text in texts]
+
+    def sanitize_batch(
+        self, table: "Frame", text: str | Sequence[str] = "text", rng: Generator | None = None
+    ) -> "Frame":
+        """Sanitise the texts of an Arrow table or record batch; the rest of it stays as it is.
+
+        What holds for each word is :attr:`statement`, the same for every batch.
+        :func:`discreet.release.tables.release_column` gives it with the table, and the counts.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column that holds the texts, or several. A null stays null.
+            rng: leave it out for a release.
+
+        >>> import pyarrow as pa
+        >>> from discreet.spaces.space import EmbeddingSpace
+        >>> from discreet.mechanisms.word import SanText
+        >>> space = EmbeddingSpace.from_arrays(["<unk>", "tea", "cup"], [[0.0], [1.0], [2.0]])
+        >>> table = pa.table({"id": [7, 8], "body": ["tea please", None]})
+        >>> out = Sanitizer(SanText(space, epsilon=1.0)).sanitize_batch(table, text="body")
+        >>> out.column("id").to_pylist(), out.column("body").is_null().to_pylist()
+        ([7, 8], [False, True])
+        """
+        from discreet.release.tables import release_column
+
+        return release_column(table, text, self.sanitize, rng).values
+
+    def unknown_share(self, texts: Sequence[str]) -> float:
+        """The share of words outside the vocabulary; function words that pass do not count.
+
+        It is counted on protected text, so it is as protected: for who has the text, and for no
+        receipt, log or release.
+        """
+        ids = self._layout.divided(texts)[0].ids
+        ids = ids if self._passed is None else ids[~self._passed[ids]]
+        return float((ids == self.mechanism.space.unknown).mean()) if len(ids) else 0.0
 
     def stream(
         self, batches: Iterable[Sequence[str]], rng: Generator | None = None
@@ -258,11 +303,16 @@ def sanitize_file(
     person_field: str | None = None,
     whole_delta: float = DELTA,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     before_publishing: Callable[[], None] | None = None,
+    mostly_unknown: Callable[[float], None] | None = None,
     ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
@@ -287,11 +337,18 @@ def sanitize_file(
             holds for the person with most text, too.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
         format: of the input, if its name does not tell it.
+        delimiter: between the fields of csv, of input and output; a comma unless given.
+        encoding: of the input; the output is UTF-8.
         max_document_bytes: longer documents are refused.
         force: replace an output that exists.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
         before_publishing: called when all is released and nothing is in its place yet.
+        mostly_unknown: called before anything is released if the vocabulary does not have most of
+            the words that the file begins with, and told the share. That was counted on protected
+            text: it may be shown to who has the text, and goes nowhere else.
         ledger: where the release is booked: all is counted and reserved before anything is drawn,
             and committed before anything is in its place.
 
@@ -311,6 +368,8 @@ def sanitize_file(
         open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=fates.texts[0],
         max_document_bytes=max_document_bytes,
     )
@@ -325,7 +384,7 @@ def sanitize_file(
         if not accept_weak and (weak := weakness(made.mechanism)) is not None:
             raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
         rng = secure_generator() if rng is None else rng
-        batches, booked = iter(reader), None
+        batches, booked, unbooked = iter(reader), None, made
         if ledger is not None:
             made = booked = BookedSanitizer(ledger, counting(made), delta)
             counted_first, batches = read_twice(reader, source, opened_again)
@@ -335,6 +394,13 @@ def sanitize_file(
             stack.enter_context(booked.reserved(rng))
         for batch in batches:
             parted, values = columns.part(batch), dict[str, list[str]]()
+            if mostly_unknown is not None and isinstance(unbooked, Sanitizer):
+                unknown = unbooked.unknown_share(
+                    [t for texts in parted.texts.values() for t in texts]
+                )
+                if unknown > MOST_UNKNOWN:
+                    mostly_unknown(unknown)
+                mostly_unknown = None  # once is enough
             draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
             for name, texts in parted.texts.items():
                 release = made.sanitize(texts, rng)
@@ -343,7 +409,7 @@ def sanitize_file(
                 draws = None if draws is None or release.draws is None else draws + release.draws
                 identifiers.update(release.identifiers)
             wholes.add(draws, None if persons is None else persons(batch))
-            values.update(_surrogates(fates, len(batch.texts), rng))
+            values.update(surrogate_columns(fates, len(batch.texts), rng))
             writer.write(parted.joined(values))
             documents += len(batch.texts)
             if progress is not None:
@@ -359,7 +425,7 @@ def sanitize_file(
                 **({} if person_field is None else {"person_field": person_field}),
             },
             "columns": columns.fates,
-            **_about(made, identifiers),
+            **about_sanitizer(made, identifiers),
             "counts": {
                 "documents": documents,
                 "words": words.total(),
@@ -368,6 +434,7 @@ def sanitize_file(
         }
         whole = wholes.told(statement, made.mechanism, delta, counted_in(made.about))
         receipt = Receipt(statement, about).with_section("whole", whole)
+        receipt = receipt.between(operator, recipient)
         if before_publishing is not None:
             before_publishing()
         if booked is not None:
@@ -379,54 +446,3 @@ def sanitize_file(
             booked.commit(receipt)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
-
-
-def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
-    """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
-    certificate = getattr(made.mechanism, "certificate", None)
-    own = dict(made.about)
-    if identifiers:
-        own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}
-    return {
-        "mechanism": described(made.mechanism),
-        "certificate": None if certificate is None else asdict(certificate),
-        "space": made.mechanism.space.to_dict(),
-        **own,
-        "keep": mean_keep(made.mechanism),
-        "best_guess": best_guess(made.mechanism),
-    }
-
-
-def _each(starts: Ids, passed: NDArray[np.bool_] | None) -> Ids:
-    """Draws of each document where every word that is not public is one."""
-    return np.diff(starts if passed is None else starts_among(~passed, starts))
-
-
-def _checked_repeat(repeat: str, mechanism: WordMechanism) -> str:
-    check.one_of(repeat, REPEATS, "repeat of Sanitizer")
-    if repeat == "once" and isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
-        raise InvalidValue(
-            f"repeat of Sanitizer must be each with this {mechanism.name}: what it draws for a "
-            "word depends on the words released before; leave out its guide, or repeat"
-        )
-    return repeat
-
-
-def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifiers | None:
-    if isinstance(identifiers, str):
-        return Identifiers(identifiers, consistent=consistent)
-    if consistent != "none":
-        where = "identifiers" if identifiers is None else "the Identifiers themselves"
-        raise InvalidValue(
-            f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
-        )
-    return identifiers
-
-
-def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
-    """A surrogate for every row of each column that has them; no value comes in here."""
-    made = Surrogates().made
-    return {
-        name: made(kind, rng.integers(0, 2**64, (rows, WORDS), np.uint64))
-        for name, kind in fates.surrogates.items()
-    }
