@@ -11,9 +11,7 @@ run: $(VENV)/base
 	@mkdir -p $(OUT)
 	@echo "--- examples/reviews.txt, first lines"
 	@head -n 4 examples/reviews.txt
-	@$(BIN)/discreet sanitize examples/reviews.txt -o $(OUT)/reviews.txt --force --epsilon 12 \
-	  --mechanism near-words --space english --outputs 4096 --near 2 --guide ngram \
-	  --layout public --public function-words --polish
+	@$(BIN)/discreet sanitize examples/reviews.txt -o $(OUT)/reviews.txt --force --epsilon 12 --readable
 	@echo "--- $(OUT)/reviews.txt, first lines"
 	@head -n 4 $(OUT)/reviews.txt
 

@@ -27,7 +27,7 @@ from discreet.text.function_words import on_the_list
 from discreet.text.tokens import tokenizer_for
 
 WRITTEN = Path(__file__).parent.parent / "src" / "discreet" / "data" / "guided"
-SIZES = tuple(round(2 ** (half / 2)) for half in range(14, 27))
+SIZES = tuple(round(2 ** (quarter / 4)) for quarter in (28, 30, 32, *range(34, 49), 52))
 MOST_NEAR = 3
 BEGINNINGS = 12
 CONSIDERED = 20_000
@@ -119,12 +119,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--space", default="english")
     parser.add_argument("--texts", type=int, default=120, help="of each file")
+    parser.add_argument("--sparing-only", action="store_true", help="not for all words")
     parser.add_argument("files", type=Path, nargs="+")
     given = parser.parse_args()
     space = load_space(given.space)
     texts = [text[:600] for file in given.files for text in texts_of(file, given.texts)]
     WRITTEN.mkdir(parents=True, exist_ok=True)
-    for spared in (on_the_list(space.words), None):
+    listed = on_the_list(space.words)
+    for spared in (listed,) if given.sparing_only else (listed, None):
         measure = Measure(space, texts, spared)
         memo = memo_of(space, spared)
         values = {"sizes": [], "near": [], "far": [], "named": []}

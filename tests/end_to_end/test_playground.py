@@ -188,8 +188,9 @@ def test_right_and_wrong_guesses_are_marked_and_counted(visit):
     tab = visit(text="the house and the school and the car and the world " * 3)
     right, wrong = tab.locator(".guess.right").count(), tab.locator(".guess.wrong").count()
     assert right + wrong == 12
-    score = tab.locator("#score").inner_text()
-    assert score.startswith(f"{right} of 12 right")
+    # An attacker who takes words for what came out is never overlooked.
+    same = int(re.search(r"(\d+) of them came out as they were", tab.inner_text("body"))[1])
+    assert tab.locator("#score").inner_text().startswith(f"{max(right, same)} of 12 right")
     originals = ["house", "school", "car", "world"] * 3
     guessed = tab.locator(".guess.right, .guess.wrong").all()
     for guess, original in zip(guessed, originals, strict=True):

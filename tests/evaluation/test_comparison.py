@@ -264,6 +264,9 @@ def test_the_question_can_be_turned_round(bench, tmp_path):
 def test_a_success_that_is_never_reached_is_told():
     found = epsilon_at(lambda _: 0.2, 0.7, [5.0])
     assert not found.reached
+    asked = []
+    assert not epsilon_at(lambda e: asked.append(e) or 0.6, 0.3, [5.0]).reached
+    assert len(asked) < 15  # it does not look for what cannot be found
     assert epsilon_at(lambda e: min(1.0, e / 100), 0.3, [500.0, None]).reached
 
 

@@ -140,7 +140,7 @@ BAD = {
     "unknown profile": (json.dumps({"documents": [SECRET], "profile": SECRET}).encode(), 422, {}),
     "may not choose": (json.dumps({"documents": [SECRET], "mechanism": "cmp"}).encode(), 403, {}),
     "unknown mechanism": (
-        json.dumps({"documents": [SECRET], "profile": "open", "mechanism": "bogus"}).encode(),
+        json.dumps({"documents": [SECRET], "profile": "open", "mechanism": SECRET}).encode(),
         422,
         {},
     ),

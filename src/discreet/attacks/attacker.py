@@ -51,7 +51,7 @@ STATIC = Attacker(
     "authorship, static",
     "other texts of every author, as they were written",
     "who wrote each released text",
-    "1, and the adaptive attacker's success wherever that one learns as well",
+    "1",
 )
 ADAPTIVE = Attacker(
     "authorship, adaptive",

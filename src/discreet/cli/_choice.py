@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
 from discreet.cli._settings import Choice
-from discreet.cli._terminal import progress_bar
+from discreet.cli._terminal import progress_bar, say
 from discreet.errors import InvalidValue, NotFound
+from discreet.mechanisms.certificate import known_table
 from discreet.mechanisms.registry import (
     DEFAULT_SPACE,
     DEFAULTS,
@@ -24,6 +25,9 @@ from discreet.spaces import EmbeddingSpace, load_space
 from discreet.text.function_words import on_the_list
 
 NO_MECHANISM = "none"
+_CERTIFIED = ("santext", "santext-plus")
+# Spaces with more words take long to certify.
+_LONG = 30_000
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,13 @@ class WordChoice(MechanismChoice):
         given = {"space": vocabulary, **self.settings}
         if public is not None and entry.takes("spared"):
             given["spared"] = on_the_list(vocabulary.words)
+        published = self.settings.get("calibration") == "published"
+        new = len(vocabulary) > _LONG and known_table(vocabulary) is None
+        if self.name in _CERTIFIED and new and not published:
+            say(
+                f"Certifying {len(vocabulary):,} words for {self.name}, once: every pair is looked "
+                "at, which takes many minutes. near-words and --space starter need no wait."
+            )
         with progress_bar("certifying the space, once") as show:
             built: WordMechanism = entry.build(given, progress=show, called=self.flag)
         return built

@@ -14,6 +14,7 @@ from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
+from discreet.mechanisms.registry import find as find_mechanism
 from discreet.text import function_words
 from discreet.text.readers import open_documents
 
@@ -58,7 +59,7 @@ def explain(
     Reads no protected text. Epsilon of a metric mechanism means nothing without its space; this
     command translates it, and with --find goes the other way round.
 
-    Example: discreet explain --find keep=0.5
+    Example: discreet explain -m santext --find keep=0.5
     """
     if public is not None:
         check.one_of(public, (function_words.NAME,), "--public")
@@ -76,6 +77,11 @@ def explain(
     if find is not None:
         if epsilon is not None:
             raise InvalidValue("give --epsilon or --find, not both")
+        if find_mechanism(choice.name, "word").takes("near") and "outputs" not in choice.settings:
+            raise InvalidValue(
+                f"--find is for mechanisms that let words stay, and {choice.name} does not; "
+                "'discreet explain --epsilon 8' says what a few epsilons mean"
+            )
         wish = _wish(find)
         with progress_bars("epsilons tried", "words") as (tried, words):
             found = explanation.find_epsilon(

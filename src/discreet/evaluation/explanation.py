@@ -12,7 +12,7 @@ from discreet.evaluation import simulated
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
-from discreet.release.strength import best_guess, share
+from discreet.release.strength import best_guess
 from discreet.search import smallest_that_holds
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement, odds
@@ -154,7 +154,7 @@ def epsilon_table(make: Callable[[float], Any]) -> list[str]:
     Args:
         make: near words at an epsilon, settings chosen for it.
     """
-    rows = [("epsilon", "odds change by", "best guess right", "")]
+    rows = [("epsilon", "odds change by", "best guess right", "near words")]
     for epsilon in _STEPS:
         mechanism = make(epsilon)
         space = mechanism.space
@@ -163,7 +163,7 @@ def epsilon_table(make: Callable[[float], Any]) -> list[str]:
         others = mechanism.near_outputs(space.id_of(word))[:_SHOWN]
         shown = ", ".join(space.words[other] for other in others)
         guess = best_guess(mechanism) if known is None else known
-        rows.append((f"{epsilon:g}", odds(epsilon), share(guess or 0.0), f"{word} -> {shown}"))
+        rows.append((f"{epsilon:g}", odds(epsilon), f"{guess or 0.0:.2f}", f"{word} -> {shown}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

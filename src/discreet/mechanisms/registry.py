@@ -181,10 +181,6 @@ class Entry:
             chosen["progress"] = progress
         return builder(**chosen)
 
-    def takes(self, parameter: str) -> bool:
-        """Whether it has this parameter, be it a setting or not."""
-        return parameter in self._parameters(self._builder)
-
     def _asked_for(
         self, missing: list[str], chosen: Mapping[str, Any], called: Callable[[str], str]
     ) -> str:
@@ -202,6 +198,10 @@ class Entry:
             options = "".join(f" {flags[key]} {value}" for key, value in others.items())
             text += f"; 'discreet explain -m {self.name}{options} --find keep=0.5' finds an epsilon"
         return text
+
+    def takes(self, parameter: str) -> bool:
+        """Whether it has this parameter, be it a setting or not."""
+        return parameter in self._parameters(self._builder)
 
     @property
     def _builder(self) -> Callable[..., Any]:

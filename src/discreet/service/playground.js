@@ -302,8 +302,14 @@ function showGuesses(drawn, found) {
     }
   }
   at("guesses").replaceChildren(...shown);
-  at("score").textContent = `${right} of ${drawn.counts.drawn} right (${percent(right / drawn.counts.drawn)})`;
-  at("attack-note").textContent = "Marked ✓: guessed right. Struck through: wrong. Public words are known anyway and are not counted.";
+  // Of two attackers the better one counts: frequencies in public may not be those of this text.
+  const { drawn: all, same } = drawn.counts, best = Math.max(right, same);
+  at("score").textContent = `${best} of ${all} right (${percent(best / all)})`;
+  const plain = same > right
+    ? `Here it is better to take every word for what came out: ${same} of ${all} are right then, ${right} of these guesses. `
+    : "";
+  at("attack-note").textContent = plain +
+    "Marked ✓: guessed right. Struck through: wrong. Public words are known anyway and are not counted.";
 }
 
 // -- guarantee, identifiers, frontier --------------------------------------------------------------

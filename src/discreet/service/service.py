@@ -10,6 +10,7 @@ from typing import TypeVar
 from discreet.arrays import Progress
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import DiscreetError, InvalidValue
+from discreet.mechanisms.registry import names
 from discreet.release.sentences import SentenceEmbedder
 from discreet.service.accounts import Accounts
 from discreet.service.batching import Batcher
@@ -88,6 +89,8 @@ class Service:
             raise Problem(
                 403, "the policy decides on mechanism and epsilon; leave them out of the request"
             )
+        if mechanism is not None and mechanism not in names("word"):
+            raise Problem(422, f"mechanism must be one of {', '.join(names('word'))}")
         wanted = own.profile.chosen(mechanism, epsilon)
         return await self._made(name, wanted)
 

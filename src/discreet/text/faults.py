@@ -84,7 +84,8 @@ def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
         return f"{kind} {alike[0]} of its {len(names)} differs only in capitals or spaces"
     count = f"{len(names)} {kind}" + "s" * (len(names) > 1)
     return (
-        f"it has {count}, whose names are in the file and are not repeated here, being perhaps text"
+        f"it has {count}, whose names are in the file and are not repeated here, being perhaps "
+        "text; say which one you mean, for the text with --text-field"
     )
 
 

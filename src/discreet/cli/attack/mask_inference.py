@@ -67,7 +67,7 @@ def mask_inference(
     Sensitive words are those of santext-plus, or the least frequent 90 % of the space
     (--sensitive-share, --sensitive-file). Nothing is released; the figures depend on the text.
 
-    Example: discreet attack mask-inference test.jsonl --model adapted --space encoder --epsilon 9
+    Example: discreet attack mask-inference test.jsonl -m santext --space encoder --epsilon 9
     """
     texts = read_labelled(source, text_field=text_field, label_field=None).texts
     known = None

@@ -61,7 +61,7 @@ def pretrain(
     attack with it: 'discreet attack mask-inference --model DIRECTORY'. What it was trained on is
     written into DIRECTORY/discreet.json.
 
-    Example: discreet train pretrain news.txt -o adapted --space encoder --epsilon 9
+    Example: discreet train pretrain news.txt -o adapted -m santext --space encoder -e 9
     """
     if plain and (choice.epsilon is not None or choice.mechanism is not None):
         raise InvalidValue("give --plain or a mechanism, not both")

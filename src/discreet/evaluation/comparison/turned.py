@@ -11,6 +11,7 @@ from dataclasses import dataclass
 _STEPS = 7
 _DOUBLINGS = 8
 _CLOSE = 0.01
+_PATIENCE, _FLAT = 3, 0.005
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,11 @@ def epsilon_at(
             break
         low, high = high, high * 1.6
         tried[high] = success(high)
-    for _ in range(_DOUBLINGS):
+    for number in range(_DOUBLINGS):
         if tried[low] <= wanted:
+            break
+        # Some mechanisms disclose words at every epsilon: further down it does not get less.
+        if number > _PATIENCE and tried[high] - tried[low] < _FLAT:
             break
         low, high = low / 1.6, low
         tried[low] = success(low)

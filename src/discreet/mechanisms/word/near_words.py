@@ -24,7 +24,7 @@ from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 NO_GUIDE = "none"
 # Measured on reviews and news with the n-gram guide; see the mechanism's page.
 _POOL = 16
-_WEIGHT = 8.0
+_WEIGHT = 12.0
 
 
 class NearWords:
@@ -54,7 +54,7 @@ class NearWords:
         pool: of how many nearest outputs a guide chooses the near ones; 16, or 4 times as many as
             are near, unless given.
         weight: what the typical distance between two words counts for beside a guide's
-            log-likelihood; 8 unless given.
+            log-likelihood; 12 unless given.
         spared: which words of the space are public and pass unchanged, by whoever cuts texts: the
             outputs are chosen for the others, and among them.
         progress: called with (done, total) while exemplars are chosen for the first time.

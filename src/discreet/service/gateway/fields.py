@@ -224,7 +224,10 @@ class Reader:
         self._checked(message, rules, own, found)
         self._content(message, role, found)
         self._text(message, "refusal", role, found)
-        for call in message.get("tool_calls") or ():
+        calls = message.get("tool_calls") or []
+        if not isinstance(calls, list):
+            raise Problem(422, "tool_calls of a message must be a list")
+        for call in calls:
             self._checked(
                 call, {"id": name, "type": lambda v: v == "function", "index": number},
                 ("function",), found,
@@ -247,8 +250,8 @@ class Reader:
         elif kind == "function_call_output":
             self._checked(item, rules, ("output",), found)
             self._text(item, "output", "tool", found)
-        elif kind in self._allow:
-            found.passed.add(str(kind))
+        elif isinstance(kind, str) and kind in self._allow:
+            found.passed.add(kind)
         else:
             raise _refused(str(kind))
 

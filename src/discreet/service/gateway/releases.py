@@ -15,7 +15,7 @@ from discreet.service.gateway.conversations import (
 from discreet.service.gateway.fields import ARGUMENTS, Slot, canonical
 from discreet.service.gateway.restoring import Restorer
 from discreet.service.keys import ApiKey
-from discreet.service.problems import Problem
+from discreet.service.problems import Problem, busy
 from discreet.service.releasing import Job, TextReleaser
 from discreet.service.service import Service
 
@@ -85,22 +85,12 @@ class MessageReleaser:
             passed: what of the request passes as it is.
         """
         done = Released(self._stated(tuple(passed)))
+        # What may be refused comes first: nobody shall wait for a release that is never drawn.
+        texts = [slot for slot in slots if not self._answered(conversation, slot)]
         waiting: list[tuple[Slot, asyncio.Future[Remembered]]] = []
         new: dict[bytes, Slot] = {}
-        for slot in slots:
-            form = ARGUMENTS if slot.form == ARGUMENTS else "text"
-            text = canonical(slot.text) if form == ARGUMENTS else slot.text
-            known = conversation.answers.get(conversation.print_of(form, text))
-            if known is not None and slot.role == "assistant":
-                slot.put(known)
-                continue
-            if form == ARGUMENTS:
-                raise Problem(
-                    422,
-                    "a message has arguments of a tool call that this gateway did not hand out in "
-                    "this conversation, or forgot; begin a new conversation. Nothing was sent",
-                )
-            name = conversation.print_of("message", text)
+        for slot in texts:
+            name = conversation.print_of("message", slot.text)
             if name not in conversation.releases:
                 conversation.releases[name] = asyncio.get_running_loop().create_future()
                 new[name] = slot
@@ -116,6 +106,21 @@ class MessageReleaser:
             slot.put(remembered.text)
         return done
 
+    def _answered(self, conversation: Conversation, slot: Slot) -> bool:
+        """Whether this is an answer that was handed out; it goes back as the upstream wrote it."""
+        text = canonical(slot.text) if slot.form == ARGUMENTS else slot.text
+        known = conversation.answers.get(conversation.print_of(slot.form, text))
+        if known is not None and slot.role == "assistant":
+            slot.put(known)
+            return True
+        if slot.form == ARGUMENTS:
+            raise Problem(
+                422,
+                "a message has arguments of a tool call that this gateway did not hand out in "
+                "this conversation, or forgot; begin a new conversation. Nothing was sent",
+            )
+        return False
+
     async def _draw(
         self, key: ApiKey, conversation: Conversation, new: dict[bytes, Slot], command: str
     ) -> int:
@@ -128,11 +133,9 @@ class MessageReleaser:
         except BaseException as error:
             for name, future in futures.items():
                 conversation.releases.pop(name, None)
-                if isinstance(error, Exception):
-                    future.set_exception(error)
-                    future.exception()  # nobody else may be waiting for it
-                else:
-                    future.cancel()
+                gone = busy("who sent this message first went away; send it again")
+                future.set_exception(error if isinstance(error, Exception) else gone)
+                future.exception()  # nobody else may be waiting for it
             raise
         places: list[list[tuple[str, int, int]]] = [[] for _ in texts]
         for document, surrogate, (start, end) in outcome.entries:
