@@ -160,6 +160,7 @@ def limits(
     """
     check.one_of(unit, [Unit.DOCUMENT, Unit.USER], "--unit")
     check.one_of(adjacency, list(Adjacency), "--adjacency")
+    span = None if window is None else _span(window)
     if remove and epsilon is not None:
         raise InvalidValue("--remove takes a limit away, --epsilon sets one; choose one of the two")
     with _opened(url, key) as book:
@@ -169,7 +170,7 @@ def limits(
                 epsilon=epsilon,
                 delta=delta,
                 person=person,
-                window=None if window is None else _span(window),
+                window=span,
                 unit=unit,
                 adjacency=adjacency,
             )

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,7 +13,13 @@ from typing import Any, Self
 from discreet import check
 from discreet.accounting.lifting import within
 from discreet.accounting.receipts import Together, add_statements
-from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue, NotFound
+from discreet.errors import (
+    BudgetExceeded,
+    IncompatibleStatements,
+    InvalidValue,
+    LedgerUnavailable,
+    NotFound,
+)
 from discreet.ledger import chain, rows, stores, totals
 from discreet.ledger.amount import Amount
 from discreet.ledger.charge import Charge, cost
@@ -28,7 +35,7 @@ from discreet.ledger.entries import (
 from discreet.ledger.keys import LedgerKey, ledger_key
 from discreet.ledger.rows import Seen
 from discreet.ledger.schema import Connection, is_current, migrate
-from discreet.statement import Adjacency, Unit
+from discreet.statement import Adjacency, PrivacyStatement, Unit
 
 _MOST_SECONDS = 3_000_000_000  # a window of a hundred years
 
@@ -124,7 +131,7 @@ class Ledger:
         found = key if isinstance(key, LedgerKey) else _key(store, key)
         try:
             # Looking first: whoever may only read can open a ledger that is as it should be.
-            with contextlib.suppress(stores.LedgerUnavailable), store.transaction(write=False) as c:
+            with contextlib.suppress(LedgerUnavailable), store.transaction(write=False) as c:
                 if is_current(c, found.check):
                     return cls(store, found)
             with store.transaction() as connection:
@@ -259,7 +266,7 @@ class Ledger:
             "mechanism": charge.mechanism,
             "units": charge.units,
             "persons": len(whom),
-            "statement": charge.statement.to_dict(),
+            "statement": _told(charge.statement),
             "amount": list(_fields(costs[charge.statement])),
             "postings": chain.of_postings(amounts),
         }
@@ -431,6 +438,12 @@ def _key(store: stores.Store, key: bytes | str | Path | None) -> LedgerKey:
             "(umask 077; head -c 32 /dev/urandom > KEY)"
         )
     return ledger_key(Path(key), new=False)
+
+
+@lru_cache(4096)
+def _told(statement: PrivacyStatement) -> dict[str, Any]:
+    # The same statement is charged again and again. Nobody changes what is given here.
+    return statement.to_dict()
 
 
 def _fields(amount: Amount) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from discreet import __version__, check
 from discreet.accounting.lifting import for_any_two, for_replacing, within
@@ -111,12 +112,14 @@ class Charge:
         return cost(self.statement, adjacency)
 
 
-def cost(statement: PrivacyStatement, adjacency: Adjacency = Adjacency.REPLACE) -> Amount:
+@lru_cache(4096)  # the same statement is charged again and again
+def cost(statement: PrivacyStatement, adjacency: Adjacency | str = Adjacency.REPLACE) -> Amount:
     """What a statement costs where changes of this kind are counted.
 
     A release that bounds nothing is booked as unbounded. One that bounds replacing a unit says
     nothing of adding one, and is refused where that is counted.
     """
+    adjacency = Adjacency(adjacency)
     if adjacency is Adjacency.ADD_REMOVE and statement.adjacency is Adjacency.REPLACE:
         raise IncompatibleStatements(
             "this data set counts adding or removing a unit, and the release bounds replacing one "

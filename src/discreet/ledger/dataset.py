@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from discreet import check
+from discreet.arrays import Generator
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.ledger.book import Ledger, Reservation
 from discreet.ledger.charge import Charge
@@ -35,7 +36,7 @@ class DatasetLedger:
         check.one_of(self.again, POLICIES, "again of DatasetLedger")
 
     @contextmanager
-    def reserved(self, charge: Charge, *, rng: object = None) -> Iterator[Reservation]:
+    def reserved(self, charge: Charge, *, rng: Generator | None = None) -> Iterator[Reservation]:
         """Budget for what the block releases, given back if the block fails before it commits.
 
         Nothing that the block draws may leave the process before ``commit``: outputs wait beside

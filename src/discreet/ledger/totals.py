@@ -129,12 +129,13 @@ def set_limit(
             "VALUES (?, ?, ?, ?, ?, ?)",
             *(account.name, person, span, allowed.nano, allowed.atto, str(unit)),
         )
-    ((account.limited,),) = connection.rows(
+    ((count,),) = connection.rows(
         "SELECT count(*) FROM discreet_limit WHERE dataset = ?", account.name
     )
+    account.limited = int(str(count))
 
 
-def _limit(person: str, span: Any, nano: Any, atto: Any, unit: Any) -> Limit:
+def _limit(person: Any, span: Any, nano: Any, atto: Any, unit: Any) -> Limit:
     window = None if span == 0 else timedelta(microseconds=span)
     return Limit(Amount(nano, atto), window, person, Unit(unit))
 

@@ -17,7 +17,50 @@ from discreet.receipt import Receipt, is_receipt, receipt_path
 
 def problems(connection: Connection, key: LedgerKey, receipts: Sequence[Path]) -> list[str]:
     """What is wrong, a sentence each; nothing of it repeats a name."""
-    return [*_chains(connection, key), *_totals(connection), *_receipts(connection, receipts)]
+    return [
+        *_chains(connection, key),
+        *_totals(connection),
+        *_standing(connection),
+        *_receipts(connection, receipts),
+    ]
+
+
+def _standing(connection: Connection) -> Iterator[str]:
+    """What stands now, limits and open reservations, against the events that say so."""
+    limits: dict[tuple[str, str, int], tuple[int, int, str]] = {}
+    waiting: dict[str, tuple[str, int]] = {}
+    for name, number, kind, entry, body in connection.rows(
+        "SELECT dataset, number, kind, entry, body FROM discreet_event ORDER BY dataset, number"
+    ):
+        if kind == "limit":
+            said = json.loads(str(body))
+            limits.pop(place := (str(name), said["person"], said["span"]), None)
+            if said["nano"] is not None:
+                limits[place] = (said["nano"], said["atto"], said["unit"])
+        elif kind == "reserve":
+            waiting[str(entry)] = (str(name), int(str(number)))
+        else:
+            waiting.pop(str(entry), None)
+    found: dict[Any, Any] = {}
+    for name, said in connection.rows("SELECT dataset, limits FROM discreet_dataset"):
+        for each in json.loads(str(said)):
+            place = (str(name), EVERYBODY, each["span"])
+            found[place] = (each["nano"], each["atto"], each["unit"])
+    for name, person, span, *rest in connection.rows(
+        "SELECT dataset, person, span, nano, atto, unit FROM discreet_limit"
+    ):
+        found[name, person, span] = tuple(rest)
+    for place in limits.keys() | found.keys():
+        if limits.get(place) != found.get(place):
+            yield f"data set {place[0]}: a limit is not the one that was set"
+    still = {
+        str(entry): (str(name), int(str(number)))
+        for entry, name, number in connection.rows(
+            "SELECT entry, dataset, number FROM discreet_open"
+        )
+    }
+    for name, _ in {*waiting.items()} ^ {*still.items()}:
+        yield f"entry {name} is open by the events or by the list of open ones, and not by both"
 
 
 def _receipts(connection: Connection, paths: Sequence[Path]) -> Iterator[str]:

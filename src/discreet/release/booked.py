@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -41,12 +41,24 @@ class CountingSanitizer(Protocol):
     @property
     def statement(self) -> PrivacyStatement:
         """What holds for each word."""
+        ...
 
     def draws(self, texts: Sequence[str]) -> Ids:
         """How many draws each text will take; nothing is drawn."""
+        ...
 
     def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
         """One text for each."""
+        ...
+
+
+def counting(made: object) -> CountingSanitizer:
+    """A sanitizer that can be booked; another one is refused."""
+    if getattr(made, "ledger", None) is not None:
+        raise InvalidValue("the sanitizer has a ledger already; give it to one of the two only")
+    if not hasattr(made, "draws"):
+        raise InvalidValue("this sanitizer cannot say beforehand what it draws; book it apart")
+    return cast(CountingSanitizer, made)
 
 
 @dataclass
@@ -67,23 +79,12 @@ class BookedSanitizer:
     units: int = 0
     reservation: Reservation | None = None
     charge: Charge | None = None
+    mechanism: WordMechanism = field(init=False)
+    about: Mapping[str, Any] = field(init=False)
     _stored: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if getattr(self.made, "ledger", None) is not None:
-            raise InvalidValue("the sanitizer has a ledger already; give it to one of the two only")
-        if not hasattr(self.made, "draws"):
-            raise InvalidValue("this sanitizer cannot say beforehand what it draws; book it apart")
-
-    @property
-    def mechanism(self) -> WordMechanism:
-        """What draws."""
-        return self.made.mechanism
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What a receipt says of it."""
-        return self.made.about
+        self.mechanism, self.about = self.made.mechanism, self.made.about
 
     @property
     def statement(self) -> PrivacyStatement:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,33 @@ from discreet import check
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
 from discreet.ledger.dataset import DatasetLedger
-from discreet.mechanisms.registry import described
-from discreet.protocols import ContextualMechanism, Release, WordMechanism, release_texts
+from discreet.protocols import (
+    IntArray,
+    Release,
+    WordMechanism,
+    release_texts,
+)
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
-from discreet.release._once import distinct, release_once, starts_among
-from discreet.release.booked import BookedSanitizer, booked_release, read_twice
-from discreet.release.strength import best_guess, mean_keep, weakness
+from discreet.release._once import distinct, draws_of, release_once, starts_among
+from discreet.release._parts import (
+    REPEATS as REPEATS,
+)
+from discreet.release._parts import (
+    TextSanitizer as TextSanitizer,
+)
+from discreet.release._parts import (
+    about_sanitizer as about_sanitizer,
+)
+from discreet.release._parts import (
+    checked_repeat,
+    chosen_identifiers,
+)
+from discreet.release._parts import (
+    surrogate_columns as surrogate_columns,
+)
+from discreet.release.booked import BookedSanitizer, booked_release, counting, read_twice
+from discreet.release.strength import weakness
 from discreet.release.whole import (
     DELTA,
     MOST_OF_A_PERSON,
@@ -39,8 +59,7 @@ from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM, UTF_8
-from discreet.text.identifiers import Identifiers, Surrogates
-from discreet.text.identifiers.surrogates import WORDS
+from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
@@ -53,7 +72,6 @@ LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
-REPEATS = ("each", "once")
 MOST_UNKNOWN = 0.5
 """Text with more words outside the vocabulary is hardly worth releasing in that space."""
 READABLE: Mapping[str, Any] = {"layout": "public", "public": function_words.NAME, "polish": True}
@@ -62,18 +80,6 @@ _ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
 _ONCE_PUBLIC = (
     "which places of each document hold the same word, those outside the vocabulary as one"
 )
-
-
-class TextSanitizer(Protocol):
-    """Turns texts into texts that may be released, by way of a word mechanism."""
-
-    mechanism: WordMechanism
-    about: Mapping[str, Any]
-    """What a receipt says of it beside the mechanism, ready for JSON."""
-
-    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
-        """One text for each."""
-        ...
 
 
 class Sanitizer:
@@ -119,11 +125,11 @@ class Sanitizer:
         ledger: DatasetLedger | None = None,
     ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
-        self._once = _checked_repeat(repeat, mechanism) == "once"
+        self._once = checked_repeat(repeat, mechanism) == "once"
         space = mechanism.space
         self.mechanism = mechanism
         self.ledger = ledger
-        self._identifiers = _chosen(identifiers, consistent)
+        self._identifiers = chosen_identifiers(identifiers, consistent)
         self.about: Mapping[str, Any] = {"layout": layout, "repeat": repeat}
         if self._identifiers is not None:
             self.about = {**self.about, "identifiers": self._identifiers.about}
@@ -212,7 +218,7 @@ class Sanitizer:
             released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
         else:
             released = release_texts(self.mechanism, batch.ids, rng, starts, passed)
-            draws = _each(starts, passed)
+            draws = draws_of(starts, passed)
         count = batch.tokens - (0 if passed is None else int(passed.sum()))
         return self._layout.write(template, released), count, draws
 
@@ -224,11 +230,11 @@ class Sanitizer:
         batch, _ = self._layout.divided(segments)
         starts, passed = batch.offsets[bounds], self._public_places(batch.ids)
         if not self._once:
-            return _each(starts, passed)
+            return draws_of(starts, passed)
         drawn = np.ones(len(batch.ids), np.bool_) if passed is None else ~passed
         return distinct(batch.ids[drawn], starts_among(drawn, starts))[2]
 
-    def _public_places(self, ids: Ids) -> NDArray[np.bool_] | None:
+    def _public_places(self, ids: IntArray) -> NDArray[np.bool_] | None:
         return None if self._passed is None else self._passed[ids]
 
     def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
@@ -380,7 +386,7 @@ def sanitize_file(
         rng = secure_generator() if rng is None else rng
         batches, booked, unbooked = iter(reader), None, made
         if ledger is not None:
-            made = booked = BookedSanitizer(ledger, made, delta)
+            made = booked = BookedSanitizer(ledger, counting(made), delta)
             counted_first, batches = read_twice(reader, source, opened_again)
             for batch in counted_first:
                 owners = None if persons is None else persons(batch)
@@ -440,54 +446,3 @@ def sanitize_file(
             booked.commit(receipt)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
-
-
-def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
-    """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
-    certificate = getattr(made.mechanism, "certificate", None)
-    own = dict(made.about)
-    if identifiers:
-        own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}
-    return {
-        "mechanism": described(made.mechanism),
-        "certificate": None if certificate is None else asdict(certificate),
-        "space": made.mechanism.space.to_dict(),
-        **own,
-        "keep": mean_keep(made.mechanism),
-        "best_guess": best_guess(made.mechanism),
-    }
-
-
-def _each(starts: Ids, passed: NDArray[np.bool_] | None) -> Ids:
-    """Draws of each document where every word that is not public is one."""
-    return np.diff(starts if passed is None else starts_among(~passed, starts))
-
-
-def _checked_repeat(repeat: str, mechanism: WordMechanism) -> str:
-    check.one_of(repeat, REPEATS, "repeat of Sanitizer")
-    if repeat == "once" and isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
-        raise InvalidValue(
-            f"repeat of Sanitizer must be each with this {mechanism.name}: what it draws for a "
-            "word depends on the words released before; leave out its guide, or repeat"
-        )
-    return repeat
-
-
-def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifiers | None:
-    if isinstance(identifiers, str):
-        return Identifiers(identifiers, consistent=consistent)
-    if consistent != "none":
-        where = "identifiers" if identifiers is None else "the Identifiers themselves"
-        raise InvalidValue(
-            f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
-        )
-    return identifiers
-
-
-def surrogate_columns(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
-    """A surrogate for every row of each column that has them; no value comes in here."""
-    made = Surrogates().made
-    return {
-        name: made(kind, rng.integers(0, 2**64, (rows, WORDS), np.uint64))
-        for name, kind in fates.surrogates.items()
-    }

@@ -11,7 +11,7 @@ from discreet.report.plots import Curve, Plot
 
 _COLUMNS = ("at", "state", "command", "mechanism", "units", "persons", "epsilon", "delta", "entry")
 _SHORT = 12
-_DAY = 86_400
+_SPANS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 
 
 def budget_lines(budgets: Sequence[Budget]) -> list[str]:
@@ -92,22 +92,24 @@ def spending_plot(entries: Iterable[Entry], names: Mapping[str, str]) -> Plot:
     for entry in entries:
         if entry.state != REFUNDED:
             points.setdefault(entry.dataset, []).append(
-                (entry.at.timestamp() / _DAY, entry.amount.epsilon)
+                (entry.at.timestamp(), entry.amount.epsilon)
             )
-    start = min((each[0][0] for each in points.values()), default=0.0)
+    times = [at for each in points.values() for at, _ in each] or [0.0]
+    start, span = min(times), max(times) - min(times)
+    unit = next((name for name, long in _SPANS.items() if span >= 2 * long), "seconds")
     curves = []
     for name, some in points.items():
         x, y, total = [0.0], [0.0], 0.0
-        for day, epsilon in some:
+        for at, epsilon in some:
             # A step: nothing happens between two entries.
-            x += [day - start, day - start]
+            x += [(at - start) / _SPANS[unit]] * 2
             y += [total, total + epsilon]
             total += epsilon
         curves.append(Curve(names.get(name, name[:_SHORT]), tuple(x), tuple(y)))
     return Plot(
         "spending",
         "What was charged, added up over time",
-        "days since the first entry",
+        f"{unit} since the first entry",
         "epsilon (of the persons who lost most)",
         tuple(curves),
         alternative="The sum of what was charged to each data set, over time.",
