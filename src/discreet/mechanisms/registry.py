@@ -18,6 +18,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -161,7 +162,11 @@ class Entry:
                 raise InvalidValue(f"{self.name} needs {called(key)}{hint}")
         if "progress" in accepted:
             chosen["progress"] = progress
-        return builder(**chosen)
+        built = builder(**chosen)
+        with suppress(AttributeError):  # of a frozen one, which then cannot tell
+            beside = (MATERIAL[self.family], "progress")
+            built.made_with = {k: v for k, v in chosen.items() if k not in beside}
+        return built
 
     @property
     def _builder(self) -> Callable[..., Any]:
@@ -224,6 +229,23 @@ def _joined(meanings: Mapping[str, Iterable[str]], count: int) -> str:
         for text, who in meanings.items()
     ]
     return "; ".join(parts) + "."
+
+
+def made_with(built: Any) -> dict[str, Any] | None:
+    """The settings that make a mechanism again from its family's material; None if not known.
+
+    They are known of what was built here, and of a class whose parameters are all plain and kept
+    as attributes; not where an array or another object was given.
+    """
+    given = getattr(built, "made_with", None)
+    if given is None:
+        beside = (*MATERIAL.values(), "progress")
+        wanted = [name for name in inspect.signature(type(built)).parameters if name not in beside]
+        if not all(hasattr(built, name) for name in wanted):
+            return None
+        given = {name: getattr(built, name) for name in wanted}
+    plain = all(isinstance(value, str | int | float | Path | None) for value in given.values())
+    return {key: value for key, value in given.items() if value is not None} if plain else None
 
 
 def described(built: Any) -> dict[str, Any]:
