@@ -130,7 +130,9 @@ class Recipe:
 
     def _fingerprint(self, made: Sanitizer) -> str:
         """Of the law, and of what else decides what comes out."""
-        certificate = getattr(made.mechanism, "certificate", None)
+        certificate, sensitive = (
+            getattr(made.mechanism, name, None) for name in ("certificate", "sensitive")
+        )
         files = [value for value in self._typed_settings().values() if isinstance(value, Path)]
         files += [] if self.surrogates is None else [Path(self.surrogates)]
         decides = {
@@ -142,6 +144,7 @@ class Recipe:
             "polish": self.polish,
             "statement": made.statement.to_dict(),
             "files": [file_sha256(path) for path in files if path.is_file()],
+            "sensitive": None if sensitive is None else hashlib.sha256(sensitive).hexdigest(),
         }
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
@@ -156,6 +159,7 @@ def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
     if settings is None or source is None or (identifiers is not None and named is None):
         return None
     finder, consistent = named or (None, "none")
+    kind, _, key = consistent.partition(":")
     recipe = Recipe(
         mechanism=mechanism.name,
         settings={name: _plain(value) for name, value in settings.items()},
@@ -166,7 +170,7 @@ def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
         public=sanitizer.about.get("public"),
         polish=sanitizer.polish,
         identifiers=finder,
-        consistent=consistent,
+        consistent=f"{kind}:{Path(key).absolute()}" if key else kind,
     )
     return replace(recipe, fingerprint=recipe._fingerprint(sanitizer))
 

@@ -3,33 +3,31 @@
 :class:`Sanitizer` takes texts, :func:`sanitize_file` takes a file and leaves a receipt beside it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import check
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
-from discreet.mechanisms.registry import described
 from discreet.protocols import ContextualMechanism, Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release._once import release_once, starts_among
-from discreet.release.strength import best_guess, mean_keep, weakness
-from discreet.release.whole import DELTA, MOST_OF_A_PERSON, Wholes, checked_delta
+from discreet.release.rows import TextSanitizer, receipt_of_rows, release_rows
+from discreet.release.strength import weakness
+from discreet.release.whole import DELTA, checked_delta
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM
-from discreet.text.identifiers import Identifiers, Surrogates
-from discreet.text.identifiers.surrogates import WORDS
+from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
@@ -48,18 +46,6 @@ _ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
 _ONCE_PUBLIC = (
     "which places of each document hold the same word, those outside the vocabulary as one"
 )
-
-
-class TextSanitizer(Protocol):
-    """Turns texts into texts that may be released, by way of a word mechanism."""
-
-    mechanism: WordMechanism
-    about: Mapping[str, Any]
-    """What a receipt says of it beside the mechanism, ready for JSON."""
-
-    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
-        """One text for each."""
-        ...
 
 
 class Sanitizer:
@@ -303,9 +289,6 @@ def sanitize_file(
         (text_field,) if isinstance(text_field, str) else tuple(text_field),
         *(tuple(keep), tuple(drop), surrogates or {}, others),
     )
-    documents, words = 0, Counter[str]()
-    wholes = Wholes()
-    identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
     with (
         open_documents(
@@ -323,64 +306,23 @@ def sanitize_file(
         if not accept_weak and (weak := weakness(made.mechanism)) is not None:
             raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
         rng = secure_generator() if rng is None else rng
-        for batch in reader:
-            parted, values = columns.part(batch), dict[str, list[str]]()
-            draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
-            for name, texts in parted.texts.items():
-                release = made.sanitize(texts, rng)
-                values[name] = release.values
-                words[name] += release.units
-                draws = None if draws is None or release.draws is None else draws + release.draws
-                identifiers.update(release.identifiers)
-            wholes.add(draws, None if persons is None else persons(batch))
-            values.update(_surrogates(fates, len(batch.texts), rng))
-            writer.write(parted.joined(values))
-            documents += len(batch.texts)
-            if progress is not None:
-                progress(reader.bytes_read, reader.total_bytes or 0)
+        tally = release_rows(reader, columns, made, writer.write, rng, persons, progress)
         columns.check_complete()
-        statement = release.statement.with_public(*columns.public)
-        if persons is not None:
-            statement = statement.with_public(MOST_OF_A_PERSON)
         about = {
             "input": {
                 "format": reader.format,
-                "text_field": reader.text_field if len(words) == 1 else list(words),
+                "text_field": reader.text_field if len(tally.words) == 1 else list(tally.words),
                 **({} if person_field is None else {"person_field": person_field}),
             },
             "columns": columns.fates,
-            **_about(made, identifiers),
-            "counts": {
-                "documents": documents,
-                "words": words.total(),
-                **({"words_of_field": dict(words)} if len(words) > 1 else {}),
-            },
         }
-        counted = "words" + ", repetitions not counted" * (made.about.get("repeat") == "once")
-        whole = wholes.told(statement, made.mechanism, delta, counted)
-        receipt = Receipt(statement, about).with_section("whole", whole)
+        receipt = receipt_of_rows(made, tally, columns.public, about, delta)
         if before_publishing is not None:
             before_publishing()
         if (digest := writer.complete()) is not None:
             receipt = receipt.of_output(digest)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
-
-
-def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
-    """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
-    certificate = getattr(made.mechanism, "certificate", None)
-    own = dict(made.about)
-    if identifiers:
-        own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}
-    return {
-        "mechanism": described(made.mechanism),
-        "certificate": None if certificate is None else asdict(certificate),
-        "space": made.mechanism.space.to_dict(),
-        **own,
-        "keep": mean_keep(made.mechanism),
-        "best_guess": best_guess(made.mechanism),
-    }
 
 
 def _checked_repeat(repeat: str, mechanism: WordMechanism) -> str:
@@ -402,12 +344,3 @@ def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifie
             f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
         )
     return identifiers
-
-
-def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
-    """A surrogate for every row of each column that has them; no value comes in here."""
-    made = Surrogates().made
-    return {
-        name: made(kind, rng.integers(0, 2**64, (rows, WORDS), np.uint64))
-        for name, kind in fates.surrogates.items()
-    }

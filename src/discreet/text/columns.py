@@ -49,6 +49,11 @@ class Columns:
         if self._first:
             self.fates = {self._first: SANITISE, "every other column": DROP}
 
+    @property
+    def surrogates(self) -> Mapping[str, str]:
+        """The columns whose values are replaced, each with the type of its surrogates."""
+        return self._own.surrogates
+
     def part(self, batch: Batch) -> Parted:
         """Take the texts out of a batch."""
         return Parted({self._first: batch.texts}, self._with_texts(batch))
