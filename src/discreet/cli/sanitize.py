@@ -1,13 +1,17 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
 from contextlib import ExitStack
+from typing import Any
 
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
+from discreet.cli._folders import parts_line, recipe_from
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
+from discreet.engines import EngineSettings, sanitize_folder
+from discreet.engines.plan import is_several
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import MOST_KNOWN, share
@@ -20,6 +24,7 @@ def sanitize(
     choice: WordChoice,
     identifiers: IdentifierSettings,
     settings: TextSettings,
+    engine: EngineSettings,
     source: options.Documents,
     output: options.Output,
     text_field: options.TextFields = None,
@@ -47,9 +52,42 @@ def sanitize(
 
     Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
     --keep stars --drop-others
+
+    A folder or a quoted pattern is released part by part, by several workers, into a folder of
+    Parquet files with one receipt. If that is stopped, the same command continues it.
+
+    Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 8 --drop-others --workers 4
     """
 
     identifiers.check_together(len(text_field or ()))
+    columns: dict[str, Any] = {
+        "text_field": text_field or "text",
+        "keep": keep or (),
+        "drop": drop or (),
+        "surrogates": options.surrogate_columns(surrogate),
+        "others": options.rest_of_columns(keep_others, drop_others),
+    }
+    if engine.given or is_several(source):
+        recipe = recipe_from(choice, identifiers, settings, layout, seed)
+        with progress_bars("sanitising", "finding neighbours, once") as (show, preparing):
+            receipt = sanitize_folder(
+                source,
+                output,
+                lambda: recipe.make(choice.build(choice.vocabulary())),
+                engine,
+                **columns,
+                accept_weak=yes_weak,
+                whole_delta=settings.whole_delta,
+                format=format,
+                max_document_bytes=options.document_bytes(max_document_mb),
+                force=force,
+                progress=show,
+                preparing=preparing,
+            )
+        _tell(receipt)
+        say(parts_line(receipt))
+        say_written(output)
+        return
     with ExitStack() as stack:
         mapping, save = None, None
         if identifiers.keep_mapping is not None:
@@ -73,11 +111,7 @@ def sanitize(
             source,
             output,
             made,
-            text_field=text_field or "text",
-            keep=keep or (),
-            drop=drop or (),
-            surrogates=options.surrogate_columns(surrogate),
-            others=options.rest_of_columns(keep_others, drop_others),
+            **columns,
             accept_weak=yes_weak,
             person_field=settings.person_field,
             whole_delta=settings.whole_delta,
