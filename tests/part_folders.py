@@ -1,7 +1,12 @@
 """Small folders of documents with an id each, and what a release of them must look like."""
 
+import contextlib
 import csv
 import json
+import os
+import signal
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -26,7 +31,8 @@ def small_space(folder: Path) -> Path:
 def documents(count: int, first: int = 0) -> pa.Table:
     rng = np.random.default_rng(first)
     words = np.array([*WORDS, MARKER], dtype=object)
-    texts = [" ".join(rng.choice(words, 1 + i % 7)) for i in range(count)]
+    drawn = rng.choice(words, (count, 7)).tolist()
+    texts = [" ".join(row[: 1 + i % 7]) for i, row in enumerate(drawn)]
     ids = np.arange(first, first + count)
     return pa.table({"id": ids, "body": texts, "who": [f"p{i}" for i in ids]})
 
@@ -66,3 +72,31 @@ def check_whole(out: Path, rows: int, words: int) -> Receipt:
     assert (out / "_SUCCESS").read_bytes() == b""
     assert not out.with_name(out.name + ".unfinished").exists()
     return receipt
+
+
+def drawing(folder: Path) -> list[int]:
+    """Processes that hold a part that has no record yet."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            held = [Path(os.readlink(path)) for path in process.joinpath("fd").iterdir()]
+        except OSError:
+            continue
+        parts = [path for path in held if path.suffix == ".partial" and folder in path.parents]
+        if any(not list(path.parent.glob("*.json")) for path in parts):
+            found.append(int(process.name))
+    return found
+
+
+def kill_while_drawing(folder: Path, times: int, stop: threading.Event, killed: list[int]) -> None:
+    """Kill so many processes, each while it draws a part."""
+    while len(killed) < times and not stop.is_set():
+        for process in drawing(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGSTOP)  # what is seen now stays true
+                is_drawing = process in drawing(folder)
+                os.kill(process, signal.SIGKILL if is_drawing else signal.SIGCONT)
+                if is_drawing and process not in killed:
+                    killed.append(process)
+                    break
+        time.sleep(0.001)

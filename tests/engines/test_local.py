@@ -1,7 +1,5 @@
 """Folders released by processes of this machine: every row once, whoever is killed."""
 
-import os
-import signal
 import subprocess
 import threading
 import time
@@ -16,7 +14,7 @@ from command import COMMAND, environment
 from discreet import Sanitizer, load_space, mechanism
 from discreet.engines import EngineSettings, sanitize_folder
 from discreet.engines.parts import PartReceipt
-from part_folders import check_whole, small_space, words_of, write
+from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc")
 PATIENCE = 120
@@ -45,39 +43,13 @@ def _workers_of(parent: int) -> list[int]:
     return found
 
 
-def _is_drawing(worker: int, folder: Path) -> bool:
-    """Whether a worker holds a file of a part that has no record yet."""
-    try:
-        held = [os.readlink(path) for path in Path(f"/proc/{worker}/fd").iterdir()]
-    except OSError:
-        return False
-    partials = [Path(name) for name in held if name.endswith(".partial")]
-    return any(
-        folder in path.parents and not list(path.parent.glob("*.json")) for path in partials
-    )
-
-
-def _kill_while_drawing(folder: Path, times: int, stop: threading.Event, killed: list[int]) -> None:
-    while len(killed) < times and not stop.is_set():
-        for worker in _workers_of(os.getpid()):
-            if worker in killed or not _is_drawing(worker, folder):
-                continue
-            os.kill(worker, signal.SIGSTOP)  # what is seen now stays true
-            drawing = _is_drawing(worker, folder)
-            os.kill(worker, signal.SIGKILL if drawing else signal.SIGCONT)
-            if drawing:
-                killed.append(worker)
-                break
-        time.sleep(0.001)
-
-
 def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
-    source = write(tmp_path / "in", "parquet", files=2, rows=120_000, group=20_000)
+    source = write(tmp_path / "in", "parquet", files=2, rows=40_000, group=10_000)
     out, stop, killed = tmp_path / "out", threading.Event(), list[int]()
     arguments = (tmp_path / "out.unfinished", 3, stop, killed)
-    killer = threading.Thread(target=_kill_while_drawing, args=arguments)
+    killer = threading.Thread(target=kill_while_drawing, args=arguments)
     killer.start()
-    settings = EngineSettings(workers=2, part_rows=20_000)
+    settings = EngineSettings(workers=2, part_rows=10_000)
     try:
         sanitize_folder(
             source, out, sanitizer, settings, text_field="body", keep=["id"], drop=["who"]
@@ -86,13 +58,13 @@ def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
         stop.set()
         killer.join()
     assert len(killed) == 3
-    receipt = check_whole(out, 240_000, 2 * words_of(120_000))
-    assert receipt.about["engine"] == {"name": "local", "parts": 12, "attempts": 15}
+    receipt = check_whole(out, 80_000, 2 * words_of(40_000))
+    assert receipt.about["engine"] == {"name": "local", "parts": 8, "attempts": 11}
     assert any("3 attempts" in caveat for caveat in receipt.statement.caveats)
 
 
 def test_a_killed_driver_is_continued_and_draws_no_finished_part_again(tmp_path, space):
-    source = write(tmp_path / "in", "parquet", files=1, rows=150_000, group=10_000)
+    source = write(tmp_path / "in", "parquet", files=1, rows=60_000, group=10_000)
     out = tmp_path / "out"
     command = [COMMAND, "sanitize", source, "-o", out, "-s", space, "-e", "4", "--workers", "1"]
     command += ["--text-field", "body", "--keep", "id", "--drop-others", "--part-rows", "10000"]
@@ -100,7 +72,7 @@ def test_a_killed_driver_is_continued_and_draws_no_finished_part_again(tmp_path,
     driver = subprocess.Popen([str(each) for each in command], **run)
     records: list[Path] = []
     until = time.monotonic() + PATIENCE
-    while not records and time.monotonic() < until:
+    while len(records) < 2 and time.monotonic() < until:
         records = list(tmp_path.glob("out.unfinished/*/*.json"))
         time.sleep(0.001)
     workers = _workers_of(driver.pid)
@@ -112,14 +84,14 @@ def test_a_killed_driver_is_continued_and_draws_no_finished_part_again(tmp_path,
         time.sleep(0.01)
     assert not out.exists()
     done = [PartReceipt.read(path) for path in tmp_path.glob("out.unfinished/*/*.json")]
-    assert 1 <= len(done) < 15
+    done = [part for part in done if list(tmp_path.glob(f"out.unfinished/*/{part.part.name}"))]
+    assert 1 <= len(done) < 6
     again = subprocess.run([str(each) for each in command], check=True, **run)
-    receipt = check_whole(out, 150_000, words_of(150_000))
+    receipt = check_whole(out, 60_000, words_of(60_000))
     files = receipt.about["output"]["files"]
     for part in done:
-        if (out / part.part.name).stat().st_size:  # as the first driver's worker wrote it
-            assert files[part.part.name]["sha256"] == part.digest.sha256
-    assert receipt.about["engine"]["attempts"] <= 17
+        assert files[part.part.name]["sha256"] == part.digest.sha256
+    assert receipt.about["engine"]["attempts"] in (6, 7)
     assert b"Written" in again.stderr
 
 

@@ -21,7 +21,7 @@ from discreet.parallel import WORKERS
 
 MOST_LOSSES = 5
 """A part whose worker is lost so often is given up: most likely it does not fit into memory."""
-_LOST = (
+LOST = (
     "the worker of a part was lost {count} times, for lack of memory perhaps; use fewer --workers, "
     "or smaller row groups, and run the same command again"
 )
@@ -86,7 +86,7 @@ class LocalEngine:
                     losses += 1
                     self._end(process)
                     process = None
-            lost = {"number": part.number, "error": _LOST.format(count=losses)}
+            lost = {"number": part.number, "error": LOST.format(count=losses)}
             outcomes.put(lost if outcome is None else outcome)
         if process is not None:
             self._end(process)
