@@ -1,4 +1,4 @@
-"""The same folder on Spark, in local mode; a data frame through Arrow; clear errors without Java."""
+"""The same folder on Spark, in local mode; a data frame through Arrow; an error without Java."""
 
 import threading
 from pathlib import Path
@@ -15,6 +15,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc"),
     # Spark leaves sockets to the end of its processes.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 

@@ -41,7 +41,8 @@ class RayEngine:
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             _start(address, workers)
-        self.workers = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        resources: Any = ray.cluster_resources  # which has no types
+        self.workers = workers or max(1, int(resources().get("CPU", 1)))
 
     def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
         """The outcomes, in the order they come; no more tasks wait than workers can begin."""

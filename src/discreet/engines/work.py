@@ -99,7 +99,8 @@ class SanitizeWork:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "SanitizeWork":
         """The inverse of :meth:`to_json`."""
-        fates = {k: tuple(v) if isinstance(v, list) else v for k, v in values["fates"].items()}
+        said: dict[str, Any] = values["fates"]
+        fates: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
         own = {name: values[name] for name in _OWN if name != "kind"}
         make = partial(sanitizer_from, values["recipe"])
         return cls(sanitizer=make, fates=Fates(**fates), **own)

@@ -5,7 +5,6 @@ it is released in slices, so that only a slice of it exists as Python strings at
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -64,13 +63,13 @@ def release_column(
             for kind, count in release.identifiers.items():
                 identifiers[kind] = identifiers.get(kind, 0) + count
         out = _with_column(out, place, pieces)
-    return replace(release, values=out, units=units, draws=draws, identifiers=identifiers)
+    return Release(out, release.statement, units, identifiers, draws)
 
 
 def release_vectors(
     table: Frame,
     text: str,
-    embed: Callable[[Sequence[str], dict[str, list[str]]], Release[VectorSet]],
+    embed: Callable[[Sequence[str], dict[str, list[Any]]], Release[VectorSet]],
     *,
     hidden: Sequence[str] = (),
 ) -> Release[Frame]:
@@ -110,7 +109,7 @@ def _joined_vectors(out: Frame, parts: Sequence[tuple[Release[VectorSet], Any]])
             rows = rows[values.rows - 1]
         places = np.full(len(known), -1, dtype=np.int64)
         places[rows] = np.arange(len(values))
-        taken = pa.array(places, mask=places < 0)
+        taken: Any = pa.array(places, mask=places < 0)
         for name, column in _columns_of(values).items():
             columns.setdefault(name, []).append(pc.take(column, taken))
     for name, pieces in columns.items():
