@@ -9,6 +9,7 @@ part that has a record is drawn again.
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -92,7 +93,7 @@ class Unfinished:
         os.replace(whole, self.output)
         allow(self.output, 0o777)
         sync_folder(self.output.parent)
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
 
     def _receipt(self, part: Part) -> PartReceipt | None:
         target = target_of(self.path, part)
@@ -133,6 +134,7 @@ def unfinished(
     job = {"made_with": made_with, "parts": [part.to_dict() for part in parts]}
     try:
         output.absolute().parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(path)
         private_folder(path)
     except OSError as error:
         raise OutputError(f"{path} cannot be made ({error.strerror}); check the path") from None
@@ -141,11 +143,12 @@ def unfinished(
             raise OutputError(f"another run is writing to {path}; wait for it, or stop it")
         if (path / _PUBLISHED).exists() and not (path / _WHOLE).exists():
             receipt = Receipt.beside(output)
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
             if receipt is not None:
                 yield receipt
                 return
             private_folder(path)
+        remove_leftovers(path / _JOB)
         if (path / _JOB).exists():
             _refuse_another(path, job)
         elif any(path.iterdir()):
@@ -154,6 +157,13 @@ def unfinished(
             check_output_folder(output, force=force)
             _write_job(path / _JOB, job)
         yield Unfinished(output, path, parts, made_with)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder by a name that nobody takes up again, should this be stopped half-way."""
+    doomed = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    os.replace(path, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
 
 
 def unfinished_place(output: Path) -> Path:

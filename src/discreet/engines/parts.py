@@ -14,6 +14,7 @@ Every attempt is counted before it draws, and the receipt states how many there 
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ def commit_part(
     if (done := PartReceipt.read(place)) is not None:
         return done
     part.require_unchanged()
+    target.parent.mkdir(exist_ok=True)
     _count_attempt(attempts_of(target))
     with staged(target) as output, staged(place, mode=PRIVATE) as record:
         counts = write(output)
@@ -155,15 +157,15 @@ def sanitize_part(
             if shape.schema is None or shape.text_index is None:
                 raise InputError(f"{part.source} cannot be written as Parquet")
             sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
-            tally = release_rows(
-                reader,
-                columns,
-                sanitizer,
-                lambda batch: sink.write(as_parquet(batch)),
-                secure_generator() if rng is None else rng,
-            )
+            with closing(sink):
+                tally = release_rows(
+                    reader,
+                    columns,
+                    sanitizer,
+                    lambda batch: sink.write(as_parquet(batch)),
+                    secure_generator() if rng is None else rng,
+                )
             columns.check_complete()
-            sink.close()
         return tally.to_dict()
 
     return commit_part(part, target, made_with, write)

@@ -50,9 +50,7 @@ def run_task(part: Part, work: str, folder: str) -> Outcome:
     """Release one part with what ``work`` describes; public data is loaded once in each process."""
     use_threads(1)  # there is a task for every core
     try:
-        target = target_of(folder, part)
-        target.parent.mkdir(mode=0o700, exist_ok=True)
-        _loaded(work).release(part, target)
+        _loaded(work).release(part, target_of(folder, part))
     except DiscreetError as error:
         return {"number": part.number, "error": str(error)}
     except Exception as error:
