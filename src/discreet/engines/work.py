@@ -175,4 +175,8 @@ _WORTH_AN_INDEX = 32 * 2**20
 def work_from(text: str) -> Work:
     """What :meth:`Work.to_json` described."""
     values = json.loads(text)
+    if values["kind"] == "embed":
+        from discreet.engines.embed_work import EmbedWork
+
+        return EmbedWork.from_dict(values)
     return SanitizeWork.from_dict(values)

@@ -176,10 +176,25 @@ class DocumentEmbedder:
             text: the column of documents.
             rng: leave it out for a release.
         """
+        return self.release_batch(table, text, rng=rng).values
+
+    def release_batch(
+        self,
+        table: "Frame",
+        text: str = "text",
+        *,
+        rng: Generator | None = None,
+        first_row: int = 1,
+    ) -> "Release[Frame]":
+        """As :meth:`embed_batch`, with what holds and how many sentences there were."""
         from discreet.release.tables import release_vectors
 
         rng = secure_generator() if rng is None else rng
-        return release_vectors(table, text, lambda texts, _: self.release(texts, rng)).values
+
+        def embed(texts: Sequence[str], _: Mapping[str, Any], first: int) -> Release[VectorSet]:
+            return self.release(texts, rng, first_row=first)
+
+        return release_vectors(table, text, embed, first_row=first_row)
 
     def receipt(self, release: Release[VectorSet], left_out: int = 0) -> Receipt:
         """What was released and how."""

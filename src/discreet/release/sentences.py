@@ -229,18 +229,32 @@ class SentenceEmbedder:
             second: of the second sentences, where rows are pairs.
             rng: leave it out for a release.
         """
+        return self.release_batch(table, text, label=label, second=second, rng=rng).values
+
+    def release_batch(
+        self,
+        table: "Frame",
+        text: str = "text",
+        *,
+        label: str | None = None,
+        second: str | None = None,
+        rng: Generator | None = None,
+        first_row: int = 1,
+    ) -> "Release[Frame]":
+        """As :meth:`embed_batch`, with what holds and how many sentences there were."""
         from discreet.release.tables import release_vectors
 
         rng = secure_generator() if rng is None else rng
 
-        def embed(texts: Sequence[str], beside: Mapping[str, list[Any]]) -> Release[VectorSet]:
+        def embed(
+            texts: Sequence[str], beside: Mapping[str, list[Any]], first: int
+        ) -> Release[VectorSet]:
             labels = None if label is None else [str(value) for value in beside[label]]
-            return self.release(
-                texts, labels, rng, second=None if second is None else beside[second]
-            )
+            pairs = None if second is None else beside[second]
+            return self.release(texts, labels, rng, second=pairs, first_row=first)
 
         hidden = [name for name in (label, second) if name is not None]
-        return release_vectors(table, text, embed, hidden=hidden).values
+        return release_vectors(table, text, embed, hidden=hidden, first_row=first_row)
 
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""

@@ -69,17 +69,20 @@ def release_column(
 def release_vectors(
     table: Frame,
     text: str,
-    embed: Callable[[Sequence[str], dict[str, list[Any]]], Release[VectorSet]],
+    embed: Callable[[Sequence[str], dict[str, list[Any]], int], Release[VectorSet]],
     *,
     hidden: Sequence[str] = (),
+    first_row: int = 1,
 ) -> Release[Frame]:
     """A table with the column ``vector`` in place of its texts, and what holds for the vectors.
 
     Args:
         table: a table or a record batch.
         text: the column of texts, which is left out; a null has no vector.
-        embed: releases the vectors of texts, given with what the hidden columns hold beside them.
+        embed: releases the vectors of texts, given with what the hidden columns hold beside them
+            and the number of their first row.
         hidden: other columns that are protected and left out: a second text, a label.
+        first_row: the number of the first row, for messages.
     """
     hidden_places = {name: column_index(table.schema.names, name, _WHAT) for name in hidden}
     place = _text_index(table, text)
@@ -95,23 +98,27 @@ def release_vectors(
             for name, index in hidden_places.items()
             for values in [table.column(index).slice(start, len(known)).to_pylist()]
         }
-        parts.append((embed(texts, beside), known))
-    return _joined_vectors(table.select(kept), parts)
+        parts.append((embed(texts, beside, first_row + start), known))
+    return _joined_vectors(table.select(kept), parts, first_row)
 
 
-def _joined_vectors(out: Frame, parts: Sequence[tuple[Release[VectorSet], Any]]) -> Release[Frame]:
+def _joined_vectors(
+    out: Frame, parts: Sequence[tuple[Release[VectorSet], Any]], first_row: int
+) -> Release[Frame]:
     first = parts[0][0]
     columns: dict[str, list[Any]] = {}
+    start = 0
     for release, known in parts:
         values = release.values
         rows = np.flatnonzero(known)
-        if values.rows is not None:  # some of the texts have no vector: counted from 1
-            rows = rows[values.rows - 1]
+        if values.rows is not None:  # some of the texts have no vector
+            rows = rows[values.rows - first_row - start]
         places = np.full(len(known), -1, dtype=np.int64)
         places[rows] = np.arange(len(values))
         taken: Any = pa.array(places, mask=places < 0)
         for name, column in _columns_of(values).items():
             columns.setdefault(name, []).append(pc.take(column, taken))
+        start += len(known)
     for name, pieces in columns.items():
         out = _appended(out, name, pieces)
     return Release(out, first.statement, sum(release.units for release, _ in parts))
