@@ -341,3 +341,26 @@ def test_wherever_it_is_killed_the_same_call_continues(tmp_path, work):
         after = receipt.about["output"]["files"]
         assert {name: after[name] for name in files} == files  # nothing finished is drawn again
     assert interrupted > 5
+
+
+@pytest.mark.encoder
+def test_vectors_of_a_folder(tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.csv").write_text("text,stars,id\nWe waited two hours.,1,7\nGood food.,2,8\n")
+    (source / "b.csv").write_text("text,stars,id\nNever again!,1,9\n")
+    given = ["-e", 10, "--label-field", "stars", "--labels", "1,2", "--label-epsilon", 2]
+    out = tmp_path / "out"
+    done = called("embed", source, "-o", out, *given, "--keep", "id", cache=tmp_path / "cache")
+    assert done.code == 0, done.err
+    table = pq.read_table(out)
+    assert table.column_names == ["id", "vector", "label"]
+    assert table.column("id").to_pylist() == ["7", "8", "9"]
+    assert table.schema.field("vector").type == pa.list_(pa.float32(), 16)
+    receipt = Receipt.beside(out)
+    assert receipt.counts == {"rows": 3, "sentences": 3}
+    assert receipt.about["engine"] == {"name": "local", "parts": 2, "attempts": 2}
+    (source / "b.csv").write_text("text,stars,id\n  ,1,9\n")
+    done = called("embed", source, "-o", tmp_path / "o2", "-e", 10, cache=tmp_path / "cache")
+    assert done.code == 2
+    assert "row 1 is empty" in done.err

@@ -177,10 +177,10 @@ class EmbedWork:
                 parted = columns.part(batch)
                 plain = as_parquet(parted.joined(parted.texts))
                 rest: Any = plain.rows
-                texts = pa.chunked_array([pa.array(batch.texts, pa.string())])
                 named = [each for each in rest.schema.names if each in fates.keep]
-                table = rest.select(named).append_column(self.text_field, texts)
-                yield batch.first_row, reader.format, table
+                columns_used: dict[str, Any] = {name: rest.column(name) for name in named}
+                columns_used[self.text_field] = pa.array(batch.texts, pa.string())
+                yield batch.first_row, reader.format, pa.table(columns_used)
 
     def schema_of(self, path: Path) -> "pa.Schema":
         """The columns that are kept of a file, and that those which are needed are there."""
