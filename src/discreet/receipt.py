@@ -6,7 +6,7 @@ which files it is for, so that it cannot be taken for the receipt of others.
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ PARTS_RECEIPT = "_privacy.json"
 """In a folder of parts, whatever does not begin with an underscore is taken for a part."""
 
 _OWN = ("discreet", "statement", "in_words")
+_NAME_LENGTH = 200
 
 
 def receipt_path(output: str | Path) -> Path:
@@ -127,6 +128,25 @@ class Receipt:
         """The same with one more heading."""
         return replace(self, about={**self.about, name: values})
 
+    def between(self, operator: str | None, recipient: str | None) -> "Receipt":
+        """The same with who released it and whom it is for, where they are given.
+
+        Args:
+            operator: who released it.
+            recipient: whom it was released for.
+        """
+        named = {"operator": operator, "recipient": recipient}
+        given = {who: _one_line(name, who) for who, name in named.items() if name is not None}
+        return self.with_section("parties", given) if given else self
+
+    @property
+    def parties(self) -> str:
+        """Who released it and whom it is for, as a sentence; empty if nobody said."""
+        said = self._section("parties")
+        words = {"operator": "by", "recipient": "for"}
+        named = [f"{word} {said[who]}" for who, word in words.items() if who in said]
+        return f"Released {' '.join(named)}." if named else ""
+
     def of_output(self, written: Digest | Mapping[str, Digest]) -> "Receipt":
         """The same for a file, or for the files of a folder by their names, as they are now."""
         if isinstance(written, Mapping):
@@ -220,6 +240,14 @@ def _refuse_more(folder: Path, parts: Iterable[Path]) -> None:
         )
 
 
+def _one_line(name: str, who: str) -> str:
+    if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
+        raise InvalidValue(
+            f"the {who} must be a name on one line, of at most {_NAME_LENGTH} characters"
+        )
+    return name.strip()
+
+
 def receipt_of(path: Path) -> Receipt:
     """The receipt that a path names, or that lies beside the output it names.
 
@@ -248,9 +276,24 @@ def verified(path: Path) -> tuple[Path, Receipt]:
     return output, receipt
 
 
-def put_with_receipt(output: Staged, receipt: Receipt, *, force: bool) -> Receipt:
-    """Put an output in its place and then its receipt, which is given back as it was written."""
+def put_with_receipt(
+    output: Staged,
+    receipt: Receipt,
+    *,
+    force: bool,
+    before: Callable[[Receipt], None] | None = None,
+) -> Receipt:
+    """Put an output in its place and then its receipt, which is given back as it was written.
+
+    Args:
+        output: What was written.
+        receipt: What holds for it.
+        force: Replace files that exist.
+        before: Called with the receipt as it will be, before anything takes its place.
+    """
     written = receipt.of_output(output.digest)
+    if before is not None:
+        before(written)
     with staged(receipt_path(output.place)) as beside:
         beside.path.write_text(written.to_json(), "utf-8")
         publish(output, [beside], force=force)

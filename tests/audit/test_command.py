@@ -46,7 +46,7 @@ def run(*arguments):
 
 
 def test_a_sound_mechanism_passes_and_every_check_is_named(vectors):
-    result = run("--epsilon", 2, "--space", vectors, "--samples", 500, "--seed", 1)
+    result = run("-m", "santext", "--epsilon", 2, "--space", vectors, "--samples", 500, "--seed", 1)
     assert result.exit_code == 0, result.output
     for check in (
         "law.normalises",
@@ -67,14 +67,15 @@ def test_a_sound_mechanism_passes_and_every_check_is_named(vectors):
 
 def test_options_reach_the_mechanism(vectors):
     common = ("--space", vectors, "--samples", 500, "--seed", 1, "--json")
-    published = run("--epsilon", 2, "--calibration", "published", *common)
+    named = ("-m", "santext")
+    published = run(*named, "--epsilon", 2, "--calibration", "published", *common)
     finding = _by_name(published)["law.certificate"]
     assert "kappa 1," in finding["summary"]
-    assert isinstance(run("--epsilon", 2, "--clip", 1, *common).exception, DiscreetError)
+    assert isinstance(run(*named, "--epsilon", 2, "--clip", 1, *common).exception, DiscreetError)
     assert isinstance(
         run("--mechanism", "nothing", "--epsilon", 2, *common).exception, DiscreetError
     )
-    assert isinstance(run(*common).exception, DiscreetError)
+    assert isinstance(run(*named, *common).exception, DiscreetError)
 
 
 def _by_name(result):
@@ -82,7 +83,9 @@ def _by_name(result):
 
 
 def test_json_has_the_same_for_programs(vectors):
-    result = run("--epsilon", 2, "--space", vectors, "--samples", 500, "--seed", 7, "--json")
+    result = run(
+        "-m", "santext", "--epsilon", 2, "--space", vectors, "--samples", 500, "--seed", 7, "--json"
+    )
     values = json.loads(result.output)
     assert set(values) == {
         "mechanism",

@@ -218,6 +218,8 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(place, tmp_path, name):
     arguments = [names.get(a, a).replace("DIR", str(tmp_path)) for a in row.arguments]
     if "-s" not in arguments:
         arguments += ["-s", str(place / "space.txt")]
+    if "-m" not in arguments and "--mechanism" not in arguments:
+        arguments += ["-m", "santext"]
     if "-e" not in arguments:
         arguments += ["-e", "2"]
     elif "" in arguments:
@@ -234,7 +236,7 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(place, tmp_path, name):
 
 
 def run(place: Path, *arguments: object, **options: object) -> Outcome:
-    start = ("sanitize", "-e", 2, "-s", place / "space.txt")
+    start = ("sanitize", "-m", "santext", "-e", 2, "-s", place / "space.txt")
     return discreet(*start, *arguments, cache=place / "cache", **options)
 
 

@@ -17,7 +17,17 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     (folder / "in.txt").write_text("the film was good\n")
     cache = folder / "cache"
-    done = discreet("sanitize", folder / "in.txt", "-o", folder / "out.txt", "-e", 8, cache=cache)
+    done = discreet(
+        "sanitize",
+        folder / "in.txt",
+        "-o",
+        folder / "out.txt",
+        "-m",
+        "santext",
+        "-e",
+        8,
+        cache=cache,
+    )
     assert done.code == 0, done.err
     record = Record(folder / "recipe", "small", {}, title="A small recipe")
     record.add_claim("a long claim " * 8, "1", "2", "holds in part", "why " * 30)

@@ -26,7 +26,7 @@ def place(tmp_path, monkeypatch):
 
 
 def sanitize(place, *options, output="out.txt", run=called):
-    fixed = ["--space", "space.txt", "--epsilon", "1", "--layout", "public"]
+    fixed = ["-m", "santext", "--space", "space.txt", "--epsilon", "1", "--layout", "public"]
     return run("sanitize", "in.txt", "-o", output, *fixed, *options, cache=place / "cache")
 
 

@@ -20,7 +20,17 @@ def home(tmp_path_factory):
     )
     outcome = called(
         *("train", "rewriter", folder / "public.txt", "-o", folder / "r.safetensors"),
-        *("--space", folder / "space.txt", "--epsilon", 4, "--epochs", 1, "--json"),
+        *(
+            "-m",
+            "santext",
+            "--space",
+            folder / "space.txt",
+            "--epsilon",
+            4,
+            "--epochs",
+            1,
+            "--json",
+        ),
         cache=folder / "cache",
     )
     assert outcome.code == 0, outcome.err
@@ -38,7 +48,18 @@ def test_the_mechanism_comes_from_the_file_and_its_statement_is_unchanged(home):
     )
     assert first.code == 0, first.err
     second = called(
-        *("sanitize", home / "in.csv", "-o", plain, "--space", home / "space.txt", "-e", 4),
+        *(
+            "sanitize",
+            home / "in.csv",
+            "-o",
+            plain,
+            "-m",
+            "santext",
+            "--space",
+            home / "space.txt",
+            "-e",
+            4,
+        ),
         *("--keep", "label", "--yes-weak"),
         cache=home / "cache",
     )
@@ -78,7 +99,7 @@ def test_a_seeded_run_repeats_and_says_so(home):
         ("in.csv", ["-r", "missing.safetensors"], "there is no file"),
         ("in.csv", ["-r", "space.txt"], "is not a file that discreet wrote"),
         ("in.csv", ["--space", "other.txt"], "another space"),
-        ("in.csv", ["--space", "space.txt", "-e", "5"], "epsilon 4.0"),
+        ("in.csv", ["-m", "santext", "--space", "space.txt", "-e", "5"], "epsilon 4.0"),
         ("in.csv", ["--space", "space.txt", "-e", "4", "-m", "cmp"], "not for cmp"),
         ("in.csv", ["--text-field", "body"], "body"),
     ],
@@ -98,7 +119,7 @@ def test_bad_input_writes_nothing(home, source, options, message):
 
 def test_a_rewriter_is_not_replaced_and_needs_words(home):
     (home / "empty.txt").write_text("\n \n")
-    arguments = ("--space", home / "space.txt", "-e", 4)
+    arguments = ("-m", "santext", "--space", home / "space.txt", "-e", 4)
     outcome = called(
         *("train", "rewriter", home / "public.txt", "-o", home / "r.safetensors", *arguments),
         cache=home / "cache",

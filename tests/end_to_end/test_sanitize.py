@@ -39,9 +39,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(place: Path) -> Callable[..., Outcome]:
     def sanitize(*arguments: object, epsilon: float = EPSILON, **options: object) -> Outcome:
+        named = () if {"-m", "--mechanism"} & set(map(str, arguments)) else ("-m", "santext")
         return discreet(
             "sanitize",
             *arguments,
+            *named,
             "--epsilon",
             epsilon,
             "--space",
@@ -325,7 +327,10 @@ def test_no_word_of_the_input_is_left_anywhere_else(place, tmp_path):
     )
     (tmp_path / "list.txt").write_text("babax\nkokox\n")
     for number, options in enumerate(
-        (["--layout", "public"], ["-m", "santext-plus", "--sensitive-file", tmp_path / "list.txt"])
+        (
+            ["-m", "santext", "--layout", "public"],
+            ["-m", "santext-plus", "--sensitive-file", tmp_path / "list.txt"],
+        )
     ):
         done = discreet(
             *("sanitize", tmp_path / "in.csv", "-o", tmp_path / f"out{number}.csv", "-e", "2"),
@@ -467,7 +472,7 @@ def test_batches_join_without_loss(place, tmp_path, monkeypatch, format):
     # At this epsilon every word stays: the order of the rows can be read off.
     app(
         [
-            *("sanitize", str(source), "-o", str(target), "-e", "400"),
+            *("sanitize", str(source), "-o", str(target), "-m", "santext", "-e", "400"),
             *("-s", str(place / "space.txt"), "--keep-others", "--yes-weak"),
         ],
         standalone_mode=False,
@@ -497,7 +502,7 @@ def test_a_long_file_arrives_whole(run, tmp_path):
 
 def test_the_starter_space_works_out_of_the_box(tmp_path):
     text = b"The doctor saw me on Monday, and my name is Zanzibarian.\n"
-    arguments = ("sanitize", "-", "-o", "-", "-e", 8, "--calibration", "published")
+    arguments = ("sanitize", "-", "-o", "-", "-m", "santext", "-e", 8, "--calibration", "published")
     done = discreet(*arguments, cache=tmp_path / "cache", stdin=text * 200)
     assert done.code == 0, done.err
     assert len(done.lines) == 200

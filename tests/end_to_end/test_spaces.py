@@ -78,7 +78,7 @@ def test_inspect_shows_distances_and_neighbours(place):
     ("arguments", "part"),
     [
         (["inspect", "nowhere.txt"], "no space of that name"),
-        (["inspect", "SPACE", "--word", MARKER], "that word is not among"),
+        (["inspect", "SPACE", "--word", "typed"], "'typed' is not among"),
         (["inspect", "SPACE", "--max-words", 1], "at least 2"),
         (["inspect"], "missing argument"),
         (["build", "nowhere.txt"], "no space of that name"),
@@ -106,7 +106,18 @@ def test_mistakes_are_one_sentence(place, tmp_path, arguments, part):
 def released(place: Path, cache: Path, words: list[str]) -> np.ndarray:
     """What the installed command makes of these words."""
     done = discreet(
-        *("sanitize", "-", "-o", "-", "-s", place / "many.txt", "--calibration", "published"),
+        *(
+            "sanitize",
+            "-",
+            "-o",
+            "-",
+            "-m",
+            "santext",
+            "-s",
+            place / "many.txt",
+            "--calibration",
+            "published",
+        ),
         *("-e", 2 * KAPPA, "--seed", SEED),
         cache=cache,
         stdin=" ".join(words).encode(),

@@ -46,7 +46,9 @@ def run(vectors):
     app.command()(command.evaluate)
 
     def invoke(*arguments, space=vectors):
-        return CliRunner().invoke(app, ["--space", str(space), *map(str, arguments)])
+        given = [*map(str, arguments)]
+        named = [] if {"-m", "--mechanism"} & set(given) else ["-m", "santext"]
+        return CliRunner().invoke(app, ["--space", str(space), *named, *given])
 
     return invoke
 

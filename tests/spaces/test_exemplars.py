@@ -7,12 +7,12 @@ from discreet.files import sealed_json
 from discreet.spaces import exemplars as module
 from discreet.spaces import load_space
 from discreet.spaces.exemplars import (
-    by_frequency,
     exemplars,
     kept_nearest,
     measured,
     memo_of,
     nearest_of,
+    replaced,
 )
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
@@ -74,7 +74,7 @@ def test_more_exemplars_than_are_looked_for_come_by_frequency(monkeypatch):
 def test_the_means_are_those_of_frequent_words():
     space = _with_frequencies(random_space(60))
     found = exemplars(space)
-    known = by_frequency(space)
+    known = replaced(space)
     shares = rank_prior(space)[known] / rank_prior(space)[known].sum()
     assert found.sizes[-1] == 59
     for size, near, far in zip(found.sizes, found.near, found.far, strict=True):

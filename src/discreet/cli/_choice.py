@@ -6,14 +6,22 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
-from discreet.arrays import Progress
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar
-from discreet.errors import InvalidValue
-from discreet.mechanisms.registry import DEFAULTS, family_settings, find, names
+from discreet.errors import InvalidValue, NotFound
+from discreet.mechanisms.registry import (
+    DEFAULT_SPACE,
+    DEFAULTS,
+    default_space,
+    family_settings,
+    find,
+    names,
+)
 from discreet.protocols import LabelMechanism, WordMechanism
+from discreet.protocols import watched as watched
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
+from discreet.text.function_words import on_the_list
 
 NO_MECHANISM = "none"
 
@@ -87,13 +95,14 @@ class WordChoice(MechanismChoice):
     families: ClassVar[tuple[str, ...]] = ("word",)
 
     space: Annotated[
-        str,
+        str | None,
         Setting(
             "Public vocabulary with a vector for each word: starter, english, encoder, or a file "
-            "of word2vec, GloVe or fastText.",
+            f"of word2vec, GloVe or fastText; {DEFAULT_SPACE} for {DEFAULTS['word']} and "
+            f"{default_space('')} for others unless given.",
             short="-s",
         ),
-    ] = "starter"
+    ] = None
     max_words: Annotated[
         int | None, Setting("Use only the first N words of a vector file.", at_least=0)
     ] = None
@@ -115,35 +124,64 @@ class WordChoice(MechanismChoice):
     def vocabulary(self) -> EmbeddingSpace:
         """Load the space."""
         with progress_bar("reading the space") as show:
-            return load_space(self.space, max_words=self.max_words, progress=show)
+            name = self.space or default_space(self.name)
+            return load_space(name, max_words=self.max_words, progress=show)
 
-    def build(self, vocabulary: EmbeddingSpace) -> WordMechanism:
-        """Make the mechanism."""
+    def needs_epsilon(self) -> bool:
+        """Whether the mechanism takes an epsilon, and none was given."""
+        entry = find(self.name, "word", what="--mechanism")
+        epsilon = next((each for each in entry.settings if each.name == "epsilon"), None)
+        return self.epsilon is None and epsilon is not None and epsilon.required
+
+    def with_guide(self, guide: str) -> "WordChoice":
+        """The same choice with a guide, if the mechanism takes one and none was given."""
+        entry = find(self.name, "word", what="--mechanism")
+        if not entry.takes("guide"):
+            return self
+        return replace(self, settings={"guide": guide, **self.settings})
+
+    def build(self, vocabulary: EmbeddingSpace, public: str | None = None) -> WordMechanism:
+        """Make the mechanism.
+
+        Args:
+            vocabulary: the space.
+            public: the public list of words that pass, if there is one.
+        """
         entry = find(self.name, "word", what="--mechanism")
         given = {"space": vocabulary, **self.settings}
+        if public is not None and entry.takes("spared"):
+            given["spared"] = on_the_list(vocabulary.words)
         with progress_bar("certifying the space, once") as show:
             built: WordMechanism = entry.build(given, progress=show, called=self.flag)
         return built
 
     def to_json(self) -> dict[str, Any]:
         """What was chosen, for a file that must say how its mechanism is made."""
-        where = {name: getattr(self, name) for name in ("mechanism", "space", "max_words")}
-        given = {name: value for name, value in where.items() if value is not None}
+        where = {"mechanism": self.name, "space": self.space or default_space(self.name)}
+        given = where if self.max_words is None else where | {"max_words": self.max_words}
         plain = {k: str(v) if isinstance(v, Path) else v for k, v in self.settings.items()}
         return {**given, **plain}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "WordChoice":
-        """The choice that :meth:`to_json` described."""
+        """The choice that :meth:`to_json` described.
+
+        Files of early versions leave out what was the default then.
+        """
         kinds = {each.name: plain_type(each.kind) for each in cls.declared()}
-        return cls.of({name: kinds[name](value) for name, value in values.items()})
+        told = {"mechanism": "santext", "space": "starter", **values}
+        return cls.of({name: kinds[name](value) for name, value in told.items()})
 
 
-def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
-    """The same mechanism, which says how far a release is if it is a slow one."""
-    if hasattr(mechanism, "progress"):
-        mechanism.progress = progress
-    return mechanism
+def typed_word(vocabulary: EmbeddingSpace, word: str) -> int:
+    """The id of a word that was typed on the command line: no protected text, so it is repeated."""
+    if word in vocabulary:
+        return vocabulary.id_of(word)
+    small = word.lower()
+    raise NotFound(
+        f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
+        + (f"its words are in small letters: {small!r}" if small in vocabulary else "try another")
+    )
 
 
 class SentenceChoice(MechanismChoice):

@@ -7,9 +7,10 @@ from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import counted
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
 from discreet.errors import InvalidValue
+from discreet.mechanisms.registry import default_space
 from discreet.receipt import Receipt
 from discreet.release.recipe import Recipe
-from discreet.release.text import LAYOUTS
+from discreet.release.text import LAYOUTS, READABLE
 
 
 def refuse_for_folders(**given: bool) -> None:
@@ -21,36 +22,27 @@ def refuse_for_folders(**given: bool) -> None:
 
 
 def recipe_from(
-    choice: WordChoice,
-    identifiers: IdentifierSettings,
-    settings: TextSettings,
-    layout: str,
-    seed: int | None,
+    choice: WordChoice, identifiers: IdentifierSettings, settings: TextSettings, layout: str
 ) -> Recipe:
     """What every worker makes its sanitizer from."""
-    refuse_for_folders(
-        seed=seed is not None,
-        keep_mapping=identifiers.keep_mapping is not None,
-        person_field=settings.person_field is not None,
-    )
+    check.one_of(layout, list(LAYOUTS), "--layout")
+    chosen = {"layout": layout, "public": settings.public, "polish": settings.polish}
     # Workers may have another working directory.
     kind, _, key = identifiers.consistent.partition(":")
-    listed = identifiers.surrogates
+    listed, space = identifiers.surrogates, choice.space or default_space(choice.name)
     return Recipe(
         mechanism=choice.name,
         settings={
             name: str(value.absolute()) if isinstance(value, Path) else value
             for name, value in choice.settings.items()
         },
-        space=str(Path(choice.space).absolute()) if Path(choice.space).exists() else choice.space,
+        space=str(Path(space).absolute()) if Path(space).exists() else space,
         max_words=choice.max_words,
-        layout=check.one_of(layout, list(LAYOUTS), "--layout"),
         repeat=settings.repeat,
-        public=settings.public,
-        polish=settings.polish,
         identifiers=identifiers.identifiers,
         consistent=f"{kind}:{Path(key).absolute()}" if key else kind,
         surrogates=None if listed is None else str(listed.absolute()),
+        **(READABLE if settings.readable else chosen),
     )
 
 

@@ -71,6 +71,13 @@ class IdentifierSettings(Settings):
 class TextSettings(Settings):
     """What of a text passes, how often a word is drawn, and what is said of whole texts."""
 
+    readable: Annotated[
+        bool,
+        Setting(
+            "For text that people read: --layout public, --public function-words, --polish and, "
+            "with near-words, --guide ngram (or the guide you give), all at once."
+        ),
+    ] = False
     public: Annotated[
         str | None,
         Setting(
@@ -105,3 +112,8 @@ class TextSettings(Settings):
             below=1,
         ),
     ] = DELTA
+
+    @property
+    def spared(self) -> str | None:
+        """The public list of words that pass, if there is one."""
+        return function_words.NAME if self.readable else self.public

@@ -10,6 +10,7 @@ from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
 from discreet.cli._folders import parts_line, refuse_for_folders
+from discreet.cli._ledger_settings import VectorLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.encoders.settings import EncoderSettings, MapSettings
@@ -32,6 +33,7 @@ def embed(
     encoding: EncoderSettings,
     documents: CandidateSettings,
     label_choice: LabelChoice,
+    booking: VectorLedgerSettings,
     engine: EngineSettings,
     source: options.Documents,
     output: Annotated[
@@ -67,9 +69,13 @@ def embed(
         typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
     ] = None,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    file_encoding: options.Encoding = "utf-8",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Release a differentially private vector for each text, and a private label beside it.
 
@@ -94,7 +100,11 @@ def embed(
     named = _possible(labels, label_field, label_choice)
     most, rng = options.document_bytes(max_document_mb), generator(seed)
     if engine.given or is_several(source):
-        refuse_for_folders(seed=seed is not None)
+        refuse_for_folders(
+            seed=seed is not None,
+            person_field=booking.person_field is not None,
+            ledger=booking != VectorLedgerSettings(),
+        )
         _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
         if unit == "document" and (pair_field is not None or label_field is not None):
             raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
@@ -114,6 +124,8 @@ def embed(
             label_field=label_field,
             keep=tuple(keep or ()),
             format=format,
+            delimiter=delimiter,
+            file_encoding=file_encoding,
             max_document_bytes=most,
             made_by=(
                 partial(_sentences, choice, vectors, encoding, named, label_choice)
@@ -123,13 +135,21 @@ def embed(
         )
         with progress_bar("embedding") as show:
             receipt = release_folder(
-                source, output, work, engine, format=format, force=force, progress=show
+                source,
+                output,
+                work,
+                engine,
+                format=format,
+                force=force,
+                operator=operator,
+                recipient=recipient,
+                progress=show,
             )
         _tell(receipt, unit)
         say(parts_line(receipt))
         say_written(output)
         return
-    with progress_bar("embedding") as show:
+    with booking.booked("embed") as ledger, progress_bar("embedding") as show:
         if unit == "sentence":
             _refuse_given(documents, "document")
             receipt = embed_sentence_file(
@@ -142,10 +162,16 @@ def embed(
                 label_field=label_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
         else:
             _refuse_given(vectors, "sentence")
@@ -158,10 +184,16 @@ def embed(
                 text_field=text_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
     _tell(receipt, unit)
     say_written(output)

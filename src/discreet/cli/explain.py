@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice, watched
+from discreet.cli._choice import WordChoice, typed_word, watched
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
+from discreet.text import function_words
 from discreet.text.readers import open_documents
 
 
@@ -41,6 +43,14 @@ def explain(
     word: Annotated[
         list[str] | None, typer.Option("--word", help="Example to show; may be repeated.")
     ] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            "--public",
+            help="function-words: explain what becomes of the words that are left where these pass "
+            "unchanged, as with 'discreet sanitize --public' or --readable.",
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Say what a setting means in a space: odds, how often a word stays, what it may become.
@@ -50,10 +60,12 @@ def explain(
 
     Example: discreet explain --find keep=0.5
     """
+    if public is not None:
+        check.one_of(public, (function_words.NAME,), "--public")
     vocabulary = choice.vocabulary()
     examples = word or explanation.example_words(vocabulary)
     for example in examples:
-        vocabulary.id_of(example)  # a word that is not there is said before the long work
+        typed_word(vocabulary, example)  # said before the long work
     if public_sample is None:
         ids = vocabulary.spread_words()
     else:
@@ -67,17 +79,17 @@ def explain(
         wish = _wish(find)
         with progress_bars("epsilons tried", "words") as (tried, words):
             found = explanation.find_epsilon(
-                lambda at: watched(choice.at(at).build(vocabulary), words),
+                lambda at: watched(choice.at(at).build(vocabulary, public), words),
                 ids,
                 **wish,
                 progress=tried,
             )
         epsilon = found.epsilon
-    built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary)
+    built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary, public)
     with progress_bar("measuring") as bar:
         explained = explanation.explain(watched(built, bar), ids, examples)
     if explained.guess is not None and epsilon is not None:
-        others = explanation.steps(lambda at: choice.at(at).build(vocabulary), epsilon)
+        others = explanation.steps(lambda at: choice.at(at).build(vocabulary, public), epsilon)
         explained = replace(explained, steps=others)
     certificate = getattr(built, "certificate", None)
     values = explained.to_dict() | {

@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
+from discreet.cli._ledger_settings import PersonSetting, RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.errors import InvalidValue
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 @takes_settings
 def rewrite(
     choice: WordChoice,
+    booking: RowLedgerSettings,
+    whose: PersonSetting,
     source: options.Documents,
     output: options.Output,
     rewriter: Annotated[
@@ -58,7 +61,7 @@ def rewrite(
         chosen = _chosen(choice, trained)
         return RewritingSanitizer(chosen.build(chosen.vocabulary()), trained)
 
-    with progress_bar("rewriting") as show:
+    with booking.booked("rewrite") as ledger, progress_bar("rewriting") as show:
         receipt = sanitize_file(
             source,
             output,
@@ -74,6 +77,8 @@ def rewrite(
             force=force,
             rng=generator(seed),
             progress=show,
+            person_field=whose.person_field,
+            ledger=ledger,
         )
     counts = receipt.counts
     say(
@@ -90,7 +95,7 @@ def rewrite(
 def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
     """The mechanism of the rewriter's file, unless the command line chooses one itself."""
     stored = trained.about.get("options")
-    if replace(choice, space=WordChoice().space) != WordChoice():
+    if replace(choice, space=None) != WordChoice():
         return choice
     if stored is None:
         raise InvalidValue(
@@ -98,4 +103,4 @@ def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:
             "mechanism is made; give --mechanism, --epsilon and --space"
         )
     told = WordChoice.from_json(stored)
-    return told if choice.space == WordChoice().space else replace(told, space=choice.space)
+    return told if choice.space is None else replace(told, space=choice.space)

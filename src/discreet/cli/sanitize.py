@@ -6,16 +6,21 @@ from typing import Any
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
-from discreet.cli._folders import parts_line, recipe_from
+from discreet.cli._folders import parts_line, recipe_from, refuse_for_folders
+from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
 from discreet.engines import EngineSettings, sanitize_folder
 from discreet.engines.plan import is_several
+from discreet.errors import InvalidValue
+from discreet.evaluation import explanation
+from discreet.guides.ngram import NGramGuide
+from discreet.mechanisms.registry import find
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.strength import MOST_KNOWN, share
-from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.release.text import LAYOUTS, READABLE, Sanitizer, sanitize_file
 from discreet.text.identifiers.mapping import kept_mapping
 
 
@@ -24,6 +29,7 @@ def sanitize(
     choice: WordChoice,
     identifiers: IdentifierSettings,
     settings: TextSettings,
+    booking: RowLedgerSettings,
     engine: EngineSettings,
     source: options.Documents,
     output: options.Output,
@@ -35,10 +41,14 @@ def sanitize(
     drop_others: options.DropOthers = False,
     yes_weak: options.YesWeak = False,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
     layout: options.Layout = "tokens",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Replace every word of every document by a differentially private draw.
 
@@ -50,45 +60,58 @@ def sanitize(
     With --identifiers, what is found as an identifier is replaced by a surrogate that was drawn
     without looking at it; what is not found is treated as words.
 
-    Example: discreet sanitize reviews.csv -o out.csv --epsilon 8 --text-field review
+    Example: discreet sanitize reviews.csv -o out.csv --epsilon 12 --readable --text-field review
     --keep stars --drop-others
 
     A folder or a quoted pattern is released part by part, by several workers, into a folder of
     Parquet files with one receipt. If that is stopped, the same command continues it.
 
-    Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 8 --drop-others --workers 4
+    Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 12 --drop-others --workers 4
     """
 
+    if settings.readable:
+        choice = choice.with_guide(NGramGuide.name)
+    if choice.needs_epsilon():
+        _ask_for_epsilon(choice, settings.spared)
     identifiers.check_together(len(text_field or ()))
-    columns: dict[str, Any] = {
+    common: dict[str, Any] = {
         "text_field": text_field or "text",
         "keep": keep or (),
         "drop": drop or (),
         "surrogates": options.surrogate_columns(surrogate),
         "others": options.rest_of_columns(keep_others, drop_others),
+        "accept_weak": yes_weak,
+        "whole_delta": settings.whole_delta,
+        "format": format,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "max_document_bytes": options.document_bytes(max_document_mb),
+        "force": force,
+        "operator": operator,
+        "recipient": recipient,
     }
     if engine.given or is_several(source):
-        recipe = recipe_from(choice, identifiers, settings, layout, seed)
+        refuse_for_folders(
+            seed=seed is not None,
+            keep_mapping=identifiers.keep_mapping is not None,
+            person_field=settings.person_field is not None,
+            ledger=booking != RowLedgerSettings(),
+        )
+        recipe = recipe_from(choice, identifiers, settings, layout)
+
+        def in_driver() -> Sanitizer:
+            return recipe.make(choice.build(choice.vocabulary(), settings.spared))
+
         with progress_bars("sanitising", "finding neighbours, once") as (show, preparing):
             receipt = sanitize_folder(
-                source,
-                output,
-                lambda: recipe.make(choice.build(choice.vocabulary())),
-                engine,
-                **columns,
-                accept_weak=yes_weak,
-                whole_delta=settings.whole_delta,
-                format=format,
-                max_document_bytes=options.document_bytes(max_document_mb),
-                force=force,
-                progress=show,
-                preparing=preparing,
+                source, output, in_driver, engine, progress=show, preparing=preparing, **common
             )
         _tell(receipt)
         say(parts_line(receipt))
         say_written(output)
         return
     with ExitStack() as stack:
+        ledger = stack.enter_context(booking.booked("sanitize"))
         mapping, save = None, None
         if identifiers.keep_mapping is not None:
             others = (source, output, receipt_path(output))
@@ -98,34 +121,53 @@ def sanitize(
             check.one_of(layout, list(LAYOUTS), "--layout")
             own = identifiers.made(mapping)
             return Sanitizer(
-                watched(choice.build(choice.vocabulary()), words),
-                layout=layout,
+                watched(choice.build(choice.vocabulary(), settings.spared), words),
                 identifiers=own,
-                public=settings.public,
-                polish=settings.polish,
                 repeat=settings.repeat,
+                **(READABLE if settings.readable else chosen),
             )
+
+        chosen = {"layout": layout, "public": settings.public, "polish": settings.polish}
 
         show, words = stack.enter_context(progress_bars("sanitising", "words of this part"))
         receipt = sanitize_file(
             source,
             output,
             made,
-            **columns,
-            accept_weak=yes_weak,
             person_field=settings.person_field,
-            whole_delta=settings.whole_delta,
-            format=format,
-            max_document_bytes=options.document_bytes(max_document_mb),
-            force=force,
+            **common,
             rng=generator(seed),
             progress=show,
             before_publishing=save,
+            mostly_unknown=_warn_of_unknown,
+            ledger=ledger,
         )
     _tell(receipt)
     say_written(output)
     if (kept := identifiers.keep_mapping) is not None:
         say(f"Written: {kept}. It is as sensitive as the input: keep it on the same side.")
+
+
+def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:
+    """Say what a few epsilons mean, where that is known, and stop."""
+    if not find(choice.name, "word").takes("near"):
+        return  # the mechanism says itself what it needs
+    vocabulary = choice.vocabulary()
+    say(*explanation.epsilon_table(lambda at: choice.at(at).build(vocabulary, public)))
+    raise InvalidValue(
+        f"{choice.name} needs --epsilon: the table says what a few of them mean for each word; the "
+        "smaller, the better it is protected. 'discreet explain --epsilon 8' says more"
+    )
+
+
+def _warn_of_unknown(unknown: float) -> None:
+    """On the terminal of who has the text, and nowhere else: the share is as protected."""
+    say(
+        f"Caveat: the vocabulary does not have {100 * unknown:.0f} % of the words that this text "
+        "begins with. They are all treated as one unknown word, so that hardly anything of the "
+        "text will be left; is it in another language than the space, or is another column the "
+        "text? This share is of your text: keep it to yourself. Ctrl-C stops; nothing is out yet."
+    )
 
 
 def _tell(receipt: Receipt) -> None:

@@ -20,11 +20,13 @@ from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
 from discreet.release.sentences import SentenceEmbedder
+from discreet.release.tables import release_documents, release_sentences
 from discreet.settings import Settings, declared_in, plain_type
 from discreet.staging import Staged
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import DROP, Fates
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class EmbedWork:
         label_field: of labels.
         keep: columns that are written as they are.
         format: of the files, if their names do not tell it.
+        delimiter: between the fields of csv; a comma unless given.
+        file_encoding: of the files.
         max_document_bytes: longer texts are refused.
         made_by: makes the embedder, where somebody watches; from the rest unless given.
         fingerprints: of what was made where the release began; empty as long as nothing was.
@@ -75,6 +79,8 @@ class EmbedWork:
     label_field: str | None = None
     keep: tuple[str, ...] = ()
     format: str | None = None
+    delimiter: str | None = None
+    file_encoding: str = UTF_8
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     made_by: Callable[[], Embedder] | None = field(default=None, repr=False, compare=False)
     fingerprints: str = ""
@@ -162,6 +168,8 @@ class EmbedWork:
         with open_documents(
             source,
             format=self.format,
+            delimiter=self.delimiter,
+            encoding=self.file_encoding,
             text_field=self.text_field,
             max_document_bytes=self.max_document_bytes,
             batch_documents=rows,
@@ -199,8 +207,9 @@ class EmbedWork:
 
     def _released(self, table: "pa.Table", first_row: int) -> "Release[pa.Table]":
         if isinstance(self.made, DocumentEmbedder):
-            return self.made.release_batch(table, self.text_field, first_row=first_row)
-        return self.made.release_batch(
+            return release_documents(self.made, table, self.text_field, first_row=first_row)
+        return release_sentences(
+            self.made,
             table,
             self.text_field,
             label=self.label_field,

@@ -24,11 +24,13 @@ from discreet.engines.plan import Part
 from discreet.errors import InputError
 from discreet.files import plain_json, staged
 from discreet.randomness import secure_generator
-from discreet.release.rows import TextSanitizer, release_rows
+from discreet.release.rows import release_rows
+from discreet.release.text import TextSanitizer
 from discreet.staging import PRIVATE, Digest, Staged, sync_folder
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 
 BATCH_ROWS = 100_000
@@ -121,6 +123,8 @@ def sanitize_part(
     *,
     made_with: str = "",
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     rng: Generator | None = None,
 ) -> PartReceipt:
@@ -133,6 +137,8 @@ def sanitize_part(
         fates: what becomes of each column.
         made_with: fingerprint of everything that decides what is released.
         format: of the source, if its name does not tell it.
+        delimiter: between the fields of csv; a comma unless given.
+        encoding: of the source.
         max_document_bytes: longer documents are refused.
         rng: leave it out for a release.
     """
@@ -144,6 +150,8 @@ def sanitize_part(
             open_documents(
                 part.source,
                 format=format,
+                delimiter=delimiter,
+                encoding=encoding,
                 text_field=fates.texts[0],
                 max_document_bytes=max_document_bytes,
                 batch_bytes=_BATCH_BYTES,

@@ -19,6 +19,7 @@ from discreet.receipt import Receipt
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA
 from discreet.text.fates import Fates
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES
 
 
@@ -36,8 +37,12 @@ def sanitize_folder(
     accept_weak: bool = False,
     whole_delta: float = DELTA,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     progress: Progress | None = None,
     preparing: Progress | None = None,
 ) -> Receipt:
@@ -57,8 +62,12 @@ def sanitize_folder(
         accept_weak: release even if the setting protects next to nothing.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
         format: of the input, if names do not tell it.
+        delimiter: between the fields of csv; a comma unless given.
+        encoding: of the input; the output is UTF-8.
         max_document_bytes: longer documents are refused.
         force: replace a folder of an earlier release.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
         progress: called with the parts done and in all.
         preparing: called with (done, total) while public data is prepared.
     """
@@ -70,6 +79,8 @@ def sanitize_folder(
         sanitizer=sanitizer,
         fates=fates,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         max_document_bytes=max_document_bytes,
         accept_weak=accept_weak,
         whole_delta=whole_delta,
@@ -81,6 +92,8 @@ def sanitize_folder(
         settings,
         format=format,
         force=force,
+        operator=operator,
+        recipient=recipient,
         progress=progress,
         preparing=preparing,
     )
@@ -94,6 +107,8 @@ def release_folder(
     *,
     format: str | None = None,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     progress: Progress | None = None,
     preparing: Progress | None = None,
 ) -> Receipt:
@@ -109,6 +124,8 @@ def release_folder(
         settings: which engine, and how many workers.
         format: of the input, if names do not tell it.
         force: replace a folder of an earlier release.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
         progress: called with the parts done and in all.
         preparing: called with (done, total) while public data is prepared.
     """
@@ -134,6 +151,7 @@ def release_folder(
         receipt = work.receipt(receipts).with_section(
             "engine", {**engine_said, "parts": len(parts), "attempts": attempts}
         )
+        receipt = receipt.between(operator, recipient)
         return state.publish(receipts, _with_failures(receipt, attempts - len(parts)))
 
 

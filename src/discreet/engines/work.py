@@ -22,6 +22,7 @@ from discreet.spaces.index import build_index, cached_index, store_index
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import Columns, columns_of
 from discreet.text.fates import Fates
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class SanitizeWork:
     """Or a function that makes one, called once the files were looked at."""
     fates: Fates
     format: str | None = None
+    delimiter: str | None = None
+    encoding: str = UTF_8
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     accept_weak: bool = False
     whole_delta: float = DELTA
@@ -110,6 +113,8 @@ class SanitizeWork:
         with open_documents(
             path,
             format=self.format,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
             text_field=self.fates.texts[0],
             max_document_bytes=self.max_document_bytes,
             batch_bytes=_PEEK_BYTES,
@@ -148,6 +153,8 @@ class SanitizeWork:
             self.fates,
             made_with=self.fingerprint,
             format=self.format,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
             max_document_bytes=self.max_document_bytes,
         )
 
@@ -168,7 +175,10 @@ class SanitizeWork:
         return receipt_of_rows(self.made, tally, columns.public, about, self.whole_delta)
 
 
-_OWN = ("kind", "format", "max_document_bytes", "accept_weak", "whole_delta")
+_OWN = (
+    *("kind", "format", "delimiter", "encoding"),
+    *("max_document_bytes", "accept_weak", "whole_delta"),
+)
 _WORTH_AN_INDEX = 32 * 2**20
 
 

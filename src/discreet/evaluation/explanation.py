@@ -12,10 +12,10 @@ from discreet.evaluation import simulated
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
+from discreet.release.strength import best_guess, share
 from discreet.search import smallest_that_holds
-from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import PrivacyStatement
+from discreet.statement import PrivacyStatement, odds
 from discreet.text.tokens import tokenizer_for
 
 _FAVOURITES = ("doctor", "london", "terrible")
@@ -96,7 +96,7 @@ class Step:
     outputs: int
     near: int
     near_chance: float
-    guess: float
+    guess: float | None
 
     @classmethod
     def of(cls, mechanism: Any) -> "Step":
@@ -106,7 +106,7 @@ class Step:
             mechanism.outputs,
             mechanism.near,
             mechanism.near_chance,
-            mechanism.guess_rate(rank_prior(mechanism.space)),
+            best_guess(mechanism),
         )
 
     def line(self) -> str:
@@ -122,7 +122,6 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
     """Measure a mechanism on some words and show what a few of them may become."""
     measured = word_privacy(mechanism, ids, runs=_SIMULATED_RUNS)
     space = mechanism.space
-    guess_rate = getattr(mechanism, "guess_rate", None)
     # Outputs that are not near all have one chance: none of them is worth showing.
     shown = min(_SHOWN, getattr(mechanism, "near", _SHOWN))
     low, high = np.quantile(measured.keep, [0.25, 0.75])
@@ -139,7 +138,7 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
             for word in examples
         },
         exact=measured.exact,
-        guess=None if guess_rate is None else guess_rate(rank_prior(space)),
+        guess=best_guess(mechanism),
     )
 
 
@@ -147,6 +146,31 @@ def steps(make: Callable[[float], WordMechanism], epsilon: float) -> tuple[Step,
     """What a few other epsilons mean, for mechanisms that know how often a guess is right."""
     others = [each for each in _STEPS if each != epsilon]
     return tuple(Step.of(make(each)) for each in others)
+
+
+def epsilon_table(make: Callable[[float], Any]) -> list[str]:
+    """What a few epsilons mean, as lines of a table, from what is known before anything is drawn.
+
+    Args:
+        make: near words at an epsilon, settings chosen for it.
+    """
+    rows = [("epsilon", "odds change by", "best guess right", "")]
+    for epsilon in _STEPS:
+        mechanism = make(epsilon)
+        space = mechanism.space
+        known = mechanism.expected_guess
+        word = example_words(space)[0]
+        others = mechanism.near_outputs(space.id_of(word))[:_SHOWN]
+        shown = ", ".join(space.words[other] for other in others)
+        guess = best_guess(mechanism) if known is None else known
+        rows.append((f"{epsilon:g}", odds(epsilon), share(guess or 0.0), f"{word} -> {shown}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            (*(cell.rjust(width) for cell, width in zip(row[:3], widths, strict=False)), row[3])
+        )
+        for row in rows
+    ]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from discreet.protocols import WordMechanism
 from discreet.release.text import Sanitizer
 from discreet.settings import plain_type
 from discreet.spaces import load_space
+from discreet.text import function_words
 from discreet.text.identifiers import Identifiers
 from discreet.text.identifiers.surrogates import load_surrogates
 
@@ -101,6 +102,8 @@ class Recipe:
         entry = find(self.mechanism, "word")
         space = load_space(self.space, max_words=self.max_words)
         given = {**self._typed_settings(), "space": space}
+        if self.public is not None and entry.takes("spared"):
+            given["spared"] = function_words.on_the_list(space.words)
         built: WordMechanism = entry.build(given, progress=progress)
         return built
 
@@ -153,8 +156,12 @@ def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
     """How to make this sanitizer again; None if it holds what has no name, such as given arrays."""
     if sanitizer.recipe is not None:
         return sanitizer.recipe
-    mechanism, identifiers = sanitizer.mechanism, sanitizer.identifiers
-    settings, source = made_with(mechanism), mechanism.space.source
+    if sanitizer.ledger is not None:
+        return None
+    mechanism, identifiers = sanitizer.given, sanitizer.identifiers
+    # Which words are spared follows from those that pass, and from nothing else.
+    follows = ("spared",) if "public" in sanitizer.about else ()
+    settings, source = made_with(mechanism, but=follows), mechanism.space.source
     named = None if identifiers is None else identifiers.made_with
     if settings is None or source is None or (identifiers is not None and named is None):
         return None

@@ -4,8 +4,10 @@
 beside what it writes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +19,18 @@ from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.errors import InputError, InvalidValue
+from discreet.ledger.dataset import DatasetLedger
 from discreet.mechanisms.registry import described, find
 from discreet.mechanisms.sentence import unit_rows
 from discreet.protocols import LabelMechanism, Release, SentenceMechanism
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release._batches import check_kept, kept_columns, released_batches
+from discreet.release.booked import BookedRows, read_twice
 from discreet.release.vectors import VectorSet, check_output, write_vectors
-from discreet.statement import PrivacyStatement
-from discreet.text.fields import labels_of, strings_of
+from discreet.statement import PrivacyStatement, Unit
+from discreet.text.fields import labels_of, persons_of, strings_of
+from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 
 if TYPE_CHECKING:
@@ -229,32 +234,9 @@ class SentenceEmbedder:
             second: of the second sentences, where rows are pairs.
             rng: leave it out for a release.
         """
-        return self.release_batch(table, text, label=label, second=second, rng=rng).values
+        from discreet.release.tables import release_sentences
 
-    def release_batch(
-        self,
-        table: "Frame",
-        text: str = "text",
-        *,
-        label: str | None = None,
-        second: str | None = None,
-        rng: Generator | None = None,
-        first_row: int = 1,
-    ) -> "Release[Frame]":
-        """As :meth:`embed_batch`, with what holds and how many sentences there were."""
-        from discreet.release.tables import release_vectors
-
-        rng = secure_generator() if rng is None else rng
-
-        def embed(
-            texts: Sequence[str], beside: Mapping[str, list[Any]], first: int
-        ) -> Release[VectorSet]:
-            labels = None if label is None else [str(value) for value in beside[label]]
-            pairs = None if second is None else beside[second]
-            return self.release(texts, labels, rng, second=pairs, first_row=first)
-
-        hidden = [name for name in (label, second) if name is not None]
-        return release_vectors(table, text, embed, hidden=hidden, first_row=first_row)
+        return release_sentences(self, table, text, label=label, second=second, rng=rng).values
 
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""
@@ -340,11 +322,17 @@ def embed_sentence_file(
     label_field: str | None = None,
     keep: Sequence[str] = (),
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     tells: Callable[[SentenceEmbedder], Mapping[str, Any]] | None = None,
+    person_field: str | None = None,
+    ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Release a vector for each text of a file, taken as one sentence; both files whole or neither.
 
@@ -358,11 +346,17 @@ def embed_sentence_file(
         label_field: Of the label, if the embedder releases labels.
         keep: Columns that are written as they are beside the vectors.
         format: Of the input, if its name does not tell it.
+        delimiter: Between the fields of csv; a comma unless given.
+        encoding: Of the input.
         max_document_bytes: Longer texts are refused.
         force: Replace an output that exists.
+        operator: Who releases it, for the receipt.
+        recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
         progress: Called with the bytes read and in all (0: unknown).
         tells: What else the receipt says of an embedder, by heading; it never sees the file.
+        person_field: For the ledger, column or field that says whose a text is.
+        ledger: Where the release is booked before anything is drawn.
     """
     check_kept(keep, protected=(text_field, pair_field, label_field))
     beside = {"second vectors": pair_field, "labels": label_field, "kept columns": keep}
@@ -371,20 +365,38 @@ def embed_sentence_file(
     if len(set(used)) < len(used):
         raise InputError("each field can be used once: text, second text, label or kept")
     rng = secure_generator() if rng is None else rng
-    with open_documents(
+    opened = partial(
+        open_documents,
         source,
         format=format,
+        delimiter=delimiter,
+        encoding=encoding,
         text_field=text_field,
         max_document_bytes=max_document_bytes,
         batch_documents=_BATCH,
-    ) as reader:
+    )
+    with opened() as reader, ExitStack() as stack:
         kept = kept_columns(reader, keep)
+        persons = None if person_field is None else persons_of(reader, person_field)
         second = None if pair_field is None else strings_of(reader, pair_field, "a second sentence")
         labels = None if label_field is None else labels_of(reader, label_field)
         made = embedder() if callable(embedder) else embedder
+        sides = 1 if second is None else 2
+
+        def lifted(count: int, unit: Unit) -> PrivacyStatement:
+            # Of a pair both sentences, each with its label, which is once more than it costs.
+            return made.statement.for_units(max(1, count), unit=unit)
+
+        booked = BookedRows(ledger, lifted, made.mechanism.name)
+        batches: Iterable[Batch] = reader
+        if ledger is not None:
+            first, batches = read_twice(reader, source, opened)
+            for batch in first:
+                owners = None if persons is None else persons(batch)
+                booked.count(batch.texts, np.full(len(batch.texts), sides), owners)
 
         def released(batch: Batch, show: Progress) -> Release[VectorSet]:
-            return made.release(
+            release = made.release(
                 batch.texts,
                 None if labels is None else labels(batch),
                 rng,
@@ -392,19 +404,23 @@ def embed_sentence_file(
                 first_row=batch.first_row,
                 progress=show,
             )
+            booked.remember(batch.texts)
+            return release
 
-        release = released_batches(reader, kept, released, progress)
-    fields = {
-        "format": reader.format,
-        "text_field": reader.text_field,
-        "pair_field": pair_field,
-        "label_field": label_field,
-        "kept": list(keep),
-    }
-    receipt = made.receipt(release).with_section("input", fields)
-    for heading, told in (tells(made) if tells is not None else {}).items():
-        receipt = receipt.with_section(heading, told)
-    return write_vectors(output, release.values, receipt, force=force)
+        stack.enter_context(booked.reserved(rng))
+        release = released_batches(reader, kept, released, progress, batches)
+        fields = {
+            "format": reader.format,
+            "text_field": reader.text_field,
+            "pair_field": pair_field,
+            "label_field": label_field,
+            "kept": list(keep),
+        }
+        receipt = made.receipt(release).with_section("input", fields)
+        for heading, told in (tells(made) if tells is not None else {}).items():
+            receipt = receipt.with_section(heading, told)
+        receipt = booked.entered(receipt.between(operator, recipient))
+        return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
 
 
 _PAIRS = (

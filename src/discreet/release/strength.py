@@ -31,9 +31,19 @@ def mean_keep(mechanism: WordMechanism, count: int = _WORDS) -> float | None:
 
 
 def best_guess(mechanism: WordMechanism) -> float | None:
-    """How often the best guess at a word is right, by public frequencies; None if none is known."""
+    """How often the best guess at a word is right, by public frequencies; None if none is known.
+
+    Of the words that are replaced. Where a guide reads along, on average over public texts if that
+    was measured, and at the beginning of a text if not.
+    """
     guess_rate = getattr(mechanism, "guess_rate", None)
-    return None if guess_rate is None else float(guess_rate(rank_prior(mechanism.space)))
+    if guess_rate is None:
+        return None
+    known = getattr(mechanism, "expected_guess", None)
+    if known is not None and getattr(mechanism, "contextual", False):
+        return float(known)
+    prior = getattr(mechanism, "prior", None)
+    return float(guess_rate(rank_prior(mechanism.space) if prior is None else prior))
 
 
 def weakness(mechanism: WordMechanism) -> str | None:

@@ -4,8 +4,8 @@ This is what data frames, engines and other libraries call. A table may be as lo
 it is released in slices, so that only a slice of it exists as Python strings at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,10 @@ from discreet.randomness import secure_generator
 from discreet.release.vectors import VectorSet
 from discreet.text.fates import shown_name
 from discreet.text.faults import UNUSABLE, column_index, first_unusable
+
+if TYPE_CHECKING:
+    from discreet.release.documents import DocumentEmbedder
+    from discreet.release.sentences import SentenceEmbedder
 
 ROWS = 100_000
 """So many rows are released at once: fewer cost more for each, more cost memory."""
@@ -100,6 +104,47 @@ def release_vectors(
         }
         parts.append((embed(texts, beside, first_row + start), known))
     return _joined_vectors(table.select(kept), parts, first_row)
+
+
+def release_sentences(
+    embedder: "SentenceEmbedder",
+    table: Frame,
+    text: str = "text",
+    *,
+    label: str | None = None,
+    second: str | None = None,
+    rng: Generator | None = None,
+    first_row: int = 1,
+) -> Release[Frame]:
+    """As :meth:`discreet.SentenceEmbedder.embed_batch`, with what holds and the sentences."""
+    rng = secure_generator() if rng is None else rng
+
+    def embed(
+        texts: Sequence[str], beside: Mapping[str, list[Any]], first: int
+    ) -> Release[VectorSet]:
+        labels = None if label is None else [str(value) for value in beside[label]]
+        pairs = None if second is None else beside[second]
+        return embedder.release(texts, labels, rng, second=pairs, first_row=first)
+
+    hidden = [name for name in (label, second) if name is not None]
+    return release_vectors(table, text, embed, hidden=hidden, first_row=first_row)
+
+
+def release_documents(
+    embedder: "DocumentEmbedder",
+    table: Frame,
+    text: str = "text",
+    *,
+    rng: Generator | None = None,
+    first_row: int = 1,
+) -> Release[Frame]:
+    """As :meth:`discreet.DocumentEmbedder.embed_batch`, with what holds and the sentences."""
+    rng = secure_generator() if rng is None else rng
+
+    def embed(texts: Sequence[str], _: Mapping[str, Any], first: int) -> Release[VectorSet]:
+        return embedder.release(texts, rng, first_row=first)
+
+    return release_vectors(table, text, embed, first_row=first_row)
 
 
 def _joined_vectors(

@@ -50,9 +50,9 @@ class Columns:
             self.fates = {self._first: SANITISE, "every other column": DROP}
 
     @property
-    def surrogates(self) -> Mapping[str, str]:
-        """The columns whose values are replaced, each with the type of its surrogates."""
-        return self._own.surrogates
+    def own(self) -> Fates:
+        """What was said of the columns."""
+        return self._own
 
     def part(self, batch: Batch) -> Parted:
         """Take the texts out of a batch."""

@@ -11,7 +11,7 @@ from discreet.audit import audit
 from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.word import NearWords
-from discreet.mechanisms.word._alphabet import choose, most_guessed
+from discreet.mechanisms.word._alphabet import Wanted, choose, most_guessed
 from discreet.mechanisms.word._two_weights import exp_from_below
 from discreet.protocols import ContextualMechanism, FiniteMechanism, release_texts
 from discreet.release.text import Sanitizer
@@ -33,6 +33,7 @@ EXAMPLES = {
     "one of two": lambda: NearWords(random_space(), 1.0, near=1, outputs=2),
     "all near": lambda: NearWords(random_space(40), 5.0, near=40, outputs=40),
     "large epsilon": lambda: NearWords(random_space(), 80.0, near=3, outputs=50),
+    "sparing": lambda: NearWords(random_space(), 2.0, spared=np.arange(120) < 30),
     "guided": lambda: NearWords(
         random_space(), 3.0, near=3, outputs=30, guide=ToyGuide(120), pool=12
     ),
@@ -208,7 +209,7 @@ def test_what_is_chosen_is_where_words_stay_nearest_and_are_not_guessed(epsilon)
                 law = mechanism.log_probabilities(known)
                 expected[outputs, near] = float((np.exp(law) * squared[known]).sum(axis=1).mean())
     assert NearWords(space, epsilon).guess_rate(prior) <= allowed
-    chosen = choose(space, epsilon, None, None)
+    chosen = choose(space, Wanted(epsilon))
     law = NearWords(space, epsilon).log_probabilities(known)
     found = float((np.exp(law) * squared[known]).sum(axis=1).mean())
     assert found <= min(expected.values()) * (1 + 1e-5)
@@ -233,6 +234,50 @@ def test_the_starter_space_ships_its_exemplars(monkeypatch):
         assert mechanism.guess_rate(rank_prior(space)) <= most_guessed(epsilon)
     doctor = chosen[10.0].log_probabilities([space.id_of("doctor")])[0]
     assert space.words[int(doctor.argmax())] in ("doctor", "physician", "medical", "doctors")
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 9.0])
+def test_what_passes_unchanged_does_not_come_out(epsilon):
+    space, spared = random_space(120), np.arange(120) % 3 == 0
+    plain = NearWords(space, epsilon)
+    mechanism = plain.sparing(spared)
+    assert not spared[mechanism.words].any()
+    assert spared[plain.words].any()
+    assert mechanism.prior[spared].sum() == 0
+    assert mechanism.prior.sum() == pytest.approx(1)
+    assert mechanism.guess_rate(mechanism.prior) <= most_guessed(epsilon, sparing=True)
+    assert mechanism.sparing(spared) is mechanism
+    # Whatever passes and whatever does not, a word that comes in has a law.
+    law = np.exp(mechanism.log_probabilities(np.arange(120)))
+    assert law.sum(axis=1) == pytest.approx(np.ones(120))
+
+
+def test_what_was_given_stays_when_words_pass():
+    guide, spared = ToyGuide(120), np.arange(120) < 20
+    given = NearWords(random_space(), 3.0, near=3, outputs=30, guide=guide, pool=12, weight=2.0)
+    made = given.sparing(spared)
+    assert (made.near, made.outputs, made.pool, made.weight) == (3, 30, 12, 2.0)
+    assert made.guide is guide
+    assert not spared[made.words].any()
+
+
+def test_slurs_come_in_and_do_not_come_out():
+    words = [f"w{i}" for i in range(30)]
+    words[3], words[7] = "bastards", "Bitch"
+    vectors = np.random.default_rng(0).standard_normal((30, 3))
+    space = EmbeddingSpace.from_arrays(words, vectors)
+    for outputs in (2, 10, 28):
+        mechanism = NearWords(space, 2.0, near=1, outputs=outputs)
+        assert not {3, 7} & set(mechanism.words.tolist())
+        assert np.isfinite(mechanism.log_probabilities([3, 7])[:, mechanism.words]).all()
+    assert not {3, 7} & set(NearWords(space, 8.0).words.tolist())
+    assert {3, 7} <= set(NearWords(space, 2.0, near=1, outputs=30).words.tolist())
+
+
+@pytest.mark.parametrize("spared", [np.ones(120, bool), np.zeros(119, bool), np.zeros(120)])
+def test_a_list_of_what_passes_must_fit_the_space(spared):
+    with pytest.raises(InvalidValue, match="spared of NearWords must say true or false"):
+        NearWords(random_space(), 2.0, spared=spared)
 
 
 # -- the guide -------------------------------------------------------------------------------------

@@ -181,7 +181,16 @@ def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_pa
     train, test = (
         _write(tmp_path / f"{name}.jsonl", _single(80, seed)) for name, seed in (("a", 0), ("b", 1))
     )
-    space = ("--space", f"encoder:{bert}", "--epsilon", "400", "--calibration", "published")
+    space = (
+        "-m",
+        "santext",
+        "--space",
+        f"encoder:{bert}",
+        "--epsilon",
+        "400",
+        "--calibration",
+        "published",
+    )
     for path in (train, test):
         out = path.with_name("s" + path.name)
         named = ("--keep", "label", "--yes-weak")
@@ -236,7 +245,16 @@ def test_pretrain_command_end_to_end(bert, tmp_path):
     text = tmp_path / "public.txt"
     text.write_text("\n".join(_single(30).texts) + "\n")
     command = ("train", "pretrain", text, "-o", tmp_path / "out", "--model", bert, "--steps", "3")
-    space = ("--space", f"encoder:{bert}", "--epsilon", "9", "--calibration", "published")
+    space = (
+        "-m",
+        "santext",
+        "--space",
+        f"encoder:{bert}",
+        "--epsilon",
+        "9",
+        "--calibration",
+        "published",
+    )
     done = called(*command, *space, cache=tmp_path)
     assert done.code == 0, done.err
     assert "Written" in done.err

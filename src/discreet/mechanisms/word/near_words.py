@@ -1,26 +1,30 @@
 """Near words: one of a few words that are near it, or now and then any other."""
 
 import math
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, ragged_places, row_blocks
 from discreet.composition import UnitLoss
 from discreet.errors import InvalidValue
 from discreet.guides import load_guide
-from discreet.mechanisms.word._alphabet import Alphabet, choose
+from discreet.mechanisms.word._alphabet import Wanted, choose
 from discreet.mechanisms.word._two_weights import Places, TwoWeights
 from discreet.mechanisms.word._words import PUBLIC
 from discreet.protocols import Guide
+from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 NO_GUIDE = "none"
-_POOL = 3
-_WEIGHT = 20.0
+# Measured on reviews and news with the n-gram guide; see the mechanism's page.
+_POOL = 16
+_WEIGHT = 8.0
 
 
 class NearWords:
@@ -47,10 +51,12 @@ class NearWords:
             unless given.
         guide: what says which words are likely next: ``"ngram"``, the folder of a causal language
             model, or ``"none"``.
-        pool: of how many nearest outputs a guide chooses the near ones; 4 times as many unless
-            given.
+        pool: of how many nearest outputs a guide chooses the near ones; 16, or 4 times as many as
+            are near, unless given.
         weight: what the typical distance between two words counts for beside a guide's
-            log-likelihood; 20 unless given.
+            log-likelihood; 8 unless given.
+        spared: which words of the space are public and pass unchanged, by whoever cuts texts: the
+            outputs are chosen for the others, and among them.
         progress: called with (done, total) while exemplars are chosen for the first time.
 
     >>> from discreet.spaces.space import EmbeddingSpace
@@ -75,18 +81,21 @@ class NearWords:
         guide: str | Guide | None = None,
         pool: int | None = None,
         weight: float | None = None,
+        spared: NDArray[np.bool_] | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.space = space
         self.epsilon = check.positive(epsilon, "epsilon of NearWords")
-        alphabet = choose(space, self.epsilon, near, outputs, progress)
-        self.near, self.outputs = alphabet.near, len(alphabet.words)
+        self.spared = _checked_spared(spared, len(space))
         self.guide = self._guide(guide)
+        self._given = {"near": near, "outputs": outputs, "pool": pool, "weight": weight}
+        wanted = Wanted(self.epsilon, near, outputs, self.guide is not None)
+        self._alphabet = choose(space, wanted, self.spared, progress)
+        self.near, self.outputs = self._alphabet.near, len(self._alphabet.words)
         self.pool, self.weight = self._pool(pool, weight)
-        self.words = alphabet.words
+        self.words = self._alphabet.words
         """What can come out, as ids of the space."""
         self._law = TwoWeights(self.epsilon, self.near, self.outputs)
-        self._near_sets(alphabet)
         self._statement = PrivacyStatement(
             notion=Notion.PURE,
             epsilon=self.epsilon,
@@ -118,6 +127,40 @@ class NearWords:
     def near_chance(self) -> float:
         """The probability that one of the near outputs comes out, the same for every word."""
         return self._law.near_chance
+
+    @property
+    def expected_guess(self) -> float | None:
+        """How often the best guess is right, as known when the settings were chosen, if they were.
+
+        By public frequencies; with a guide, on average over public texts.
+        """
+        return self._alphabet.guessed
+
+    @cached_property
+    def prior(self) -> Floats:
+        """How often each word is expected among those that are replaced, by public frequencies."""
+        return rank_prior(self.space, self.spared)
+
+    def near_outputs(self, word: int) -> Ids:
+        """What a word may well become, nearest first; with a guide, what it chooses from."""
+        return self._alphabet.nearest_words(word, self.pool or self.near)
+
+    def sparing(self, spared: NDArray[np.bool_]) -> "NearWords":
+        """The same for texts in which some words are public: what was not given is chosen anew."""
+        if self.spared is not None and np.array_equal(self.spared, spared):
+            return self
+        made = NearWords(
+            self.space,
+            self.epsilon,
+            near=self._given["near"],
+            outputs=self._given["outputs"],
+            guide=self.guide,
+            pool=self._given["pool"],
+            weight=self._given["weight"],
+            spared=spared,
+        )
+        made.progress = self.progress
+        return made
 
     def release(
         self,
@@ -169,15 +212,92 @@ class NearWords:
         heavy, light = np.exp(self._law.log_chances)
         return float(np.maximum(heavy * best, light * shares.max()).sum())
 
+    @property
+    def log_chances(self) -> tuple[float, float]:
+        """The logarithm of the probability of a near output, and of any other output."""
+        return self._law.log_chances
+
+    def near_inputs(self, released: ArrayLike, offsets: ArrayLike) -> tuple[Ids, Ids]:
+        """Which words have each released word among their near outputs, given what came before.
+
+        All that an attacker needs to invert the law: at each place these words have the larger of
+        :attr:`log_chances`, all others the smaller.
+
+        Args:
+            released: word ids that came out, of some texts end to end.
+            offsets: where each text starts.
+
+        Returns:
+            pairs: places in the released text, in rising order, and words.
+        """
+        came_out = self.space.checked_ids(released)
+        at = np.full(len(self.space), -1)
+        at[self.words] = np.arange(self.outputs)
+        outputs = at[came_out]
+        if (outputs < 0).any():
+            raise InvalidValue("a word was given that cannot come out of this mechanism")
+        near = self._sets if self.guide is None else self._pools[0]
+        order = np.argsort(near.ravel(), kind="stable")
+        starts = np.searchsorted(near.ravel()[order], np.arange(self.outputs + 1))
+        owners, counts = order // near.shape[1], np.diff(starts)
+        starts = starts[:-1]
+        if self.guide is None:
+            found, place = ragged_places(starts[outputs], counts[outputs])
+            return place, owners[found]
+        places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        bounds = _checked_offsets(offsets, len(came_out))
+        for part in row_blocks(len(bounds) - 1, numbers=self.guide.documents):
+            for guide, state, texts, here in self._read_along(
+                self.guide, bounds[part.start : part.stop + 1]
+            ):
+                found, row = ragged_places(starts[outputs[here]], counts[outputs[here]])
+                asked = owners[found]
+                sets = self._likeliest(guide, state, texts[row], asked)
+                near_one = (sets == outputs[here][row][:, None]).any(axis=1)
+                places.append(here[row[near_one]])
+                words.append(asked[near_one])
+                guide.extend(state, texts, came_out[here])
+        flat, whose = np.concatenate(places), np.concatenate(words)
+        rising = np.argsort(flat, kind="stable")
+        return flat[rising], whose[rising]
+
+    @property
+    def candidates(self) -> Ids:
+        """``(words, n)``: the outputs that can be near each word, whatever was released before."""
+        return self.words[self._sets if self.guide is None else self._pools[0]]
+
+    def near_at(self, ids: ArrayLike, places: ArrayLike, released: ArrayLike) -> Ids:
+        """``(n, near)``: the near outputs of words, each as if it stood at a place of a text.
+
+        Args:
+            ids: of words.
+            places: for each how many words of the text were released before it.
+            released: the text, as word ids.
+        """
+        words = self.space.checked_ids(ids)
+        if self.guide is None:
+            return self.words[self._sets[words]]
+        text = self.space.checked_ids(released)
+        state = self.guide.begin(len(text) + 1)
+        # Document p is the text up to place p.
+        for place, word in enumerate(text, 1):
+            later = np.arange(place, len(text) + 1)
+            self.guide.extend(state, later, np.full(len(later), word))
+        return self.words[self._likeliest(self.guide, state, np.asarray(places), words)]
+
     # -- near sets ---------------------------------------------------------------------------------
 
-    def _near_sets(self, alphabet: Alphabet) -> None:
-        if self.pool is None:
-            places, _ = alphabet.nearest(self.near)
-            self._sets: Places = np.sort(places, axis=1)
-            return
-        self._pools, self._penalties = alphabet.nearest(self.pool)
-        self._penalties *= np.float32((self.weight or 0.0) / alphabet.typical_distance)
+    @cached_property
+    def _sets(self) -> Places:
+        """The near places of every word, without a guide."""
+        return np.sort(self._alphabet.nearest(self.near)[0], axis=1)
+
+    @cached_property
+    def _pools(self) -> tuple[Places, Floats32]:
+        """What a guide chooses from for every word, and what the distance of each counts for."""
+        pools, distances = self._alphabet.nearest(self.pool or self.near)
+        each = np.float32((self.weight or 0.0) / self._alphabet.typical_distance)
+        return pools, distances * each
 
     def _sets_after(self, words: Ids, released: ArrayLike) -> Places:
         if self.guide is None:
@@ -190,7 +310,8 @@ class NearWords:
 
     def _likeliest(self, guide: Guide, state: Any, documents: Ids, words: Ids) -> Places:
         """The near places of each word: whatever a guide says, exactly so many different ones."""
-        pools = self._pools[words]
+        every, penalties = self._pools
+        pools = every[words]
         scores = np.asarray(guide.scores(state, documents, self.words[pools]), dtype=np.float64)
         if scores.shape != pools.shape:
             raise InvalidValue(
@@ -198,7 +319,7 @@ class NearWords:
                 f"{len(words)} documents; got shape {scores.shape}"
             )
         # A stable order: of equal scores the nearer word comes first.
-        order = np.argsort(self._penalties[words] - scores, axis=1, kind="stable")
+        order = np.argsort(penalties[words] - scores, axis=1, kind="stable")
         return np.sort(np.take_along_axis(pools, order[:, : self.near], axis=1), axis=1)
 
     def _release_on(
@@ -208,6 +329,20 @@ class NearWords:
 
         ``out`` holds the words, each until it is released.
         """
+        done = int(starts[0])
+        for _, state, texts, places in self._read_along(guide, starts):
+            drawn = ~public[places]
+            if drawn.any():
+                own = places[drawn]
+                sets = self._likeliest(guide, state, texts[drawn], out[own])
+                out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
+            guide.extend(state, texts, out[places])
+            done += len(places)
+            if self.progress is not None:
+                self.progress(done, len(out))
+
+    def _read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple[Guide, Any, Ids, Ids]]:
+        """Place after place of some texts: the guide and its state, which texts, and where."""
         lengths = np.diff(starts)
         longest_first = np.argsort(-lengths, kind="stable")
         left = len(lengths) - np.searchsorted(
@@ -216,15 +351,7 @@ class NearWords:
         state = guide.begin(len(lengths))
         for step, count in enumerate(left):
             texts = longest_first[:count]
-            places = starts[texts] + step
-            drawn = ~public[places]
-            if drawn.any():
-                own = places[drawn]
-                sets = self._likeliest(guide, state, texts[drawn], out[own])
-                out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
-            guide.extend(state, texts, out[places])
-            if self.progress is not None:
-                self.progress(int(starts[0] + left[: step + 1].sum()), len(out))
+            yield guide, state, texts, starts[texts] + step
 
     # -- settings ----------------------------------------------------------------------------------
 
@@ -241,7 +368,7 @@ class NearWords:
                         f"{name} of NearWords is for a guide; name a guide or leave it out"
                     )
             return None, None
-        size = min(_POOL * self.near, self.outputs)
+        size = min(max(_POOL, 4 * self.near), self.outputs)
         if pool is not None:
             size = check.whole(pool, "pool of NearWords", at_least=self.near)
         if size > self.outputs:
@@ -263,6 +390,18 @@ class NearWords:
         if self.guide is None:
             return public
         return (*public, f"the guide {self.guide.name} ({self.guide.fingerprint[:16]})")
+
+
+def _checked_spared(spared: ArrayLike | None, count: int) -> NDArray[np.bool_] | None:
+    if spared is None:
+        return None
+    mask = np.asarray(spared)
+    if mask.dtype != np.bool_ or mask.shape != (count,) or mask.all():
+        raise InvalidValue(
+            f"spared of NearWords must say true or false of each of {count} words, and not true of "
+            "all"
+        )
+    return mask
 
 
 def _checked_offsets(offsets: ArrayLike | None, count: int) -> Ids:
