@@ -5,7 +5,8 @@ which files it is for, so that it cannot be taken for the receipt of others.
 """
 
 import json
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,8 @@ RECEIPT_SUFFIX = ".privacy.json"
 """A receipt lies beside the output it belongs to, under its name and this."""
 FOLDER_RECEIPT = "privacy.json"
 """In a folder that is an output, the receipt is among its files."""
+PARTS_RECEIPT = "_privacy.json"
+"""In a folder of parts, whatever does not begin with an underscore is taken for a part."""
 
 _OWN = ("discreet", "statement", "in_words")
 _NAME_LENGTH = 200
@@ -29,20 +32,21 @@ _NAME_LENGTH = 200
 def receipt_path(output: str | Path) -> Path:
     """Where the receipt of a file, or of a folder that is an output, lies."""
     if Path(output).is_dir():
-        return Path(output, FOLDER_RECEIPT)
+        parts = Path(output, PARTS_RECEIPT)
+        return parts if parts.is_file() else Path(output, FOLDER_RECEIPT)
     return Path(f"{output}{RECEIPT_SUFFIX}")
 
 
 def output_of(receipt: Path) -> Path:
     """The file, or the folder, that a receipt lies beside or in."""
-    if receipt.name == FOLDER_RECEIPT:
+    if receipt.name in (FOLDER_RECEIPT, PARTS_RECEIPT):
         return receipt.parent
     return receipt.with_name(receipt.name.removesuffix(RECEIPT_SUFFIX))
 
 
 def is_receipt(path: Path) -> bool:
     """Whether this is the name of a receipt."""
-    return path.name == FOLDER_RECEIPT or path.name.endswith(RECEIPT_SUFFIX)
+    return path.name in (FOLDER_RECEIPT, PARTS_RECEIPT) or path.name.endswith(RECEIPT_SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,8 @@ class Receipt:
                 f"the receipt of {output} does not say which content it was written for: nothing "
                 "shows that it is this one's; release it again"
             ) from error
+        if receipt_path(output).name == PARTS_RECEIPT:
+            _refuse_more(output, wanted)
         for path, digest in wanted.items():
             if not path.is_file() or Digest.of(path) != digest:
                 raise VerificationFailed(
@@ -221,6 +227,17 @@ class Receipt:
     def _section(self, name: str) -> Mapping[str, Any]:
         values = self.about.get(name)
         return values if isinstance(values, Mapping) else {}
+
+
+def _refuse_more(folder: Path, parts: Iterable[Path]) -> None:
+    """A folder of parts is read as a whole: one more part in it would be read as released."""
+    known = {path.name for path in parts}
+    more = [name for name in os.listdir(folder) if name not in known and name[0] not in "._"]
+    if more:
+        raise VerificationFailed(
+            f"{folder} holds {len(more)} more than its receipt was written for; do not rely on the "
+            "receipt, and move away what does not belong there"
+        )
 
 
 def _one_line(name: str, who: str) -> str:

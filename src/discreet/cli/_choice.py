@@ -217,6 +217,14 @@ class LabelChoice(MechanismChoice):
     def _listed(cls) -> str:
         return f"{super()._listed()} {NO_MECHANISM} releases true labels."
 
+    def given(self) -> dict[str, Any]:
+        """The settings that were given, several numbers as numbers."""
+        kinds = {each.name: plain_type(each.kind) for each in family_settings("label")}
+        return {
+            key: label_shares(value, self.flag(key)) if kinds[key] == tuple[float, ...] else value
+            for key, value in self.settings.items()
+        }
+
     def build(self, labels: Sequence[str]) -> LabelMechanism | None:
         """Make the mechanism for these possible labels; None releases labels as they are."""
         if self.mechanism == NO_MECHANISM:

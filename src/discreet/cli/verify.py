@@ -16,7 +16,7 @@ def verify(
         typer.Argument(
             metavar="FILE",
             help="A released file, its receipt (OUT.privacy.json), or the folder of "
-            "'discreet train user-entity'.",
+            "'discreet train user-entity', or of parts.",
         ),
     ],
     as_json: options.Json = False,

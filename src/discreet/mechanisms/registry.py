@@ -17,7 +17,8 @@ Its other parameters are the settings; what they mean is read off the docstring.
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -179,7 +180,11 @@ class Entry:
             raise InvalidValue(self._asked_for(missing, chosen, called))
         if "progress" in accepted:
             chosen["progress"] = progress
-        return builder(**chosen)
+        built = builder(**chosen)
+        with suppress(AttributeError):  # of a frozen one, which then cannot tell
+            beside = (MATERIAL[self.family], "progress")
+            built.made_with = {k: v for k, v in chosen.items() if k not in beside}
+        return built
 
     def _asked_for(
         self, missing: list[str], chosen: Mapping[str, Any], called: Callable[[str], str]
@@ -264,6 +269,28 @@ def _joined(meanings: Mapping[str, Iterable[str]], count: int) -> str:
         for text, who in meanings.items()
     ]
     return "; ".join(parts) + "."
+
+
+def made_with(built: Any, but: Collection[str] = ()) -> dict[str, Any] | None:
+    """The settings that make a mechanism again from its family's material; None if not known.
+
+    They are known of what was built here, and of a class whose parameters are all plain and kept
+    as attributes; not where an array or another object was given.
+
+    Args:
+        built: the mechanism.
+        but: parameters that are left out.
+    """
+    given = getattr(built, "made_with", None)
+    if given is None:
+        beside = (*MATERIAL.values(), "progress")
+        wanted = [name for name in inspect.signature(type(built)).parameters if name not in beside]
+        if not all(hasattr(built, name) for name in wanted):
+            return None
+        given = {name: getattr(built, name) for name in wanted}
+    given = {key: value for key, value in given.items() if key not in but}
+    plain = all(isinstance(value, str | int | float | Path | None) for value in given.values())
+    return {key: value for key, value in given.items() if value is not None} if plain else None
 
 
 def described(built: Any) -> dict[str, Any]:

@@ -182,10 +182,9 @@ class DocumentEmbedder:
             text: the column of documents.
             rng: leave it out for a release.
         """
-        from discreet.release.tables import release_vectors
+        from discreet.release.tables import release_documents
 
-        rng = secure_generator() if rng is None else rng
-        return release_vectors(table, text, lambda texts, _: self.release(texts, rng)).values
+        return release_documents(self, table, text, rng=rng).values
 
     def receipt(self, release: Release[VectorSet], left_out: int = 0) -> Receipt:
         """What was released and how."""

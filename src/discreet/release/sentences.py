@@ -234,18 +234,9 @@ class SentenceEmbedder:
             second: of the second sentences, where rows are pairs.
             rng: leave it out for a release.
         """
-        from discreet.release.tables import release_vectors
+        from discreet.release.tables import release_sentences
 
-        rng = secure_generator() if rng is None else rng
-
-        def embed(texts: Sequence[str], beside: Mapping[str, list[Any]]) -> Release[VectorSet]:
-            labels = None if label is None else [str(value) for value in beside[label]]
-            return self.release(
-                texts, labels, rng, second=None if second is None else beside[second]
-            )
-
-        hidden = [name for name in (label, second) if name is not None]
-        return release_vectors(table, text, embed, hidden=hidden).values
+        return release_sentences(self, table, text, label=label, second=second, rng=rng).values
 
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""

@@ -4,9 +4,8 @@ This is what data frames, engines and other libraries call. A table may be as lo
 it is released in slices, so that only a slice of it exists as Python strings at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,10 @@ from discreet.randomness import secure_generator
 from discreet.release.vectors import VectorSet
 from discreet.text.fates import shown_name
 from discreet.text.faults import UNUSABLE, column_index, first_unusable
+
+if TYPE_CHECKING:
+    from discreet.release.documents import DocumentEmbedder
+    from discreet.release.sentences import SentenceEmbedder
 
 ROWS = 100_000
 """So many rows are released at once: fewer cost more for each, more cost memory."""
@@ -64,23 +67,26 @@ def release_column(
             for kind, count in release.identifiers.items():
                 identifiers[kind] = identifiers.get(kind, 0) + count
         out = _with_column(out, place, pieces)
-    return replace(release, values=out, units=units, draws=draws, identifiers=identifiers)
+    return Release(out, release.statement, units, identifiers, draws)
 
 
 def release_vectors(
     table: Frame,
     text: str,
-    embed: Callable[[Sequence[str], dict[str, list[str]]], Release[VectorSet]],
+    embed: Callable[[Sequence[str], dict[str, list[Any]], int], Release[VectorSet]],
     *,
     hidden: Sequence[str] = (),
+    first_row: int = 1,
 ) -> Release[Frame]:
     """A table with the column ``vector`` in place of its texts, and what holds for the vectors.
 
     Args:
         table: a table or a record batch.
         text: the column of texts, which is left out; a null has no vector.
-        embed: releases the vectors of texts, given with what the hidden columns hold beside them.
+        embed: releases the vectors of texts, given with what the hidden columns hold beside them
+            and the number of their first row.
         hidden: other columns that are protected and left out: a second text, a label.
+        first_row: the number of the first row, for messages.
     """
     hidden_places = {name: column_index(table.schema.names, name, _WHAT) for name in hidden}
     place = _text_index(table, text)
@@ -96,23 +102,68 @@ def release_vectors(
             for name, index in hidden_places.items()
             for values in [table.column(index).slice(start, len(known)).to_pylist()]
         }
-        parts.append((embed(texts, beside), known))
-    return _joined_vectors(table.select(kept), parts)
+        parts.append((embed(texts, beside, first_row + start), known))
+    return _joined_vectors(table.select(kept), parts, first_row)
 
 
-def _joined_vectors(out: Frame, parts: Sequence[tuple[Release[VectorSet], Any]]) -> Release[Frame]:
+def release_sentences(
+    embedder: "SentenceEmbedder",
+    table: Frame,
+    text: str = "text",
+    *,
+    label: str | None = None,
+    second: str | None = None,
+    rng: Generator | None = None,
+    first_row: int = 1,
+) -> Release[Frame]:
+    """As :meth:`discreet.SentenceEmbedder.embed_batch`, with what holds and the sentences."""
+    rng = secure_generator() if rng is None else rng
+
+    def embed(
+        texts: Sequence[str], beside: Mapping[str, list[Any]], first: int
+    ) -> Release[VectorSet]:
+        labels = None if label is None else [str(value) for value in beside[label]]
+        pairs = None if second is None else beside[second]
+        return embedder.release(texts, labels, rng, second=pairs, first_row=first)
+
+    hidden = [name for name in (label, second) if name is not None]
+    return release_vectors(table, text, embed, hidden=hidden, first_row=first_row)
+
+
+def release_documents(
+    embedder: "DocumentEmbedder",
+    table: Frame,
+    text: str = "text",
+    *,
+    rng: Generator | None = None,
+    first_row: int = 1,
+) -> Release[Frame]:
+    """As :meth:`discreet.DocumentEmbedder.embed_batch`, with what holds and the sentences."""
+    rng = secure_generator() if rng is None else rng
+
+    def embed(texts: Sequence[str], _: Mapping[str, Any], first: int) -> Release[VectorSet]:
+        return embedder.release(texts, rng, first_row=first)
+
+    return release_vectors(table, text, embed, first_row=first_row)
+
+
+def _joined_vectors(
+    out: Frame, parts: Sequence[tuple[Release[VectorSet], Any]], first_row: int
+) -> Release[Frame]:
     first = parts[0][0]
     columns: dict[str, list[Any]] = {}
+    start = 0
     for release, known in parts:
         values = release.values
         rows = np.flatnonzero(known)
-        if values.rows is not None:  # some of the texts have no vector: counted from 1
-            rows = rows[values.rows - 1]
+        if values.rows is not None:  # some of the texts have no vector
+            rows = rows[values.rows - first_row - start]
         places = np.full(len(known), -1, dtype=np.int64)
         places[rows] = np.arange(len(values))
-        taken = pa.array(places, mask=places < 0)
+        taken: Any = pa.array(places, mask=places < 0)
         for name, column in _columns_of(values).items():
             columns.setdefault(name, []).append(pc.take(column, taken))
+        start += len(known)
     for name, pieces in columns.items():
         out = _appended(out, name, pieces)
     return Release(out, first.statement, sum(release.units for release, _ in parts))

@@ -66,6 +66,7 @@ from discreet.text.tokens import Tokenizer, tokenizer_for
 from discreet.text.writers import open_output, output_format
 
 if TYPE_CHECKING:
+    from discreet.release.recipe import Recipe
     from discreet.release.tables import Frame
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
@@ -137,6 +138,10 @@ class Sanitizer:
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
         self._passed = None
+        self.recipe: Recipe | None = None
+        """How to make it again by name, once that is known."""
+        self.given = mechanism
+        """The mechanism that it was given, whatever words pass."""
         if public is not None:
             check.one_of(public, (function_words.NAME,), "public of Sanitizer")
             if space.subwords:  # "in" would pass as the first piece of a word that is not public
@@ -148,7 +153,30 @@ class Sanitizer:
             if hasattr(mechanism, "sparing"):  # its outputs are chosen for the words that are left
                 self.mechanism = mechanism.sparing(self._passed)
             self.about = {**self.about, "public": public}
-        self._polish = polish
+        self.polish = polish
+
+    @property
+    def identifiers(self) -> Identifiers | None:
+        """What replaces identifiers, if anything does."""
+        return self._identifiers
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # What travels is how to make it: names and numbers. Only where vectors were given as
+        # arrays, which no other process could load by a name, are they taken along.
+        from discreet.release.recipe import recipe_of, sanitizer_from
+
+        if self.ledger is not None:
+            raise InvalidValue(
+                "this Sanitizer books its releases, and a copy elsewhere would not; make it there"
+            )
+        if (recipe := recipe_of(self)) is not None:
+            return sanitizer_from, (recipe.to_json(),)
+        if self._identifiers is not None and self._identifiers.is_secret:
+            raise InvalidValue(
+                "this Sanitizer holds a key or a mapping, which must not be copied to another "
+                "process; make it there"
+            )
+        return super().__reduce_ex__(protocol)
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -239,7 +267,7 @@ class Sanitizer:
 
     def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
         """Agreement mended, from what is about to be released alone; a part begins no sentence."""
-        if not self._polish:
+        if not self.polish:
             return texts
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]

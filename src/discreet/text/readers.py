@@ -131,6 +131,7 @@ class DocumentReader:
         text_field: str,
         total_bytes: int | None,
         limits: _Limits,
+        row_groups: Sequence[int] | None = None,
     ) -> None:
         self.name = display_name(source)
         self.path = None if str(source) == STANDARD_STREAM else Path(source)
@@ -150,7 +151,9 @@ class DocumentReader:
         if format == "parquet":
             from discreet.text.parquet import ParquetSource
 
-            self._progress = parquet = ParquetSource(file, self.name, text_field, total_bytes)
+            self._progress = parquet = ParquetSource(
+                file, self.name, text_field, total_bytes, row_groups
+            )
             self._group_rows = parquet.group_rows
             self.schema, self.text_index = parquet.schema, parquet.text_index
             self.group_rows = parquet.group_rows([text_field])
@@ -260,6 +263,7 @@ def open_documents(
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     batch_bytes: int = 32 * 2**20,
     batch_documents: int = 2_000_000,
+    row_groups: Sequence[int] | None = None,
 ) -> DocumentReader:
     """Open a file, or standard input for ``-``, to read its documents in batches.
 
@@ -273,6 +277,8 @@ def open_documents(
         max_document_bytes: Longer lines and documents are refused.
         batch_bytes: About how much of the file, decompressed, goes into a batch.
         batch_documents: The most documents in a batch.
+        row_groups: Of Parquet, the groups of rows to read, by number and in order; all of them
+            unless given.
 
     Raises:
         InputError: The source cannot be read as what it is said to be. Some faults show only while
@@ -288,6 +294,8 @@ def open_documents(
     base, compressed = input_format(str(source), format)
     if base == "parquet" and str(source) == STANDARD_STREAM:
         raise InputError("Parquet cannot be read from standard input; give the name of a file")
+    if base != "parquet" and row_groups is not None:
+        raise fail("row_groups", "left out for anything but Parquet", list(row_groups))
     delimiter, encoding = delimiter_of(base, delimiter), encoding_of(base, encoding)
     file, total_bytes = open_bytes(source)
     try:
@@ -301,6 +309,7 @@ def open_documents(
             text_field=text_field,
             total_bytes=total_bytes,
             limits=limits,
+            row_groups=row_groups,
         )
     except BaseException:
         if str(source) != STANDARD_STREAM:

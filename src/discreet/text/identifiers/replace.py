@@ -101,6 +101,15 @@ class Identifiers:
         self._finder = finder_of(finder) if isinstance(finder, str) else finder
         self._surrogates = surrogates or Surrogates()
         self._mapping = mapping
+        self.made_with: tuple[str, str] | None = None
+        """Finder and consistency by name, if that is all it was made with."""
+        if isinstance(finder, str) and surrogates is None and mapping is None:
+            self.made_with = finder, consistent
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it holds a key, or a mapping back."""
+        return self._mapping is not None or self._consistency.name == "key"
 
     @property
     def public(self) -> tuple[str, ...]:
