@@ -99,7 +99,7 @@ class StyleAttack:
         models = {}
         for fold in np.unique(folds).tolist():
             rows = np.flatnonzero(folds != fold)
-            models[fold] = _learnt([known[row] for row in rows], authors[rows])
+            models[fold] = _learnt([known[row] for row in rows.tolist()], authors[rows])
         return cls(authors, folds, models)
 
     def on(self, released: Sequence[str]) -> Attributed:
@@ -110,7 +110,7 @@ class StyleAttack:
         scores = np.full((len(released), count), -np.inf)
         for fold, (model, classes) in self._models.items():
             rows = np.flatnonzero(self.folds == fold)
-            scores[np.ix_(rows, classes)] = model([released[row] for row in rows])
+            scores[np.ix_(rows, classes)] = model([released[row] for row in rows.tolist()])
         own = scores[np.arange(len(scores)), self.authors][:, None]
         among_top = (scores > own).sum(axis=1) < TOP
         return Attributed(scores.argmax(axis=1), among_top, self.authors, count)

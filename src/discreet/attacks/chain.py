@@ -63,7 +63,7 @@ class Pairs:
             prior,
             keys,
             counts.astype(np.float64),
-            np.bincount(first, counts, size + 1),
+            np.bincount(first, counts, size + 1).astype(np.float64),
             np.bincount(first, minlength=size + 1).astype(np.float64),
         )
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -118,7 +118,7 @@ def explain(
     show(values, lines, as_json=as_json)
 
 
-def _wish(text: str) -> dict[str, float]:
+def _wish(text: str) -> dict[str, Any]:
     name, _, value = text.partition("=")
     try:
         wish = {name: float(value)}

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from scipy.special import erf
 from tokenizers import Tokenizer
-from tokenizers.implementations import BertWordPieceTokenizer
+from tokenizers.implementations import (  # type: ignore[attr-defined]
+    BertWordPieceTokenizer,
+)
 
 from discreet.arrays import Floats32
 from discreet.errors import InputError
@@ -78,7 +80,7 @@ class _Layer:
         scores -= scores.max(axis=2, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=2, keepdims=True)
-        seen = (scores @ value).transpose(1, 0, 2).reshape(words, width)
+        seen: Floats32 = (scores @ value).transpose(1, 0, 2).reshape(words, width)
         rows = self.first_norm(self.mixed(seen) + rows)
         inner = self.wide(rows)
         inner *= np.float32(0.5) * (1 + erf(inner * _ROOT_HALF))

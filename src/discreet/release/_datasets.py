@@ -15,7 +15,8 @@ from discreet.arrays import Generator
 from discreet.errors import InvalidValue
 from discreet.randomness import secure_generator
 from discreet.release._kinds import kind_of, library_kinds
-from discreet.release._plan import Plan, Tally
+from discreet.release._plan import Plan
+from discreet.release.rows import Tally
 from discreet.text.fates import DROP, Fates
 
 _LAZY = (("datasets", "IterableDataset"), ("datasets", "IterableDatasetDict"))
@@ -109,5 +110,5 @@ def released_dataset(
         words, identifiers = json.loads(counts)
         tally.words.update(words)
         tally.identifiers.update(identifiers)
-    tally.add({}, {}, draws, persons)
+    tally.count({}, {}, draws, persons)
     return mapped.remove_columns([_DRAWS, _COUNTS])

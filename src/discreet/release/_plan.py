@@ -13,9 +13,10 @@ from discreet.arrays import Generator, Ids, Progress
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release._kinds import Kind, is_missing
+from discreet.release._parts import TextSanitizer, surrogate_columns
+from discreet.release.rows import Tally, receipt_of_rows
 from discreet.release.tables import release_column
-from discreet.release.text import TextSanitizer, about_sanitizer, surrogate_columns
-from discreet.release.whole import MOST_OF_A_PERSON, Wholes
+from discreet.release.whole import MOST_OF_A_PERSON
 from discreet.statement import PrivacyStatement
 from discreet.text.fates import KEEP, Fates, shown_name
 from discreet.text.faults import column_index
@@ -23,30 +24,6 @@ from discreet.text.fields import person_in
 
 MISSING = "which texts are missing"
 _CHARACTERS = 2**24
-
-
-@dataclass
-class Tally:
-    """What was counted so far; nothing else is kept of the texts."""
-
-    documents: int = 0
-    words: Counter[str] = field(default_factory=Counter)
-    """By column."""
-    identifiers: Counter[str] = field(default_factory=Counter)
-    wholes: Wholes = field(default_factory=Wholes)
-
-    def add(
-        self,
-        words: Mapping[str, int],
-        identifiers: Mapping[str, int],
-        draws: Ids,
-        persons: Sequence[str] | None,
-    ) -> None:
-        """Count a block."""
-        self.documents += len(draws)
-        self.words.update(words)
-        self.identifiers.update(identifiers)
-        self.wholes.add(draws, persons)
 
 
 @dataclass(frozen=True)
@@ -139,23 +116,17 @@ class Plan:
         self, statement: PrivacyStatement, tally: Tally, names: Sequence[str], kind: str
     ) -> Receipt:
         """What is to be kept beside the release; it holds nothing of the texts."""
-        several = {"words_of_field": dict(tally.words)} if len(tally.words) > 1 else {}
-        person = {} if self.person_field is None else {"person_field": self.person_field}
         fields = list(self.fates.texts)
-        about = {
-            "input": {
-                "format": kind,
-                "text_field": fields[0] if len(fields) == 1 else fields,
-                **person,
-            },
-            "columns": self.fate_of(names),
-            **about_sanitizer(self.sanitizer, tally.identifiers),
-            "counts": {"documents": tally.documents, "words": tally.words.total(), **several},
+        told: dict[str, Any] = {
+            "format": kind,
+            "text_field": fields[0] if len(fields) == 1 else fields,
         }
-        once = self.sanitizer.about.get("repeat") == "once"
-        counted = "words" + ", repetitions not counted" * once
-        whole = tally.wholes.told(statement, self.sanitizer.mechanism, self.delta, counted)
-        return Receipt(statement, about).with_section("whole", whole)
+        if self.person_field is not None:
+            told["person_field"] = self.person_field
+        about = {"input": told, "columns": self.fate_of(names)}
+        return receipt_of_rows(
+            self.sanitizer, replace(tally, statement=statement), (), about, self.delta
+        )
 
 
 def refuse_names(kind: Kind, fates: Fates, person_field: str | None) -> None:

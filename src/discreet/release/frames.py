@@ -21,8 +21,9 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
 from discreet.release._kinds import Kind, is_missing, kind_of
-from discreet.release._plan import Plan, Tally, refuse_names
+from discreet.release._plan import Plan, refuse_names
 from discreet.release.choice import chosen_sanitizer, refuse_weak
+from discreet.release.rows import Tally
 from discreet.release.text import TextSanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces import EmbeddingSpace
@@ -274,7 +275,7 @@ def _of_table(
     plan = asked.plan(made(), fates)
     persons = plan.persons(kind)
     block, tally = plan.block(kind, rng, progress), Tally()
-    tally.add(block.words, block.identifiers, block.draws, persons)
+    tally.count(block.words, block.identifiers, block.draws, persons)
     values = kind.rebuilt(fates, block.columns)
     return _told(values, plan, tally, block.draws, kind.names, type(data).__name__, rng)
 
@@ -384,7 +385,7 @@ def _released(
         # A row may lack a field that others have; a field that nobody spoke of is refused.
         plan.fates.refuse_undecided(kind.names, kind.what, python=True, repeat=not tally.documents)
         block = plan.block(kind, rng)
-        tally.add(block.words, block.identifiers, block.draws, plan.persons(kind))
+        tally.count(block.words, block.identifiers, block.draws, plan.persons(kind))
         values = kind.rebuilt(plan.fates, block.columns)
         if gathered.apart:
             yield from values

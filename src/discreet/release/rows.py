@@ -1,11 +1,11 @@
-"""The rows of a part released to a writer, and what a receipt says of all parts together.
+"""Rows released to a writer, and what a receipt says of all of them together.
 
 One file is released from its first row to its last (:func:`discreet.release.text.sanitize_file`);
 the parts of a folder are released by many, and their tallies add up.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +14,14 @@ import numpy as np
 from discreet.arrays import Generator, Ids
 from discreet.errors import InputError
 from discreet.receipt import Receipt
-from discreet.release.text import TextSanitizer, about_sanitizer, surrogate_columns
+from discreet.release._parts import TextSanitizer, about_sanitizer, surrogate_columns
 from discreet.release.whole import Wholes, counted_in
 from discreet.statement import PrivacyStatement
 from discreet.text.columns import Columns
-from discreet.text.readers import Batch, DocumentReader
+from discreet.text.readers import Batch
+
+MOST_UNKNOWN = 0.5
+"""Text with more words outside the vocabulary is hardly worth releasing in that space."""
 
 
 @dataclass
@@ -32,6 +35,19 @@ class Tally:
     wholes: Wholes = field(default_factory=Wholes)
     statement: PrivacyStatement | None = None
     """What holds for each word; of a seeded release it says so."""
+
+    def count(
+        self,
+        words: Mapping[str, int],
+        identifiers: Mapping[str, int],
+        draws: Ids | None,
+        persons: Sequence[str] | None = None,
+    ) -> None:
+        """Count a block of documents, each of which took so many draws."""
+        self.documents += 0 if draws is None else len(draws)
+        self.words.update(words)
+        self.identifiers.update(identifiers)
+        self.wholes.add(draws, persons)
 
     def add(self, other: "Tally") -> None:
         """Count what another part released."""
@@ -59,37 +75,62 @@ class Tally:
 
 
 def release_rows(
-    reader: DocumentReader,
+    batches: Iterable[Batch],
     columns: Columns,
     made: TextSanitizer,
     write: Callable[[Batch], None],
     rng: Generator,
+    persons: Callable[[Batch], Sequence[str]] | None = None,
 ) -> Tally:
-    """Release the texts of a reader, batch after batch.
+    """Release texts, batch after batch.
 
     Args:
-        reader: where the rows come from.
+        batches: the rows.
         columns: what becomes of each column.
         made: what releases texts.
         write: takes each batch as it may be seen.
         rng: where the noise comes from.
+        persons: says whose the texts of a batch are, where that is counted.
     """
     tally = Tally()
-    for batch in reader:
+    for batch in batches:
         parted, values = columns.part(batch), dict[str, list[str]]()
         draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
+        words, identifiers = Counter[str](), Counter[str]()
         for name, texts in parted.texts.items():
             release = made.sanitize(texts, rng)
             values[name] = release.values
-            tally.words[name] += release.units
+            words[name] += release.units
             draws = None if draws is None or release.draws is None else draws + release.draws
-            tally.identifiers.update(release.identifiers)
+            identifiers.update(release.identifiers)
             tally.statement = release.statement
-        tally.wholes.add(draws)
+        tally.count(words, identifiers, draws, None if persons is None else persons(batch))
         values.update(surrogate_columns(columns.own, len(batch.texts), rng))
         write(parted.joined(values))
-        tally.documents += len(batch.texts)
     return tally
+
+
+def looked_at(
+    batches: Iterator[Batch],
+    columns: Columns,
+    unknown_share: Callable[[Sequence[str]], float],
+    mostly_unknown: Callable[[float], None],
+) -> Iterator[Batch]:
+    """The same batches, once it is told if most words of the first are unknown, and how many.
+
+    Args:
+        batches: the rows.
+        columns: what becomes of each column.
+        unknown_share: of the words of texts, the share that the vocabulary does not have.
+        mostly_unknown: told that share, before anything is released, if it is more than half.
+    """
+    for first in batches:
+        texts = [text for column in columns.part(first).texts.values() for text in column]
+        if (share := unknown_share(texts)) > MOST_UNKNOWN:
+            mostly_unknown(share)
+        yield first
+        break
+    yield from batches
 
 
 def receipt_of_rows(

@@ -3,7 +3,6 @@
 :class:`Sanitizer` takes texts, :func:`sanitize_file` takes a file and leaves a receipt beside it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
@@ -29,30 +28,17 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release._once import distinct, draws_of, release_once, starts_among
 from discreet.release._parts import (
-    REPEATS as REPEATS,
-)
-from discreet.release._parts import (
-    TextSanitizer as TextSanitizer,
-)
-from discreet.release._parts import (
-    about_sanitizer as about_sanitizer,
-)
-from discreet.release._parts import (
+    REPEATS,
+    TextSanitizer,
+    about_sanitizer,
     checked_repeat,
     chosen_identifiers,
-)
-from discreet.release._parts import (
-    surrogate_columns as surrogate_columns,
+    surrogate_columns,
 )
 from discreet.release.booked import BookedSanitizer, booked_release, counting, read_twice
+from discreet.release.rows import looked_at, receipt_of_rows, release_rows
 from discreet.release.strength import weakness
-from discreet.release.whole import (
-    DELTA,
-    MOST_OF_A_PERSON,
-    Wholes,
-    checked_delta,
-    counted_in,
-)
+from discreet.release.whole import DELTA, MOST_OF_A_PERSON, checked_delta
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
@@ -61,7 +47,7 @@ from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM, UTF_8
 from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
-from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
 from discreet.text.writers import open_output, output_format
 
@@ -69,12 +55,21 @@ if TYPE_CHECKING:
     from discreet.release.recipe import Recipe
     from discreet.release.tables import Frame
 
+__all__ = [
+    "LAYOUTS",
+    "READABLE",
+    "REPEATS",
+    "Sanitizer",
+    "TextSanitizer",
+    "about_sanitizer",
+    "sanitize_file",
+    "surrogate_columns",
+]
+
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
-MOST_UNKNOWN = 0.5
-"""Text with more words outside the vocabulary is hardly worth releasing in that space."""
 READABLE: Mapping[str, Any] = {"layout": "public", "public": function_words.NAME, "polish": True}
 """Settings of :class:`Sanitizer` for text that people read; a guide belongs to the mechanism."""
 _ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
@@ -388,9 +383,6 @@ def sanitize_file(
         (text_field,) if isinstance(text_field, str) else tuple(text_field),
         *(tuple(keep), tuple(drop), surrogates or {}, others),
     )
-    documents, words = 0, Counter[str]()
-    wholes = Wholes()
-    identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
     opened_again = partial(
         open_documents,
@@ -420,53 +412,28 @@ def sanitize_file(
                 owners = None if persons is None else persons(batch)
                 booked.count(columns.part(batch).texts.values(), owners)
             stack.enter_context(booked.reserved(rng))
-        for batch in batches:
-            parted, values = columns.part(batch), dict[str, list[str]]()
-            if mostly_unknown is not None and isinstance(unbooked, Sanitizer):
-                unknown = unbooked.unknown_share(
-                    [t for texts in parted.texts.values() for t in texts]
-                )
-                if unknown > MOST_UNKNOWN:
-                    mostly_unknown(unknown)
-                mostly_unknown = None  # once is enough
-            draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
-            for name, texts in parted.texts.items():
-                release = made.sanitize(texts, rng)
-                values[name] = release.values
-                words[name] += release.units
-                draws = None if draws is None or release.draws is None else draws + release.draws
-                identifiers.update(release.identifiers)
-            wholes.add(draws, None if persons is None else persons(batch))
-            values.update(surrogate_columns(fates, len(batch.texts), rng))
-            writer.write(parted.joined(values))
-            documents += len(batch.texts)
+        if mostly_unknown is not None and isinstance(unbooked, Sanitizer):
+            batches = looked_at(batches, columns, unbooked.unknown_share, mostly_unknown)
+
+        def write(batch: Batch) -> None:
+            writer.write(batch)
             if progress is not None:
                 progress(reader.bytes_read, reader.total_bytes or 0)
+
+        tally = release_rows(batches, columns, made, write, rng, persons)
         columns.check_complete()
-        statement = release.statement.with_public(*columns.public)
-        if persons is not None:
-            statement = statement.with_public(MOST_OF_A_PERSON)
-        about = {
-            "input": {
-                "format": reader.format,
-                "text_field": reader.text_field if len(words) == 1 else list(words),
-                **({} if person_field is None else {"person_field": person_field}),
-            },
-            "columns": columns.fates,
-            **about_sanitizer(made, identifiers),
-            "counts": {
-                "documents": documents,
-                "words": words.total(),
-                **({"words_of_field": dict(words)} if len(words) > 1 else {}),
-            },
-        }
-        whole = wholes.told(statement, made.mechanism, delta, counted_in(made.about))
-        receipt = Receipt(statement, about).with_section("whole", whole)
+        fields = reader.text_field if len(tally.words) == 1 else list(tally.words)
+        told = {"format": reader.format, "text_field": fields}
+        if person_field is not None:
+            told["person_field"] = person_field
+        public = columns.public if persons is None else (*columns.public, MOST_OF_A_PERSON)
+        about = {"input": told, "columns": columns.fates}
+        receipt = receipt_of_rows(made, tally, public, about, delta)
         receipt = receipt.between(operator, recipient)
         if before_publishing is not None:
             before_publishing()
         if booked is not None:
-            booked.require_same(wholes)
+            booked.require_same(tally.wholes)
             receipt = booked.entered(receipt)
         if (digest := writer.complete()) is not None:
             receipt = receipt.of_output(digest)

@@ -85,7 +85,11 @@ class Bench:
     @cached_property
     def written(self) -> list[str]:
         """The texts as they would be released without protection."""
-        return self.decoded(self.batch.ids)
+        return self.decoded(self._own_ids)
+
+    @property
+    def _own_ids(self) -> Ids:
+        return self.batch.ids.astype(np.int64)
 
     def decoded(self, ids: Ids) -> list[str]:
         """Released words as texts."""
@@ -191,13 +195,13 @@ class Bench:
         """All figures of a mechanism; without one, of the texts as they are."""
         utility: dict[str, list[Columns]] = {}
         attacks: dict[str, list[Columns]] = {}
-        style: dict[str, list[Estimate]] = {}
+        style: dict[str, Estimate] = {}
         guesses: list[Ids] = []
         samples: list[str] = []
         seconds = 0.0
         for seed in range(self.effort.seeds if mechanism is not None else 1):
             start = perf_counter()
-            ids = self.batch.ids if mechanism is None else self.released(mechanism, seed)
+            ids = self._own_ids if mechanism is None else self.released(mechanism, seed)
             seconds += perf_counter() - start
             texts = self.decoded(ids)
             samples = samples or [_cut(text) for text in texts[:SAMPLES]]

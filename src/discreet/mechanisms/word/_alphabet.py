@@ -61,7 +61,8 @@ class Alphabet:
     def nearest_words(self, word: int, size: int) -> Ids:
         """The outputs nearest to one word, as ids, nearest first: without the lists of all."""
         places, _ = nearest_of(self.space, np.array([word]), self.words, size)
-        return self.words[places[0]]
+        nearest: Ids = self.words[places[0]]
+        return nearest
 
     def nearest(self, size: int) -> tuple[NDArray[np.int32], Floats32]:
         """For each word of the space the places of its nearest outputs, and their distances."""

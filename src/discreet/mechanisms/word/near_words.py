@@ -88,7 +88,12 @@ class NearWords:
         self.epsilon = check.positive(epsilon, "epsilon of NearWords")
         self.spared = _checked_spared(spared, len(space))
         self.guide = self._guide(guide)
-        self._given = {"near": near, "outputs": outputs, "pool": pool, "weight": weight}
+        self._given: dict[str, Any] = {
+            "near": near,
+            "outputs": outputs,
+            "pool": pool,
+            "weight": weight,
+        }
         wanted = Wanted(self.epsilon, near, outputs, self.guide is not None)
         self._alphabet = choose(space, wanted, self.spared, progress)
         self.near, self.outputs = self._alphabet.near, len(self._alphabet.words)
@@ -152,12 +157,9 @@ class NearWords:
         made = NearWords(
             self.space,
             self.epsilon,
-            near=self._given["near"],
-            outputs=self._given["outputs"],
             guide=self.guide,
-            pool=self._given["pool"],
-            weight=self._given["weight"],
             spared=spared,
+            **self._given,
         )
         made.progress = self.progress
         return made
