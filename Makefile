@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out
 
-.PHONY: run test test-elsewhere lint unit docs bench clean
+.PHONY: run test test-elsewhere lint unit docs bench dist clean
 
 run: $(VENV)/base
 	@mkdir -p $(OUT)
@@ -41,6 +41,11 @@ docs: $(VENV)/dev
 # Everything by itself, on an idle machine; TEXT=FILE.jsonl for texts of your own.
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/run.py $(if $(TEXT),--text $(TEXT)) --output $(OUT)/benchmarks
+
+# Sdists and wheels of both distributions into dist/, checked, and tried in a clean environment under every
+# Python from 3.11 on that is found; ONLY=3.12 for one of them. Nothing is uploaded.
+dist:
+	$(PYTHON) scripts/dist.py --output dist $(if $(ONLY),--python $(ONLY))
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -22,7 +22,7 @@ PACKAGES = {
 FLOORS = [
     ["errors"],
     ["staging"],
-    ["arrays", "check", "files", "parallel", "search"],
+    ["arrays", "bars", "card", "check", "files", "parallel", "search"],
     ["cached", "exact", "settings"],
     ["composition", "randomness", "tensors"],
     ["statement"],

@@ -1,10 +1,8 @@
 """Differentially private text, from a single word to a whole user, with checked guarantees.
 
->>> from discreet import Sanitizer, load_space, mechanism
->>> sanitizer = Sanitizer(mechanism("santext", space=load_space("starter"), epsilon=8))
->>> release = sanitizer.sanitize(["The doctor saw me on Monday."])
->>> len(release.values), release.units
-(1, 7)
+>>> import discreet
+>>> discreet.sanitize(["The doctor saw me on Monday."], epsilon=8)
+TableRelease(1 values, 7 words; pure, epsilon=8 for each word)
 """
 
 from importlib import import_module
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.randomness import secure_generator
     from discreet.receipt import Receipt
     from discreet.release.documents import DocumentEmbedder
+    from discreet.release.frames import sanitize
     from discreet.release.sentences import SentenceEmbedder
     from discreet.release.text import Sanitizer
     from discreet.spaces import EmbeddingSpace, load_space
@@ -35,6 +34,7 @@ __all__ = [
     "SentenceEmbedder",
     "load_space",
     "mechanism",
+    "sanitize",
     "secure_generator",
 ]
 
@@ -49,6 +49,7 @@ _HOMES = {
     "SentenceEmbedder": "release.sentences",
     "load_space": "spaces",
     "mechanism": "mechanisms.registry",
+    "sanitize": "release.frames",
     "secure_generator": "randomness",
 }
 

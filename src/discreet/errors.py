@@ -71,9 +71,23 @@ class IncompatibleStatements(DiscreetError, TypeError):
 
 
 class BudgetExceeded(DiscreetError, RuntimeError):
-    """More privacy budget was asked for than is left."""
+    """More privacy budget was asked for than is left.
+
+    Args:
+        message: A sentence for people.
+        remaining: What is left, where a ledger knows it.
+        requested: What was asked for.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, *, remaining: object = None, requested: object = None) -> None:
+        super().__init__(message)
+        self.remaining, self.requested = remaining, requested
+
+
+class LedgerUnavailable(DiscreetError, OSError):
+    """A ledger that cannot be reached, read or written: nothing may be released without it."""
 
 
 class VerificationFailed(DiscreetError, AssertionError):

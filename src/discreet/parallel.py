@@ -20,6 +20,12 @@ R = TypeVar("R")
 WORKERS = max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2))
 
 
+def use_threads(count: int) -> None:
+    """Use so many threads from now on, where several processes share the cores."""
+    global WORKERS
+    WORKERS = max(1, count)
+
+
 def in_threads(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """``[function(item) for item in items]`` with a thread per core, in order."""
     return list(ahead(function, items)) if len(items) > 1 else [function(x) for x in items]

@@ -1,13 +1,14 @@
 """What every mechanism offers, family by family, and what a release is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Floats32, Generator, Ids
+from discreet.arrays import Floats, Floats32, Generator, Ids, Progress
+from discreet.card import card
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.randomness import SEEDED_CAVEAT, is_secure
 from discreet.spaces.space import EmbeddingSpace
@@ -113,6 +114,13 @@ def release_texts(
     out = ids.astype(np.int64)
     out[~passed] = mechanism.release(ids[~passed], rng)
     return out
+
+
+def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
+    """The same mechanism, which says how far a release is if it is a slow one."""
+    if hasattr(mechanism, "progress"):
+        mechanism.progress = progress
+    return mechanism
 
 
 class Guide(Protocol):
@@ -265,6 +273,20 @@ class Release(Generic[Y]):
     draws: Ids | None = field(default=None, compare=False, repr=False)
     """Of texts, how many draws the words of each took: what the losses of a whole text add up
     over. It is public."""
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{count} {what}" for what, count in self.counted().items())
+        return f"{type(self).__name__}({counted}; {self.statement.brief()})"
+
+    def _repr_html_(self) -> str:
+        return card("Release", self.counted(), self.statement.lines())
+
+    def counted(self) -> dict[str, str]:
+        """How much was released, for people; nothing of the values themselves."""
+        rows = f"{len(self.values):,}" if isinstance(self.values, Sized) else None
+        what = "values" if isinstance(self.values, list | tuple | np.ndarray) else "rows"
+        sized = {} if rows is None or isinstance(self.values, str) else {what: rows}
+        return {**sized, f"{self.statement.unit}s": f"{self.units:,}"}
 
     @classmethod
     def of(

@@ -5,7 +5,8 @@ which files it is for, so that it cannot be taken for the receipt of others.
 """
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,27 +22,31 @@ RECEIPT_SUFFIX = ".privacy.json"
 """A receipt lies beside the output it belongs to, under its name and this."""
 FOLDER_RECEIPT = "privacy.json"
 """In a folder that is an output, the receipt is among its files."""
+PARTS_RECEIPT = "_privacy.json"
+"""In a folder of parts, whatever does not begin with an underscore is taken for a part."""
 
 _OWN = ("discreet", "statement", "in_words")
+_NAME_LENGTH = 200
 
 
 def receipt_path(output: str | Path) -> Path:
     """Where the receipt of a file, or of a folder that is an output, lies."""
     if Path(output).is_dir():
-        return Path(output, FOLDER_RECEIPT)
+        parts = Path(output, PARTS_RECEIPT)
+        return parts if parts.is_file() else Path(output, FOLDER_RECEIPT)
     return Path(f"{output}{RECEIPT_SUFFIX}")
 
 
 def output_of(receipt: Path) -> Path:
     """The file, or the folder, that a receipt lies beside or in."""
-    if receipt.name == FOLDER_RECEIPT:
+    if receipt.name in (FOLDER_RECEIPT, PARTS_RECEIPT):
         return receipt.parent
     return receipt.with_name(receipt.name.removesuffix(RECEIPT_SUFFIX))
 
 
 def is_receipt(path: Path) -> bool:
     """Whether this is the name of a receipt."""
-    return path.name == FOLDER_RECEIPT or path.name.endswith(RECEIPT_SUFFIX)
+    return path.name in (FOLDER_RECEIPT, PARTS_RECEIPT) or path.name.endswith(RECEIPT_SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,25 @@ class Receipt:
         """The same with one more heading."""
         return replace(self, about={**self.about, name: values})
 
+    def between(self, operator: str | None, recipient: str | None) -> "Receipt":
+        """The same with who released it and whom it is for, where they are given.
+
+        Args:
+            operator: who released it.
+            recipient: whom it was released for.
+        """
+        named = {"operator": operator, "recipient": recipient}
+        given = {who: _one_line(name, who) for who, name in named.items() if name is not None}
+        return self.with_section("parties", given) if given else self
+
+    @property
+    def parties(self) -> str:
+        """Who released it and whom it is for, as a sentence; empty if nobody said."""
+        said = self._section("parties")
+        words = {"operator": "by", "recipient": "for"}
+        named = [f"{word} {said[who]}" for who, word in words.items() if who in said]
+        return f"Released {' '.join(named)}." if named else ""
+
     def of_output(self, written: Digest | Mapping[str, Digest]) -> "Receipt":
         """The same for a file, or for the files of a folder by their names, as they are now."""
         if isinstance(written, Mapping):
@@ -147,6 +171,8 @@ class Receipt:
                 f"the receipt of {output} does not say which content it was written for: nothing "
                 "shows that it is this one's; release it again"
             ) from error
+        if receipt_path(output).name == PARTS_RECEIPT:
+            _refuse_more(output, wanted)
         for path, digest in wanted.items():
             if not path.is_file() or Digest.of(path) != digest:
                 raise VerificationFailed(
@@ -203,6 +229,25 @@ class Receipt:
         return values if isinstance(values, Mapping) else {}
 
 
+def _refuse_more(folder: Path, parts: Iterable[Path]) -> None:
+    """A folder of parts is read as a whole: one more part in it would be read as released."""
+    known = {path.name for path in parts}
+    more = [name for name in os.listdir(folder) if name not in known and name[0] not in "._"]
+    if more:
+        raise VerificationFailed(
+            f"{folder} holds {len(more)} more than its receipt was written for; do not rely on the "
+            "receipt, and move away what does not belong there"
+        )
+
+
+def _one_line(name: str, who: str) -> str:
+    if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
+        raise InvalidValue(
+            f"the {who} must be a name on one line, of at most {_NAME_LENGTH} characters"
+        )
+    return name.strip()
+
+
 def receipt_of(path: Path) -> Receipt:
     """The receipt that a path names, or that lies beside the output it names.
 
@@ -231,9 +276,24 @@ def verified(path: Path) -> tuple[Path, Receipt]:
     return output, receipt
 
 
-def put_with_receipt(output: Staged, receipt: Receipt, *, force: bool) -> Receipt:
-    """Put an output in its place and then its receipt, which is given back as it was written."""
+def put_with_receipt(
+    output: Staged,
+    receipt: Receipt,
+    *,
+    force: bool,
+    before: Callable[[Receipt], None] | None = None,
+) -> Receipt:
+    """Put an output in its place and then its receipt, which is given back as it was written.
+
+    Args:
+        output: What was written.
+        receipt: What holds for it.
+        force: Replace files that exist.
+        before: Called with the receipt as it will be, before anything takes its place.
+    """
     written = receipt.of_output(output.digest)
+    if before is not None:
+        before(written)
     with staged(receipt_path(output.place)) as beside:
         beside.path.write_text(written.to_json(), "utf-8")
         publish(output, [beside], force=force)

@@ -95,7 +95,21 @@ class Staged:
             self._unlock()
         os.replace(self.path, self.place)
         self._is_put = True
-        os.chmod(self.place, self._mode & ~_mask())
+        allow(self.place, self._mode)
+
+    def claim(self) -> bool:
+        """Take the place if nobody has; of several that try, exactly one succeeds.
+
+        The file system must know hard links.
+        """
+        try:
+            os.link(self.path, self.place)
+        except FileExistsError:
+            return False
+        self.path.unlink()
+        self._is_put = True
+        allow(self.place, self._mode)
+        return True
 
     def take_back(self) -> None:
         """Leave the place again; nothing happens before :meth:`put`."""
@@ -134,7 +148,7 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
             _wait_for_lock(old_lock)
             os.replace(folder, old)
         os.replace(new, folder)
-        os.chmod(folder, 0o777 & ~_mask())
+        allow(folder, 0o777)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         if old.exists() and not folder.exists():
@@ -145,6 +159,20 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
             if descriptor >= 0:
                 os.close(descriptor)
     shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[bool]:
+    """Hold a folder for the length of the block; False if another process does.
+
+    Where there are no locks (not on POSIX) it is always ours.
+    """
+    descriptor = _opened(folder)
+    try:
+        yield descriptor < 0 or _take_lock(descriptor)
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def remove_leftovers(place: Path) -> None:
@@ -224,6 +252,11 @@ def _wait_for_lock(descriptor: int) -> None:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def allow(path: Path, mode: int) -> None:
+    """Let others see what is in its place, as far as the user's mask allows."""
+    os.chmod(path, mode & ~_mask())
 
 
 def _mask() -> int:

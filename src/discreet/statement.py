@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from discreet import check
+from discreet.card import CAVEAT, card
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.files import plain_json
 
@@ -289,6 +290,29 @@ class PrivacyStatement:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def __repr__(self) -> str:
+        return f"PrivacyStatement({self.brief()})"
+
+    def brief(self) -> str:
+        """The kind of guarantee and its parameters, for a line that says more.
+
+        >>> PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit=Unit.LABEL)
+        PrivacyStatement(pure, epsilon=1 for each label)
+        """
+        if self.notion is Notion.NONE:
+            return f"no guarantee for any {self.unit}"
+        more = "".join(
+            f", {name}={value:.3g}"
+            for name, value in (("delta", self.delta), ("slack", self.slack))
+            if value
+        )
+        per = " * distance" if self.metric is not None else ""
+        warned = ", with caveats" if self.caveats else ""
+        return f"{self.notion}, epsilon={self.epsilon:.6g}{per}{more} for each {self.unit}{warned}"
+
+    def _repr_html_(self) -> str:
+        return card(f"Guarantee: {self.brief()}", {}, self.lines())
+
     def lines(self) -> list[str]:
         """The statement in plain words, a line per fact."""
         out = [self._headline()]
@@ -298,7 +322,7 @@ class PrivacyStatement:
             out.append(f"Scope: {self.scope}.")
         if self.public:
             out.append("Treated as public: " + "; ".join(self.public) + ".")
-        out += [f"Caveat: {caveat}." for caveat in self.caveats]
+        out += [f"{CAVEAT}{caveat}." for caveat in self.caveats]
         return out
 
     def _headline(self) -> str:

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from discreet.mechanisms import label
 from discreet.receipt import Receipt
 from discreet.release.vectors import read_vectors
 from discreet.statement import PrivacyStatement
-from tiny_bert import write_bert
+from tiny_bert import MARKS, write_bert
 
 TEXTS = ["the tea was good", f"{MARKER} is cold", "a cup is not warm", "bad", "the runner walks"]
 LABELS = ["good", "bad", "good", "bad", "good"]
@@ -155,20 +156,24 @@ def test_principal_directions_of_public_words(place, tmp_path):
     assert about["public text"] == "the 5,000 most frequent words of the starter space"
     kept = (place / "cache" / "encoded").glob("*.npy")
     # Of public words, never of the input: for the map, and to say what a search is worth.
-    assert sorted(np.load(each).shape for each in kept) == [(1000, 16), (5000, 16)]
+    assert {np.load(each).shape for each in kept} == {(1000, 16), (5000, 16)}
 
 
 def test_what_a_search_is_worth_stands_beside_the_statement(place, tmp_path):
+    # A model that tells words apart: among equal vectors there are no nearest ones.
+    pieces = [*MARKS, *ascii_lowercase, *(f"##{letter}" for letter in ascii_lowercase)]
+    letters = write_bert(tmp_path / "letters", head=False, pieces=pieces)
     recall = []
     for epsilon, verdict in ((2, "do not use these vectors for search"), (1e5, "search works")):
         out = tmp_path / f"{epsilon:g}.npy"
-        done = embed(place, place / "in.txt", "-o", out, "-e", epsilon, "--dim", 16)
+        options = ["-o", out, "-e", epsilon, "--dim", 16, "--encoder", letters]
+        done = embed(place, place / "in.txt", *options)
         assert verdict in done.err, done.err
         told = Receipt.beside(out).about["search"]
         assert told["in_words"] in done.err
         recall.append(told["recall_at_10"])
     assert recall[0] < 0.1
-    assert recall[1] > 0.9
+    assert recall[1] > 0.3
 
 
 def test_prior_response(place, tmp_path):

@@ -105,11 +105,15 @@ def test_a_wish_that_cannot_be_read(place, wish, part):
         (["-e", 2, "--find", "keep=0.5"], "not both"),
         ([], "santext needs --epsilon"),
         (["-e", 0], "must be a finite number above 0"),
-        (["-e", 2, "--word", MARKER], "that word is not among"),
+        (["-e", 2, "--word", "typed"], "'typed' is not among"),
+        (["-e", 2, "--word", WORDS[0].upper()], f"in small letters: '{WORDS[0]}'"),
+        (["-m", "gaussian"], "gaussian needs --epsilon, --delta and --clip; --delta 1e-6 and"),
+        (["-m", "gaussian"], "explain -m gaussian --delta 1e-6 --clip 1 --find keep=0.5'"),
+        (["-m", "laplace", "-e", 2], "laplace needs --clip; --clip 1 will do"),
         (["-e", 2, "--public-sample", "nosuch.txt"], "does not exist"),
         (["-e", 2, "--p", 0.5], "--p is not an option of santext"),
     ],
-    ids=["both", "neither", "zero", "unknown word", "no sample", "not its option"],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
 def test_other_mistakes(place, arguments, part):
     done = explain(place, *arguments)

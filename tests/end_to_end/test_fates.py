@@ -258,3 +258,23 @@ def test_a_statement_that_says_nothing_asks_too(place, tmp_path):
     options = ("-m", "laplace", "--clip", "0.001")
     refused(sanitize(place, source, *options, epsilon=21), source, "any two words", "--yes-weak")
     assert sanitize(place, source, *options, epsilon=1).code == 0
+
+
+def test_another_delimiter_goes_in_and_out(place, tmp_path):
+    source = write(tmp_path / "in.csv", ROWS)
+    source.write_text(source.read_text().replace(",", ";"))
+    given = ("--text-field", "body", "--keep", "id", "--drop-others")
+    refused(sanitize(place, source, *given), source, "add --delimiter ';'")
+    done = sanitize(place, source, *given, "--delimiter", ";")
+    assert done.code == 0, done.err
+    assert output(source).read_text().startswith("id;body\n1;")
+
+
+def test_another_encoding_is_read_and_utf_8_is_written(place, tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_bytes(f"né,text\nö,{A}\n".encode("utf-16"))
+    given = ("--keep-others", "--encoding", "utf-16")
+    refused(sanitize(place, source, *given[:1]), source, "add its --encoding, such as utf-16")
+    done = sanitize(place, source, *given)
+    assert done.code == 0, done.err
+    assert output(source).read_text("utf-8").startswith("né,text\nö,")

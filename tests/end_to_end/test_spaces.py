@@ -78,7 +78,7 @@ def test_inspect_shows_distances_and_neighbours(place):
     ("arguments", "part"),
     [
         (["inspect", "nowhere.txt"], "no space of that name"),
-        (["inspect", "SPACE", "--word", MARKER], "that word is not among"),
+        (["inspect", "SPACE", "--word", "typed"], "'typed' is not among"),
         (["inspect", "SPACE", "--max-words", 1], "at least 2"),
         (["inspect"], "missing argument"),
         (["build", "nowhere.txt"], "no space of that name"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import MARKER, discreet, write_space
+from command import MARKER, called, discreet, write_space
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,23 @@ def test_a_release_matches_and_says_what_holds(released):
     values = json.loads(done.out)
     assert values["matches"] is True
     assert values["output"]["bytes"] == (released / "out.txt").stat().st_size
+
+
+def test_a_receipt_says_by_whom_and_for_whom_if_asked(released, tmp_path):
+    run = ["sanitize", released / "in.txt", "-s", released / "space.txt", "-e", 8, "--yes-weak"]
+    parties = ["--operator", "Ann Roe, data office", "--recipient", "Vendor Ltd"]
+    done = called(*run, "-o", tmp_path / "out.txt", *parties, cache=released / "cache")
+    assert done.code == 0, done.err
+    said = json.loads((tmp_path / "out.txt.privacy.json").read_text())["parties"]
+    assert said == {"operator": "Ann Roe, data office", "recipient": "Vendor Ltd"}
+    told = called("verify", tmp_path / "out.txt", cache=released / "cache")
+    assert told.lines[1] == "Released by Ann Roe, data office for Vendor Ltd."
+    assert "parties" not in json.loads((released / "out.txt.privacy.json").read_text())
+    for bad in ("", "two\nlines", "x" * 201):
+        done = called(*run, "-o", tmp_path / "no.txt", "--recipient", bad, cache=released / "cache")
+        assert done.code == 2
+        assert "the recipient must be a name on one line" in done.err
+    assert not list(tmp_path.glob("no.txt*"))
 
 
 @pytest.mark.parametrize("command", ["verify", "report"])

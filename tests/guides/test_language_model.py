@@ -1,5 +1,6 @@
 """A causal language model as a guide: a tiny one made here, and the packaged SmolLM2."""
 
+import itertools
 from importlib.util import find_spec
 
 import numpy as np
@@ -180,3 +181,26 @@ def test_the_packaged_model_knows_what_follows():
     assert np.diff(after("a cup of", "runs", "tea"))[0] > 5
     assert np.diff(after("the doctor", "say", "said"))[0] > 2
     assert np.diff(after("they", "is", "are"))[0] > 2
+
+
+def test_a_whole_text_has_the_scores_of_its_words_one_by_one(guide, monkeypatch):
+    monkeypatch.setattr(language_model, "_TEXTS_AT_ONCE", 2)  # several batches
+    rng = np.random.default_rng(5)
+    ids, offsets = rng.integers(0, len(WORDS), 30), np.array([0, 4, 4, 5, 30])
+    found = guide.text_scores(ids, offsets)
+    here = np.zeros(1, np.int64)
+    for start, end in itertools.pairwise(offsets):
+        state = guide.begin(1)
+        for place in range(start, end):
+            word = ids[place : place + 1]
+            one = guide.scores(state, here, word[None])[0, 0]
+            assert abs(one - found[place]) < 1e-4
+            guide.extend(state, here, word)
+
+
+def test_a_long_text_is_read_in_windows(guide, monkeypatch):
+    monkeypatch.setattr(language_model, "_WINDOW", 6)
+    ids = np.random.default_rng(6).integers(0, len(WORDS), 12)
+    together = guide.text_scores(ids, np.array([0, 12]))
+    apart = guide.text_scores(ids, np.array([0, 5, 10, 12]))
+    assert np.allclose(together, apart, atol=1e-4)

@@ -138,3 +138,19 @@ def test_the_texts_are_read_as_they_are_written(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("Go.\tVe.\tCC-BY\nGo on.\tSigue.\tCC-BY\n", "utf-8")
     assert sentences(path) == ["Go.", "Go on."]
+
+
+def test_a_whole_text_has_the_scores_of_its_words_one_by_one():
+    space = load_space("starter")
+    guide, rng = NGramGuide(space), np.random.default_rng(3)
+    ids = rng.integers(95, 115, 40)  # words and marks: some end a sentence
+    assert np.isin(ids, [space.words.index(mark) for mark in ".!?"]).any()
+    offsets = np.array([0, 1, 1, 15, 40])
+    found = guide.text_scores(ids, offsets)
+    here = np.zeros(1, np.int64)
+    for start, end in pairwise(offsets):
+        state = guide.begin(1)
+        for place in range(start, end):
+            word = ids[place : place + 1]
+            assert guide.scores(state, here, word[None])[0, 0] == found[place]
+            guide.extend(state, here, word)

@@ -65,5 +65,5 @@ def test_the_gradient_is_that_of_finite_differences(name):
 
 
 def test_other_mechanisms_are_refused():
-    with pytest.raises(InvalidValue, match="one of planar-laplace, purkayastha"):
+    with pytest.raises(InvalidValue, match="one of planar-laplace, priv-unit, purkayastha"):
         trainable("gaussian", 2, 1.0)

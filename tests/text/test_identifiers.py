@@ -54,6 +54,9 @@ def found(text):
         ("of Acme Widgets Ltd", "Acme Widgets Ltd"),
         ("12 Baker Street, SW1A 1AA", "12 Baker Street|SW1A 1AA"),
         ("ids F162823540116, 90210-1234 and AB-123456", "F162823540116|90210-1234|AB-123456"),
+        ("Dear Mwangi, my name is Aiyana Begay.", "Mwangi|Aiyana Begay"),
+        ("Hi Dr. Okonkwo! Kind regards\nThandeka", "Okonkwo|Thandeka"),
+        ("this is Nguyễn calling. Thanks, Şebnem", "Nguyễn|Şebnem"),
         ("1,000 people in 1977 with 3.5 ٣٤", "1,000|1977|3.5|٣٤"),
     ],
 )
@@ -79,7 +82,23 @@ def test_what_fails_its_check_is_some_number_and_is_found_all_the_same(text, typ
 
 @pytest.mark.parametrize(
     "text",
-    ["", "nothing to see here", "std::vector", "a:b:c ::", "e.g. i.e. etc.", "the mp3, the 1990s"],
+    [
+        *(
+            "Dear Team, thank you all",
+            "Hello World of cars",
+            "this is Windows.",
+            "best Buy",
+        ),
+        *("Thanks, I did", "Hi there, All good"),
+        *(
+            "",
+            "nothing to see here",
+            "std::vector",
+            "a:b:c ::",
+            "e.g. i.e. etc.",
+            "the mp3, the 1990s",
+        ),
+    ],
 )
 def test_the_rules_leave_words_alone(text):
     assert found(text) == []
@@ -107,7 +126,22 @@ def test_spans_are_in_order_within_the_text_and_hold_something(text):
 
 
 @pytest.mark.parametrize(
-    "part", ["1 ", "a.", "a-", "A-", "1,1", "x@", "AB12 ", "1:", "www.", "+1 "]
+    "part",
+    [
+        "Hi ",
+        "thanks ",
+        "my name is A",
+        "1 ",
+        "a.",
+        "a-",
+        "A-",
+        "1,1",
+        "x@",
+        "AB12 ",
+        "1:",
+        "www.",
+        "+1 ",
+    ],
 )
 def test_long_odd_texts_take_no_longer_than_their_length(part):
     def took(text):
@@ -119,6 +153,16 @@ def test_long_odd_texts_take_no_longer_than_their_length(part):
     # several is enough: the machine may be busy with something else.
     tries = ((took(part * 1000), took(part * 16_000)) for _ in range(8))
     assert any(long < 16 * 6 * short for short, long in tries)
+
+
+def test_a_name_that_was_found_is_found_wherever_it_stands():
+    text = "Mwangi's disk failed; mwangi and Mwangilo are others. Mark it. Regards, Mwangi Mark"
+    (spans,) = RuleFinder().find([text])
+    assert [text[s.start : s.end] for s in spans] == ["Mwangi", "Mark", "Mwangi Mark"]
+    assert {s.type for s in spans} == {"person"}
+    recogniser = RecognisingFinder(Recogniser((0, 6, "PERSON")), {"PERSON": "person"})
+    (spans,) = recogniser.find(["Mwangi came. Then Mwangi left by 10.0.0.1"])
+    assert [(s.start, s.type) for s in spans] == [(0, "person"), (18, "person"), (33, "ip")]
 
 
 # -- surrogates ------------------------------------------------------------------------------------

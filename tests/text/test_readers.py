@@ -79,6 +79,67 @@ def test_csv_values_stay_strings_and_fields_may_hold_line_breaks(tmp_path: Path)
     assert batch == Batch(1, ['a\nb, "c"\r\nd', ""], [("007", "1.00"), ("008", "x")])
 
 
+@pytest.mark.parametrize("sign", [";", "|", "tab", "\\t"])
+def test_csv_may_have_another_delimiter(tmp_path: Path, sign: str) -> None:
+    path, mark = tmp_path / "in.csv", "\t" if len(sign) > 1 else sign
+    path.write_text(f'id{mark}text\n1{mark}a, b\n2{mark}"c{mark}d"\n')
+    with open_documents(path, delimiter=sign) as reader:
+        (batch,) = reader
+    assert batch == Batch(1, ["a, b", f"c{mark}d"], [("1",), ("2",)])
+    assert reader.shape.delimiter == mark
+    with pytest.raises(
+        InputError, match=re.escape(f"in.csv has {mark if mark != chr(9) else 'tabs'} between")
+    ):
+        open_documents(path)
+
+
+def test_a_blank_line_among_rows_of_several_fields_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id,text\n1,a\n\n2,b\r\n\r\n3,\n\n")
+    assert texts_of(path) == ["a", "b", ""]
+
+
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "latin-1")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("batch_bytes", [1, 3, 2**25])
+def test_other_encodings_are_read_as_the_same_text(
+    tmp_path: Path, encoding: str, batch_bytes: int
+) -> None:
+    expected = ["café", "", "naïve ÿ" * 9]
+    path = tmp_path / "in.csv.gz"
+    lines = "".join(f'{i},"{text}"\r\n' for i, text in enumerate(expected))
+    path.write_bytes(gzip.compress(f"id,text\r\n{lines}".encode(encoding)))
+    assert texts_of(path, encoding=encoding, batch_bytes=batch_bytes) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("in.txt", b"x", {"delimiter": ";"}, "a delimiter is for csv, and the input is txt"),
+        ("in.tsv", b"text\n", {"delimiter": ";"}, "a delimiter is for csv"),
+        ("in.csv", b"text\n", {"delimiter": ";;"}, "must be a single character"),
+        ("in.csv", b"text\n", {"delimiter": '"'}, "must be a single character"),
+        ("in.csv", b"text\n", {"delimiter": ""}, "must be a single character"),
+        ("in.csv", b"text\n", {"encoding": "klingon"}, "one that Python knows"),
+        ("in.csv", b"text\n", {"encoding": "base64"}, "one that Python knows"),
+        ("in.parquet", b"PAR1", {"encoding": "cp1252"}, "Parquet says itself"),
+        ("in.txt", b"ab\nzanzibar\xff", {"encoding": "ascii"}, "is not valid ascii"),
+        ("in.txt", b"\xff\xfeabc", {"encoding": "utf-16"}, "is not valid utf-16"),
+        ("in.txt", b"\xff\xfe\x00\xd8a\x00", {"encoding": "utf-16"}, "is not valid utf-16"),
+    ],
+)
+def test_a_wrong_delimiter_or_encoding_is_an_error(
+    tmp_path: Path, name: str, content: bytes, options: dict[str, str], message: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises((InputError, InvalidValue), match=message) as caught:
+        texts_of(path, **options)
+    assert_says_nothing(caught.value)
+
+
 def test_tsv_is_split_on_tabs(tmp_path: Path) -> None:
     path = tmp_path / "in.tsv"
     path.write_text('text\tid\na, b "c"\t1\n"d\te"\t2\n')
@@ -336,7 +397,7 @@ BAD = {
     "invalid UTF-8": (
         "in.txt",
         Z + b"\nok\nb\xff" + Z + b"\n",
-        "line 3 of * is not valid UTF-8; conv",
+        "line 3 of * is not valid UTF-8; save",
     ),
     "cut UTF-8": ("in.txt", Z + b"\n\xc3", "line 2 of * is not valid UTF-8"),
     "UTF-8 in csv": ("in.csv", b"text\n" + Z + b"\n\xff\n", "line 3 of * is not valid UTF-8"),

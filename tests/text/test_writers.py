@@ -1,5 +1,6 @@
 """An output is its input with other texts in it, and it is there whole or not at all."""
 
+import gc
 import gzip
 import io
 import json
@@ -53,6 +54,26 @@ def convert(
             writer.write(batch.with_texts(change(batch)))
         before_finish()
         writer.finish(notes)
+
+
+def test_nothing_is_open_when_it_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows demands of every file, other than the descriptor of its lock."""
+    source, moved = tmp_path / "in.txt", list[str]()
+    source.write_text("one\n")
+
+    def replace(old: Path, new: Path, real: Callable[[Path, Path], None] = os.replace) -> None:
+        assert [path for path in open_for_writing() if path == str(old)] == []
+        moved.append(new.name)
+        real(old, new)
+
+    def open_for_writing() -> Iterator[str]:
+        for each in gc.get_objects():
+            if isinstance(each, io.FileIO) and not each.closed and each.writable():
+                yield str(each.name)
+
+    monkeypatch.setattr(os, "replace", replace)
+    convert(source, tmp_path / "out.txt", notes={tmp_path / "note": b"{}"})
+    assert moved == ["out.txt", "note"]
 
 
 ROUND_TRIPS = {
@@ -220,6 +241,13 @@ def test_without_a_known_suffix_the_format_is_the_input_s(tmp_path: Path, name: 
     [
         ("txt", "out.csv", "would be csv but the input is txt"),
         ("csv", "out.XLSX", "would be xlsx but the input is csv"),
+        ("csv", "out.json", "would be json but the input is csv"),
+        (
+            "jsonl",
+            "out.json",
+            "json but the input is jsonl; give the output the suffix .jsonl",
+        ),
+        ("txt", "out.zip", "would be zip but the input is txt"),
         ("csv", "out.tsv", "give the output the suffix .csv, or .txt for the texts alone"),
         ("csv", "out.jsonl.gz", "would be jsonl but the input is csv"),
         ("parquet", "out.csv", "would be csv but the input is parquet"),

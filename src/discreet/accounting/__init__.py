@@ -2,7 +2,15 @@
 
 from discreet.accounting.calibrate import epsilon_per_release, largest_within, local_epsilon
 from discreet.accounting.compose import RepeatedRelease, joint_statement
-from discreet.accounting.receipts import Together, add_receipts
+from discreet.accounting.lifting import (
+    for_any_two,
+    for_group,
+    for_replacing,
+    for_smaller,
+    group_as,
+    in_parallel,
+)
+from discreet.accounting.receipts import Together, add_receipts, add_statements
 from discreet.accounting.shuffle import (
     shuffle_closed_form,
     shuffle_delta,
@@ -23,7 +31,14 @@ __all__ = [
     "Together",
     "UserEntityTraining",
     "add_receipts",
+    "add_statements",
     "epsilon_per_release",
+    "for_any_two",
+    "for_group",
+    "for_replacing",
+    "for_smaller",
+    "group_as",
+    "in_parallel",
     "joint_statement",
     "largest_within",
     "local_epsilon",

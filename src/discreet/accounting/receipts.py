@@ -5,6 +5,7 @@ unit and one adjacency that are pure or approximate, or that are in one metric; 
 one vocabulary. Whatever cannot be added stands side by side with the rest.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -91,6 +92,38 @@ def add_receipts(receipts: Mapping[str, Receipt], *, delta: float = 0.0) -> list
     return [_together(group, delta) for group in groups.values()]
 
 
+def add_statements(
+    statements: Mapping[str, PrivacyStatement], *, delta: float = 0.0
+) -> list[Together]:
+    """Add up statements about the same people, as :func:`add_receipts` adds up receipts.
+
+    Statements of words are not among those that this adds: what a word is, a receipt says.
+
+    Args:
+        statements: By the names under which they are told.
+        delta: See :func:`add_receipts`.
+
+    >>> whole = PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit="document")
+    >>> user = PrivacyStatement(notion=Notion.PURE, epsilon=1.0, unit="user")
+    >>> [sum_.statement.epsilon for sum_ in add_statements({"a": whole, "b": user, "c": whole})]
+    [2.0, 1.0]
+    """
+    delta = check.in_range(delta, "delta", at_least=0, below=1)
+    groups: dict[Any, dict[str, PrivacyStatement]] = {}
+    for name, statement in statements.items():
+        kind = "pure" if statement.notion in _ADDABLE else statement.notion
+        single = statement.notion is Notion.NONE or statement.unit is Unit.WORD
+        key = (
+            statement.unit,
+            statement.adjacency,
+            kind,
+            statement.metric,
+            name if single else None,
+        )
+        groups.setdefault(key, {})[name] = statement
+    return [_together(group, delta) for group in groups.values()]
+
+
 def _statements(receipt: Receipt) -> dict[str, PrivacyStatement]:
     """Of each unit, and of whole texts and persons where the receipt speaks of them."""
     found = {"unit": receipt.statement}
@@ -148,9 +181,12 @@ def _with_delta(
     from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters
 
     step = total.epsilon / _STEPS
+    # Equal ones at once: a ledger has many of them.
     laws = [
-        from_privacy_parameters(DifferentialPrivacyParameters(s.epsilon, s.delta), step)
-        for s in each
+        from_privacy_parameters(DifferentialPrivacyParameters(*parameters), step).self_compose(
+            times
+        )
+        for parameters, times in Counter((s.epsilon, s.delta) for s in each).items()
     ]
     composed = laws[0]
     for law in laws[1:]:

@@ -84,6 +84,7 @@ def log_likelihoods(
     released: ArrayLike,
     prior: ArrayLike,
     *,
+    possible: Ids | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ids, NDArray[np.float32]]:
@@ -95,6 +96,7 @@ def log_likelihoods(
         mechanism: a word mechanism.
         released: word ids that it gave.
         prior: a weight for every word, from public knowledge: where a simulation looks first.
+        possible: only these words x, a column for each; every word unless given.
         rng: of the simulation, if there is one.
         progress: called with (done, total).
 
@@ -102,16 +104,18 @@ def log_likelihoods(
         for each released word its row, and the rows: ``(different words, words)``.
     """
     seen, place = np.unique(np.asarray(released, dtype=np.int64), return_inverse=True)
-    every = np.arange(len(mechanism.space))
+    every = np.arange(len(mechanism.space)) if possible is None else possible
     table = np.empty((len(seen), len(every)), dtype=np.float32)
     if says_its_law(mechanism):
+        done = 0
         for words, logs in _columns(mechanism, seen, every, progress):
-            table[:, words] = logs.T
+            table[:, done : done + len(words)] = logs.T
+            done += len(words)
     else:
-        weights = checked_prior(prior, len(every))
+        weights = checked_prior(prior, len(mechanism.space))
         source = secure_generator() if rng is None else rng
         for rows, block in simulated_rows(mechanism, seen, weights, source, progress):
-            table[rows] = block
+            table[rows] = block[:, every]
     return place.astype(np.int64), table
 
 

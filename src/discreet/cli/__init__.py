@@ -32,9 +32,12 @@ _COMMANDS = {
     "entities": "Find the sensitive entities of every row, for training.",
     "spaces": "List and prepare the vocabularies that words come from.",
     "account": "Say what releases guarantee together.",
+    "serve": "Sanitise text over HTTP, and before language models.",
+    "ledger": "Show, limit and check what was released about whom.",
     "cache": "Show what is kept from run to run, or throw it away.",
     "train": "Train models on releases or raw text, and their public parts.",
     "attack": "Measure what an attacker still learns, beside chance.",
+    "compare": "Compare mechanisms: what is left of the use, what attackers get.",
     "reproduce": "Run the experiments of the papers on data in a folder.",
 }
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from discreet import check
-from discreet.arrays import Progress
 from discreet.cli._settings import Choice
 from discreet.cli._terminal import progress_bar, say
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.certificate import known_table
 from discreet.mechanisms.registry import (
     DEFAULT_SPACE,
@@ -20,6 +19,7 @@ from discreet.mechanisms.registry import (
     names,
 )
 from discreet.protocols import LabelMechanism, WordMechanism
+from discreet.protocols import watched as watched
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.text.function_words import on_the_list
@@ -184,11 +184,15 @@ class WordChoice(MechanismChoice):
         return cls.of({name: kinds[name](value) for name, value in told.items()})
 
 
-def watched(mechanism: WordMechanism, progress: Progress) -> WordMechanism:
-    """The same mechanism, which says how far a release is if it is a slow one."""
-    if hasattr(mechanism, "progress"):
-        mechanism.progress = progress
-    return mechanism
+def typed_word(vocabulary: EmbeddingSpace, word: str) -> int:
+    """The id of a word that was typed on the command line: no protected text, so it is repeated."""
+    if word in vocabulary:
+        return vocabulary.id_of(word)
+    small = word.lower()
+    raise NotFound(
+        f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
+        + (f"its words are in small letters: {small!r}" if small in vocabulary else "try another")
+    )
 
 
 class SentenceChoice(MechanismChoice):
@@ -212,6 +216,14 @@ class LabelChoice(MechanismChoice):
     @classmethod
     def _listed(cls) -> str:
         return f"{super()._listed()} {NO_MECHANISM} releases true labels."
+
+    def given(self) -> dict[str, Any]:
+        """The settings that were given, several numbers as numbers."""
+        kinds = {each.name: plain_type(each.kind) for each in family_settings("label")}
+        return {
+            key: label_shares(value, self.flag(key)) if kinds[key] == tuple[float, ...] else value
+            for key, value in self.settings.items()
+        }
 
     def build(self, labels: Sequence[str]) -> LabelMechanism | None:
         """Make the mechanism for these possible labels; None releases labels as they are."""

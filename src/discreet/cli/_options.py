@@ -66,6 +66,21 @@ Format = Annotated[
         "with .gz.",
     ),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        help="What stands between the fields of csv, if it is not a comma: ';', '|' or tab. The "
+        "output has it too.",
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        "--encoding",
+        help="How the characters of INPUT are written, such as cp1252 or utf-16. OUTPUT is UTF-8.",
+    ),
+]
 MaxDocumentMb = Annotated[float, typer.Option("--max-document-mb", help="Refuse longer documents.")]
 MaxWords = Annotated[
     int | None, typer.Option("--max-words", help="Use only the first N words of a vector file.")
@@ -97,6 +112,13 @@ Seed = Annotated[
     typer.Option("--seed", help="Repeatable noise for experiments: NOT for release.", min=0),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+Operator = Annotated[
+    str | None, typer.Option("--operator", help="Who releases this; written into the receipt.")
+]
+Recipient = Annotated[
+    str | None,
+    typer.Option("--recipient", help="Whom this is released for; written into the receipt."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 

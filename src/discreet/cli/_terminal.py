@@ -8,14 +8,14 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from discreet.bars import progress_bar as progress_bar
+from discreet.bars import progress_bars as progress_bars
 from discreet.receipt import receipt_path
 
 _ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -107,56 +107,3 @@ def counted(number: int, thing: str) -> str:
     ('1 document', '2,000 words')
     """
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with (done, total); a bar appears if standard error is a terminal.
-
-    A total of 0 stands for an unknown one, as of a pipe.
-    """
-    with progress_bars(label) as (update,):
-        yield update
-
-
-@contextmanager
-def progress_bars(*labels: str) -> Iterator[list[Callable[[int, int], None]]]:
-    """As :func:`progress_bar`, for things that are under way at the same time."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield [lambda _done, _total: None for _ in labels]
-        return
-    from rich.console import Console
-    from rich.errors import LiveError
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    # Standard output is left alone: data goes there.
-    terminal = Console(stderr=True)
-    display = Progress(*columns, console=terminal, transient=True, redirect_stdout=False)
-    tasks: dict[str, Any] = {}
-
-    def update(label: str, done: int, total: int) -> None:
-        if label not in tasks:  # what turns out to be instant, or waits for another bar, shows none
-            try:
-                display.start()
-            except LiveError:
-                return  # another bar is on the screen, and says enough
-            tasks[label] = display.add_task(label, total=total or None)
-        display.update(tasks[label], completed=done, total=total or None)
-
-    try:
-        yield [partial(update, label) for label in labels]
-    finally:
-        if tasks:
-            display.stop()

@@ -8,10 +8,15 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import LabelChoice, VectorChoice
+from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
+from discreet.cli._folders import parts_line, refuse_for_folders
+from discreet.cli._ledger_settings import VectorLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.engines import EngineSettings, release_folder
+from discreet.engines.embed_work import EmbedWork
+from discreet.engines.plan import is_several
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt
@@ -28,6 +33,8 @@ def embed(
     encoding: EncoderSettings,
     documents: CandidateSettings,
     label_choice: LabelChoice,
+    booking: VectorLedgerSettings,
+    engine: EngineSettings,
     source: options.Documents,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
@@ -62,9 +69,13 @@ def embed(
         typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
     ] = None,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    file_encoding: options.Encoding = "utf-8",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Release a differentially private vector for each text, and a private label beside it.
 
@@ -81,11 +92,64 @@ def embed(
 
     Example: discreet embed posts.csv -o out.parquet --unit document --epsilon 3
     --candidates STORE --with-candidate-text
+
+    A folder or a quoted pattern is released part by part, by several workers, into a folder of
+    Parquet files with one receipt. If that is stopped, the same command continues it.
     """
     check.one_of(unit, ("sentence", "document"), "--unit")
     named = _possible(labels, label_field, label_choice)
     most, rng = options.document_bytes(max_document_mb), generator(seed)
-    with progress_bar("embedding") as show:
+    if engine.given or is_several(source):
+        refuse_for_folders(
+            seed=seed is not None,
+            person_field=booking.person_field is not None,
+            ledger=booking != VectorLedgerSettings(),
+        )
+        _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
+        if unit == "document" and (pair_field is not None or label_field is not None):
+            raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
+        law = None if named is None else label_choice.name_in("label")
+        work = EmbedWork(
+            unit=unit,
+            mechanism=choice.name_in(unit),
+            settings=dict(choice.settings),
+            map=vectors,
+            encoder=encoding,
+            candidates=documents,
+            labels=named,
+            label_mechanism=None if law == NO_MECHANISM else law,
+            label_settings=label_choice.given(),
+            text_field=text_field,
+            pair_field=pair_field,
+            label_field=label_field,
+            keep=tuple(keep or ()),
+            format=format,
+            delimiter=delimiter,
+            file_encoding=file_encoding,
+            max_document_bytes=most,
+            made_by=(
+                partial(_sentences, choice, vectors, encoding, named, label_choice)
+                if unit == "sentence"
+                else partial(_documents, choice, documents, encoding)
+            ),
+        )
+        with progress_bar("embedding") as show:
+            receipt = release_folder(
+                source,
+                output,
+                work,
+                engine,
+                format=format,
+                force=force,
+                operator=operator,
+                recipient=recipient,
+                progress=show,
+            )
+        _tell(receipt, unit)
+        say(parts_line(receipt))
+        say_written(output)
+        return
+    with booking.booked("embed") as ledger, progress_bar("embedding") as show:
         if unit == "sentence":
             _refuse_given(documents, "document")
             receipt = embed_sentence_file(
@@ -98,10 +162,16 @@ def embed(
                 label_field=label_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
         else:
             _refuse_given(vectors, "sentence")
@@ -114,13 +184,22 @@ def embed(
                 text_field=text_field,
                 keep=keep or (),
                 format=format,
+                delimiter=delimiter,
+                encoding=file_encoding,
                 max_document_bytes=most,
                 force=force,
+                operator=operator,
+                recipient=recipient,
                 rng=rng,
                 progress=show,
+                person_field=booking.person_field,
+                ledger=ledger,
             )
     _tell(receipt, unit)
     say_written(output)
+
+
+_OTHER = {"sentence": "document", "document": "sentence"}
 
 
 def _sentences(

@@ -9,7 +9,7 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice, watched
+from discreet.cli._choice import WordChoice, typed_word, watched
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
@@ -66,7 +66,7 @@ def explain(
     vocabulary = choice.vocabulary()
     examples = word or explanation.example_words(vocabulary)
     for example in examples:
-        vocabulary.id_of(example)  # a word that is not there is said before the long work
+        typed_word(vocabulary, example)  # said before the long work
     if public_sample is None:
         ids = vocabulary.spread_words()
     else:

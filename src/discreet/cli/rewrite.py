@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
+from discreet.cli._ledger_settings import PersonSetting, RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.errors import InvalidValue
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 @takes_settings
 def rewrite(
     choice: WordChoice,
+    booking: RowLedgerSettings,
+    whose: PersonSetting,
     source: options.Documents,
     output: options.Output,
     rewriter: Annotated[
@@ -58,7 +61,7 @@ def rewrite(
         chosen = _chosen(choice, trained)
         return RewritingSanitizer(chosen.build(chosen.vocabulary()), trained)
 
-    with progress_bar("rewriting") as show:
+    with booking.booked("rewrite") as ledger, progress_bar("rewriting") as show:
         receipt = sanitize_file(
             source,
             output,
@@ -74,6 +77,8 @@ def rewrite(
             force=force,
             rng=generator(seed),
             progress=show,
+            person_field=whose.person_field,
+            ledger=ledger,
         )
     counts = receipt.counts
     say(

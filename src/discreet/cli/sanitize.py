@@ -1,13 +1,18 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
 from contextlib import ExitStack
+from typing import Any
 
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
+from discreet.cli._folders import parts_line, recipe_from, refuse_for_folders
+from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
+from discreet.engines import EngineSettings, sanitize_folder
+from discreet.engines.plan import is_several
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.guides.ngram import NGramGuide
@@ -24,6 +29,8 @@ def sanitize(
     choice: WordChoice,
     identifiers: IdentifierSettings,
     settings: TextSettings,
+    booking: RowLedgerSettings,
+    engine: EngineSettings,
     source: options.Documents,
     output: options.Output,
     text_field: options.TextFields = None,
@@ -34,10 +41,14 @@ def sanitize(
     drop_others: options.DropOthers = False,
     yes_weak: options.YesWeak = False,
     format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
     layout: options.Layout = "tokens",
     max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
     force: options.Force = False,
+    operator: options.Operator = None,
+    recipient: options.Recipient = None,
 ) -> None:
     """Replace every word of every document by a differentially private draw.
 
@@ -51,6 +62,11 @@ def sanitize(
 
     Example: discreet sanitize reviews.csv -o out.csv --epsilon 12 --readable --text-field review
     --keep stars --drop-others
+
+    A folder or a quoted pattern is released part by part, by several workers, into a folder of
+    Parquet files with one receipt. If that is stopped, the same command continues it.
+
+    Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 12 --drop-others --workers 4
     """
 
     if settings.readable:
@@ -58,7 +74,44 @@ def sanitize(
     if choice.needs_epsilon():
         _ask_for_epsilon(choice, settings.spared)
     identifiers.check_together(len(text_field or ()))
+    common: dict[str, Any] = {
+        "text_field": text_field or "text",
+        "keep": keep or (),
+        "drop": drop or (),
+        "surrogates": options.surrogate_columns(surrogate),
+        "others": options.rest_of_columns(keep_others, drop_others),
+        "accept_weak": yes_weak,
+        "whole_delta": settings.whole_delta,
+        "format": format,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "max_document_bytes": options.document_bytes(max_document_mb),
+        "force": force,
+        "operator": operator,
+        "recipient": recipient,
+    }
+    if engine.given or is_several(source):
+        refuse_for_folders(
+            seed=seed is not None,
+            keep_mapping=identifiers.keep_mapping is not None,
+            person_field=settings.person_field is not None,
+            ledger=booking != RowLedgerSettings(),
+        )
+        recipe = recipe_from(choice, identifiers, settings, layout)
+
+        def in_driver() -> Sanitizer:
+            return recipe.make(choice.build(choice.vocabulary(), settings.spared))
+
+        with progress_bars("sanitising", "finding neighbours, once") as (show, preparing):
+            receipt = sanitize_folder(
+                source, output, in_driver, engine, progress=show, preparing=preparing, **common
+            )
+        _tell(receipt)
+        say(parts_line(receipt))
+        say_written(output)
+        return
     with ExitStack() as stack:
+        ledger = stack.enter_context(booking.booked("sanitize"))
         mapping, save = None, None
         if identifiers.keep_mapping is not None:
             others = (source, output, receipt_path(output))
@@ -81,21 +134,13 @@ def sanitize(
             source,
             output,
             made,
-            text_field=text_field or "text",
-            keep=keep or (),
-            drop=drop or (),
-            surrogates=options.surrogate_columns(surrogate),
-            others=options.rest_of_columns(keep_others, drop_others),
-            accept_weak=yes_weak,
             person_field=settings.person_field,
-            whole_delta=settings.whole_delta,
-            format=format,
-            max_document_bytes=options.document_bytes(max_document_mb),
-            force=force,
+            **common,
             rng=generator(seed),
             progress=show,
             before_publishing=save,
             mostly_unknown=_warn_of_unknown,
+            ledger=ledger,
         )
     _tell(receipt)
     say_written(output)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice
+from discreet.cli._choice import WordChoice, typed_word
 from discreet.cli._terminal import echo, in_lines, progress_bar, say, show
 from discreet.evaluation.explanation import example_words
 from discreet.files import refuse_existing
@@ -162,6 +162,6 @@ def _load(name: str, max_words: int | None) -> EmbeddingSpace:
 
 
 def _neighbours(space: EmbeddingSpace, word: str, count: int = 8) -> list[str]:
-    own = space.id_of(word)
+    own = typed_word(space, word)
     close = nearest(space.vectors, space.vectors[[own]], min(count + 1, len(space)))[0]
     return [space.words[i] for i in close if i != own][:count]

@@ -16,7 +16,7 @@ def verify(
         typer.Argument(
             metavar="FILE",
             help="A released file, its receipt (OUT.privacy.json), or the folder of "
-            "'discreet train user-entity'.",
+            "'discreet train user-entity', or of parts.",
         ),
     ],
     as_json: options.Json = False,
@@ -35,6 +35,7 @@ def verify(
     when = receipt.about.get("written", "an unknown time")
     lines = [
         f"{output} is what its receipt was written for, at {when} by discreet {receipt.version}.",
+        *([receipt.parties] if receipt.parties else []),
         *receipt.statement.lines(),
     ]
     show({"file": str(output), "matches": True, **receipt.to_dict()}, lines, as_json=as_json)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats, Floats32, Ids, row_blocks
+from discreet.arrays import Floats, Floats32, Ids, ragged_places, row_blocks
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.files import cache_directory, file_sha256
@@ -32,6 +32,7 @@ PACKAGED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110d
 # The keys and values of so many words are kept; then the last half of them is read again.
 _WINDOW = 256
 _FEWEST_WHOLE = 0.3
+_TEXTS_AT_ONCE = 16
 
 
 @dataclass
@@ -106,6 +107,30 @@ class LanguageModelGuide:
         order = np.argsort(rows)
         self._read(state, rows[order])
         state.waiting = rows[order], self._tokens[released[order]]
+
+    def text_scores(self, ids: Ids, offsets: Ids) -> Floats32:
+        """ln P of every word of some texts after the words before it; long texts in windows."""
+        import torch
+
+        scores = np.empty(len(ids), dtype=np.float32)
+        lengths = np.diff(offsets)
+        counts = -(-lengths // (_WINDOW - 1))
+        document = np.repeat(np.arange(len(lengths)), counts)
+        number = np.arange(len(document)) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = offsets[document] + number * (_WINDOW - 1)
+        sizes = np.minimum(offsets[document + 1] - starts, _WINDOW - 1)
+        order = np.argsort(sizes, kind="stable")
+        for part in row_blocks(len(order), numbers=_TEXTS_AT_ONCE):
+            rows = order[part]
+            place, row = ragged_places(starts[rows], sizes[rows])
+            column = place - starts[rows][row]
+            tokens = np.full((len(rows), int(sizes[rows].max()) + 1), self._first)
+            tokens[row, column + 1] = self._tokens[ids[place]]  # what follows changes nothing
+            with torch.inference_mode():
+                logits = self._model(input_ids=torch.from_numpy(tokens[:, :-1])).logits.float()
+                logs = logits.log_softmax(dim=2)[row, column, self._tokens[ids[place]]]
+            scores[place] = logs.numpy() + self._share[ids[place]]
+        return scores
 
     def _read(self, state: Reading, rows: Ids) -> None:
         """Read what was released of these documents, if that is not done yet; others end."""

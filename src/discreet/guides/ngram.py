@@ -141,6 +141,18 @@ class NGramGuide:
         state.before[rows] = np.where(ended, START, state.last[rows])
         state.last[rows] = np.where(ended, START, words)
 
+    def text_scores(self, ids: Ids, offsets: Ids) -> Floats32:
+        """ln P of every word of some texts after the words before it."""
+        words = self._numbers[ids]
+        first = np.zeros(len(words) + 1, np.bool_)
+        first[offsets] = True
+        last, before = np.roll(words, 1), np.roll(words, 2)
+        fresh = first[:-1] | np.roll(self._ends[words], 1)  # a sentence begins here
+        second = np.roll(fresh, 1)
+        last[fresh] = START
+        before[fresh | second] = START
+        return self._model.log_probabilities(before, last, words[:, None])[:, 0]
+
 
 @cache
 def _shipped() -> NGramModel:

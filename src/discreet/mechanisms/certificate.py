@@ -152,7 +152,7 @@ def certificate_table(
     if len(space) >= _WORTH_CACHING:
         # A cache that cannot be written costs time, not correctness.
         with suppress(OSError), written_whole(_path(space, targets)) as temporary:
-            temporary.write_text(table.to_json())
+            temporary.write_text(table.to_json(), "utf-8")
     return table
 
 
@@ -167,7 +167,7 @@ def known_table(space: EmbeddingSpace, targets: Ids | None = None) -> Certificat
     shipped = resources.files("discreet") / "data" / "certificates" / name
     for place in (shipped, _path(space, targets)):
         try:
-            table = CertificateTable.from_json(place.read_text())
+            table = CertificateTable.from_json(place.read_text("utf-8"))
         except (OSError, ValueError, TypeError, KeyError):
             continue
         if (table.space, table.targets) == (space.fingerprint, _targets_mark(targets)):

@@ -17,7 +17,8 @@ Its other parameters are the settings; what they mean is read off the docstring.
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -48,6 +49,8 @@ _SIMPLE = (int, float, str, bool, Path, tuple[float, ...])
 _NOT_SETTINGS = ("progress", "seed")
 _FLAGS = {"dimension": "--dim"}
 _SHORT = {"epsilon": "-e"}
+# What to begin with, where somebody asks: vectors of the packaged spaces are about 1 long.
+_PROPOSED = {"delta": "1e-6", "clip": "1", "dimension": "32"}
 
 
 def names(family: str | None = None) -> list[str]:
@@ -168,14 +171,38 @@ class Entry:
         for key in chosen:
             if key not in accepted:
                 raise InvalidValue(f"{called(key)} is not an option of {self.name}; leave it out")
-        for key, (_, parameter) in accepted.items():
-            if parameter.default is parameter.empty and key not in chosen:
-                finds = f"; 'discreet explain -m {self.name} --find keep=0.5' finds one"
-                hint = finds if key == "epsilon" and self.family == "word" else ""
-                raise InvalidValue(f"{self.name} needs {called(key)}{hint}")
+        missing = [
+            key
+            for key, (_, parameter) in accepted.items()
+            if parameter.default is parameter.empty and key not in chosen
+        ]
+        if missing:
+            raise InvalidValue(self._asked_for(missing, chosen, called))
         if "progress" in accepted:
             chosen["progress"] = progress
-        return builder(**chosen)
+        built = builder(**chosen)
+        with suppress(AttributeError):  # of a frozen one, which then cannot tell
+            beside = (MATERIAL[self.family], "progress")
+            built.made_with = {k: v for k, v in chosen.items() if k not in beside}
+        return built
+
+    def _asked_for(
+        self, missing: list[str], chosen: Mapping[str, Any], called: Callable[[str], str]
+    ) -> str:
+        """Everything that is still needed, in one sentence, with values to begin with."""
+        *most, last = map(called, missing)
+        text = f"{self.name} needs {', '.join(most) + ' and ' if most else ''}{last}"
+        proposed = {called(key): _PROPOSED[key] for key in missing if key in _PROPOSED}
+        if proposed:
+            begins = " and ".join(f"{name} {value}" for name, value in proposed.items())
+            text += f"; {begins} will do to begin with"
+        if "epsilon" in missing and self.family == "word":
+            flags = {each.name: each.flag for each in self.settings}
+            given = {key: chosen[key] for key in flags if key in chosen}
+            others = given | {key: _PROPOSED[key] for key in missing if key in _PROPOSED}
+            options = "".join(f" {flags[key]} {value}" for key, value in others.items())
+            text += f"; 'discreet explain -m {self.name}{options} --find keep=0.5' finds an epsilon"
+        return text
 
     def takes(self, parameter: str) -> bool:
         """Whether it has this parameter, be it a setting or not."""
@@ -242,6 +269,28 @@ def _joined(meanings: Mapping[str, Iterable[str]], count: int) -> str:
         for text, who in meanings.items()
     ]
     return "; ".join(parts) + "."
+
+
+def made_with(built: Any, but: Collection[str] = ()) -> dict[str, Any] | None:
+    """The settings that make a mechanism again from its family's material; None if not known.
+
+    They are known of what was built here, and of a class whose parameters are all plain and kept
+    as attributes; not where an array or another object was given.
+
+    Args:
+        built: the mechanism.
+        but: parameters that are left out.
+    """
+    given = getattr(built, "made_with", None)
+    if given is None:
+        beside = (*MATERIAL.values(), "progress")
+        wanted = [name for name in inspect.signature(type(built)).parameters if name not in beside]
+        if not all(hasattr(built, name) for name in wanted):
+            return None
+        given = {name: getattr(built, name) for name in wanted}
+    given = {key: value for key, value in given.items() if key not in but}
+    plain = all(isinstance(value, str | int | float | Path | None) for value in given.values())
+    return {key: value for key, value in given.items() if value is not None} if plain else None
 
 
 def described(built: Any) -> dict[str, Any]:

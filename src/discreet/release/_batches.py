@@ -1,6 +1,6 @@
 """What the releases of vectors from files share: columns kept beside them, batch after batch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from discreet.arrays import Progress
@@ -34,6 +34,7 @@ def released_batches(
     kept: Mapping[str, Field],
     released: Callable[[Batch, Progress], Release[VectorSet]],
     progress: Progress | None,
+    batches: Iterable[Batch] | None = None,
 ) -> Release[VectorSet]:
     """Release batch after batch, each with its kept columns, as one release.
 
@@ -42,10 +43,11 @@ def released_batches(
         kept: columns that are written as they are.
         released: the release of one batch; it is handed a function to call with (done, total).
         progress: called with the bytes read and in all (0: unknown).
+        batches: of the reader, where they were taken from it before.
     """
     parts = []
     before = 0
-    for batch in reader:
+    for batch in reader if batches is None else batches:
         now = reader.bytes_read
 
         def show(done: int, total: int, before: int = before, now: int = now) -> None:

@@ -33,6 +33,11 @@ def release_once(
     return out, counts
 
 
+def draws_of(starts: Ids, passed: NDArray[np.bool_] | None) -> Ids:
+    """Draws of each document where every word that is not public is one."""
+    return np.diff(starts if passed is None else starts_among(~passed, starts))
+
+
 def starts_among(chosen: NDArray[np.bool_], starts: Ids) -> Ids:
     """Where documents begin among the chosen ones of their words.
 

@@ -6,40 +6,73 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Generator, Ids, Progress
 from discreet.errors import InvalidValue
-from discreet.mechanisms.registry import described
-from discreet.protocols import ContextualMechanism, Release, WordMechanism, release_texts
+from discreet.ledger.dataset import DatasetLedger
+from discreet.protocols import (
+    IntArray,
+    Release,
+    WordMechanism,
+    release_texts,
+)
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
-from discreet.release._once import release_once, starts_among
-from discreet.release.strength import best_guess, mean_keep, weakness
-from discreet.release.whole import DELTA, MOST_OF_A_PERSON, Wholes, checked_delta
+from discreet.release._once import distinct, draws_of, release_once, starts_among
+from discreet.release._parts import (
+    REPEATS as REPEATS,
+)
+from discreet.release._parts import (
+    TextSanitizer as TextSanitizer,
+)
+from discreet.release._parts import (
+    about_sanitizer as about_sanitizer,
+)
+from discreet.release._parts import (
+    checked_repeat,
+    chosen_identifiers,
+)
+from discreet.release._parts import (
+    surrogate_columns as surrogate_columns,
+)
+from discreet.release.booked import BookedSanitizer, booked_release, counting, read_twice
+from discreet.release.strength import weakness
+from discreet.release.whole import (
+    DELTA,
+    MOST_OF_A_PERSON,
+    Wholes,
+    checked_delta,
+    counted_in,
+)
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
 from discreet.text.fields import persons_of
-from discreet.text.formats import STANDARD_STREAM
-from discreet.text.identifiers import Identifiers, Surrogates
-from discreet.text.identifiers.surrogates import WORDS
+from discreet.text.formats import STANDARD_STREAM, UTF_8
+from discreet.text.identifiers import Identifiers
 from discreet.text.layout import Layout, PublicLayout, TokensLayout
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
 from discreet.text.tokens import Tokenizer, tokenizer_for
 from discreet.text.writers import open_output, output_format
 
+if TYPE_CHECKING:
+    from discreet.release.recipe import Recipe
+    from discreet.release.tables import Frame
+
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {
     "tokens": TokensLayout,
     "public": PublicLayout,
 }
-REPEATS = ("each", "once")
 MOST_UNKNOWN = 0.5
 """Text with more words outside the vocabulary is hardly worth releasing in that space."""
 READABLE: Mapping[str, Any] = {"layout": "public", "public": function_words.NAME, "polish": True}
@@ -48,18 +81,6 @@ _ONCE_SCOPE = "equal words of a document are drawn once and count as one word"
 _ONCE_PUBLIC = (
     "which places of each document hold the same word, those outside the vocabulary as one"
 )
-
-
-class TextSanitizer(Protocol):
-    """Turns texts into texts that may be released, by way of a word mechanism."""
-
-    mechanism: WordMechanism
-    about: Mapping[str, Any]
-    """What a receipt says of it beside the mechanism, ready for JSON."""
-
-    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
-        """One text for each."""
-        ...
 
 
 class Sanitizer:
@@ -82,6 +103,7 @@ class Sanitizer:
             marks, pass unchanged; the statement says so.
         polish: mend articles (a, an) and, in the layout of tokens, spaces and capitals; from the
             released text alone.
+        ledger: where each release is booked before it is drawn; it may refuse.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -101,12 +123,14 @@ class Sanitizer:
         repeat: str = "each",
         public: str | None = None,
         polish: bool = False,
+        ledger: DatasetLedger | None = None,
     ) -> None:
         check.one_of(layout, list(LAYOUTS), "layout of Sanitizer")
-        self._once = _checked_repeat(repeat, mechanism) == "once"
+        self._once = checked_repeat(repeat, mechanism) == "once"
         space = mechanism.space
         self.mechanism = mechanism
-        self._identifiers = _chosen(identifiers, consistent)
+        self.ledger = ledger
+        self._identifiers = chosen_identifiers(identifiers, consistent)
         self.about: Mapping[str, Any] = {"layout": layout, "repeat": repeat}
         if self._identifiers is not None:
             self.about = {**self.about, "identifiers": self._identifiers.about}
@@ -114,6 +138,10 @@ class Sanitizer:
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
         self._passed = None
+        self.recipe: Recipe | None = None
+        """How to make it again by name, once that is known."""
+        self.given = mechanism
+        """The mechanism that it was given, whatever words pass."""
         if public is not None:
             check.one_of(public, (function_words.NAME,), "public of Sanitizer")
             if space.subwords:  # "in" would pass as the first piece of a word that is not public
@@ -125,7 +153,30 @@ class Sanitizer:
             if hasattr(mechanism, "sparing"):  # its outputs are chosen for the words that are left
                 self.mechanism = mechanism.sparing(self._passed)
             self.about = {**self.about, "public": public}
-        self._polish = polish
+        self.polish = polish
+
+    @property
+    def identifiers(self) -> Identifiers | None:
+        """What replaces identifiers, if anything does."""
+        return self._identifiers
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # What travels is how to make it: names and numbers. Only where vectors were given as
+        # arrays, which no other process could load by a name, are they taken along.
+        from discreet.release.recipe import recipe_of, sanitizer_from
+
+        if self.ledger is not None:
+            raise InvalidValue(
+                "this Sanitizer books its releases, and a copy elsewhere would not; make it there"
+            )
+        if (recipe := recipe_of(self)) is not None:
+            return sanitizer_from, (recipe.to_json(),)
+        if self._identifiers is not None and self._identifiers.is_secret:
+            raise InvalidValue(
+                "this Sanitizer holds a key or a mapping, which must not be copied to another "
+                "process; make it there"
+            )
+        return super().__reduce_ex__(protocol)
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -143,15 +194,28 @@ class Sanitizer:
         own = self._identifiers
         return statement.with_public(*own.public).with_caveats(*own.caveats)
 
-    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
+    def sanitize(
+        self,
+        texts: Sequence[str],
+        rng: Generator | None = None,
+        *,
+        persons: Sequence[str] | None = None,
+    ) -> Release[list[str]]:
         """Sanitise documents.
 
         Args:
             texts: the documents.
             rng: leave it out for a release. A seeded generator is for experiments, and the
                 statement of the result says that it was used.
+            persons: for a ledger, whose each document is; without it they count for everybody.
         """
         rng = secure_generator() if rng is None else rng
+        if self.ledger is not None:
+            unbooked = copy(self)
+            unbooked.ledger = None
+            return booked_release(
+                BookedSanitizer(self.ledger, unbooked, DELTA), texts, persons, rng
+            )
         if self._identifiers is None:
             written, words, draws = self._words(texts, np.arange(len(texts) + 1), rng)
             written = self._polished(written, whole=True)
@@ -177,22 +241,63 @@ class Sanitizer:
         """
         batch, template = self._layout.divided(segments)
         starts = batch.offsets[bounds]
-        passed = None if self._passed is None else self._passed[batch.ids]
+        passed = self._public_places(batch.ids)
         if self._once:
             released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
         else:
             released = release_texts(self.mechanism, batch.ids, rng, starts, passed)
-            draws = np.diff(starts if passed is None else starts_among(~passed, starts))
+            draws = draws_of(starts, passed)
         count = batch.tokens - (0 if passed is None else int(passed.sum()))
         return self._layout.write(template, released), count, draws
 
+    def draws(self, texts: Sequence[str]) -> Ids:
+        """How many draws each document will take; nothing is drawn."""
+        segments, bounds = texts, np.arange(len(texts) + 1)
+        if self._identifiers is not None:
+            segments, bounds = self._identifiers.segments(texts)
+        batch, _ = self._layout.divided(segments)
+        starts, passed = batch.offsets[bounds], self._public_places(batch.ids)
+        if not self._once:
+            return draws_of(starts, passed)
+        drawn = np.ones(len(batch.ids), np.bool_) if passed is None else ~passed
+        return distinct(batch.ids[drawn], starts_among(drawn, starts))[2]
+
+    def _public_places(self, ids: IntArray) -> NDArray[np.bool_] | None:
+        return None if self._passed is None else self._passed[ids]
+
     def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
         """Agreement mended, from what is about to be released alone; a part begins no sentence."""
-        if not self._polish:
+        if not self.polish:
             return texts
         if isinstance(self._layout, TokensLayout):
             texts = [polish.as_sentences(text, capitals=whole) for text in texts]
         return [polish.mended(text) for text in texts]
+
+    def sanitize_batch(
+        self, table: "Frame", text: str | Sequence[str] = "text", rng: Generator | None = None
+    ) -> "Frame":
+        """Sanitise the texts of an Arrow table or record batch; the rest of it stays as it is.
+
+        What holds for each word is :attr:`statement`, the same for every batch.
+        :func:`discreet.release.tables.release_column` gives it with the table, and the counts.
+
+        Args:
+            table: a ``pyarrow.Table`` or ``pyarrow.RecordBatch``; the same comes back.
+            text: the column that holds the texts, or several. A null stays null.
+            rng: leave it out for a release.
+
+        >>> import pyarrow as pa
+        >>> from discreet.spaces.space import EmbeddingSpace
+        >>> from discreet.mechanisms.word import SanText
+        >>> space = EmbeddingSpace.from_arrays(["<unk>", "tea", "cup"], [[0.0], [1.0], [2.0]])
+        >>> table = pa.table({"id": [7, 8], "body": ["tea please", None]})
+        >>> out = Sanitizer(SanText(space, epsilon=1.0)).sanitize_batch(table, text="body")
+        >>> out.column("id").to_pylist(), out.column("body").is_null().to_pylist()
+        ([7, 8], [False, True])
+        """
+        from discreet.release.tables import release_column
+
+        return release_column(table, text, self.sanitize, rng).values
 
     def unknown_share(self, texts: Sequence[str]) -> float:
         """The share of words outside the vocabulary; function words that pass do not count.
@@ -226,12 +331,17 @@ def sanitize_file(
     person_field: str | None = None,
     whole_delta: float = DELTA,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     before_publishing: Callable[[], None] | None = None,
     mostly_unknown: Callable[[float], None] | None = None,
+    ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
 
@@ -255,14 +365,20 @@ def sanitize_file(
             holds for the person with most text, too.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
         format: of the input, if its name does not tell it.
+        delimiter: between the fields of csv, of input and output; a comma unless given.
+        encoding: of the input; the output is UTF-8.
         max_document_bytes: longer documents are refused.
         force: replace an output that exists.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
         before_publishing: called when all is released and nothing is in its place yet.
         mostly_unknown: called before anything is released if the vocabulary does not have most of
             the words that the file begins with, and told the share. That was counted on protected
             text: it may be shown to who has the text, and goes nowhere else.
+        ledger: where the release is booked: all is counted and reserved before anything is drawn,
+            and committed before anything is in its place.
 
     Returns:
         the receipt, with the statement that holds for each word and the counts.
@@ -276,12 +392,16 @@ def sanitize_file(
     wholes = Wholes()
     identifiers: Counter[str] = Counter()
     companions = [] if str(output) == STANDARD_STREAM else [receipt_path(output)]
-    with (
-        open_documents(
-            source, format=format, text_field=fates.texts[0], max_document_bytes=max_document_bytes
-        ) as reader,
-        ExitStack() as stack,
-    ):
+    opened_again = partial(
+        open_documents,
+        source,
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        text_field=fates.texts[0],
+        max_document_bytes=max_document_bytes,
+    )
+    with opened_again() as reader, ExitStack() as stack:
         persons = None if person_field is None else persons_of(reader, person_field)
         columns = columns_of(reader, fates, output_format(str(output), reader)[0])
         opened = open_output(
@@ -292,10 +412,20 @@ def sanitize_file(
         if not accept_weak and (weak := weakness(made.mechanism)) is not None:
             raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
         rng = secure_generator() if rng is None else rng
-        for batch in reader:
+        batches, booked, unbooked = iter(reader), None, made
+        if ledger is not None:
+            made = booked = BookedSanitizer(ledger, counting(made), delta)
+            counted_first, batches = read_twice(reader, source, opened_again)
+            for batch in counted_first:
+                owners = None if persons is None else persons(batch)
+                booked.count(columns.part(batch).texts.values(), owners)
+            stack.enter_context(booked.reserved(rng))
+        for batch in batches:
             parted, values = columns.part(batch), dict[str, list[str]]()
-            if mostly_unknown is not None and isinstance(made, Sanitizer):
-                unknown = made.unknown_share([t for texts in parted.texts.values() for t in texts])
+            if mostly_unknown is not None and isinstance(unbooked, Sanitizer):
+                unknown = unbooked.unknown_share(
+                    [t for texts in parted.texts.values() for t in texts]
+                )
                 if unknown > MOST_UNKNOWN:
                     mostly_unknown(unknown)
                 mostly_unknown = None  # once is enough
@@ -307,7 +437,7 @@ def sanitize_file(
                 draws = None if draws is None or release.draws is None else draws + release.draws
                 identifiers.update(release.identifiers)
             wholes.add(draws, None if persons is None else persons(batch))
-            values.update(_surrogates(fates, len(batch.texts), rng))
+            values.update(surrogate_columns(fates, len(batch.texts), rng))
             writer.write(parted.joined(values))
             documents += len(batch.texts)
             if progress is not None:
@@ -323,65 +453,24 @@ def sanitize_file(
                 **({} if person_field is None else {"person_field": person_field}),
             },
             "columns": columns.fates,
-            **_about(made, identifiers),
+            **about_sanitizer(made, identifiers),
             "counts": {
                 "documents": documents,
                 "words": words.total(),
                 **({"words_of_field": dict(words)} if len(words) > 1 else {}),
             },
         }
-        counted = "words" + ", repetitions not counted" * (made.about.get("repeat") == "once")
-        whole = wholes.told(statement, made.mechanism, delta, counted)
+        whole = wholes.told(statement, made.mechanism, delta, counted_in(made.about))
         receipt = Receipt(statement, about).with_section("whole", whole)
+        receipt = receipt.between(operator, recipient)
         if before_publishing is not None:
             before_publishing()
+        if booked is not None:
+            booked.require_same(wholes)
+            receipt = booked.entered(receipt)
         if (digest := writer.complete()) is not None:
             receipt = receipt.of_output(digest)
+        if booked is not None:
+            booked.commit(receipt)
         writer.finish(dict.fromkeys(companions, receipt.to_json().encode()))
     return receipt
-
-
-def _about(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
-    """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
-    certificate = getattr(made.mechanism, "certificate", None)
-    own = dict(made.about)
-    if identifiers:
-        own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}
-    return {
-        "mechanism": described(made.mechanism),
-        "certificate": None if certificate is None else asdict(certificate),
-        "space": made.mechanism.space.to_dict(),
-        **own,
-        "keep": mean_keep(made.mechanism),
-        "best_guess": best_guess(made.mechanism),
-    }
-
-
-def _checked_repeat(repeat: str, mechanism: WordMechanism) -> str:
-    check.one_of(repeat, REPEATS, "repeat of Sanitizer")
-    if repeat == "once" and isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
-        raise InvalidValue(
-            f"repeat of Sanitizer must be each with this {mechanism.name}: what it draws for a "
-            "word depends on the words released before; leave out its guide, or repeat"
-        )
-    return repeat
-
-
-def _chosen(identifiers: str | Identifiers | None, consistent: str) -> Identifiers | None:
-    if isinstance(identifiers, str):
-        return Identifiers(identifiers, consistent=consistent)
-    if consistent != "none":
-        where = "identifiers" if identifiers is None else "the Identifiers themselves"
-        raise InvalidValue(
-            f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
-        )
-    return identifiers
-
-
-def _surrogates(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:
-    """A surrogate for every row of each column that has them; no value comes in here."""
-    made = Surrogates().made
-    return {
-        name: made(kind, rng.integers(0, 2**64, (rows, WORDS), np.uint64))
-        for name, kind in fates.surrogates.items()
-    }

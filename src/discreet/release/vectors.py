@@ -4,7 +4,7 @@ Reading one never runs code: nothing is pickled.
 """
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -133,7 +133,12 @@ def write_vectors(path: Path, vectors: VectorSet, *, force: bool = False) -> Non
 
 @overload
 def write_vectors(
-    path: Path, vectors: VectorSet, receipt: Receipt, *, force: bool = False
+    path: Path,
+    vectors: VectorSet,
+    receipt: Receipt,
+    *,
+    force: bool = False,
+    before: Callable[[Receipt], None] | None = None,
 ) -> Receipt: ...
 
 
@@ -143,6 +148,7 @@ def write_vectors(
     receipt: Receipt | None = None,
     *,
     force: bool = False,
+    before: Callable[[Receipt], None] | None = None,
 ) -> Receipt | None:
     """Write vectors and the receipt of their release, both or neither; gives what it says now.
 
@@ -153,13 +159,14 @@ def write_vectors(
         vectors: What to write.
         receipt: Goes into ``PATH.privacy.json``.
         force: Replace files that exist.
+        before: Called with the receipt as it will be, before anything takes its place.
     """
     check_output(path, force=force, beside=_beside(vectors))
     write = {".parquet": _write_parquet, ".npz": _write_npz, ".npy": _write_npy}
     with staged(path) as output:
         write[path.suffix.lower()](output.path, vectors)
         if receipt is not None:
-            return put_with_receipt(output, receipt, force=force)
+            return put_with_receipt(output, receipt, force=force, before=before)
         withdraw(receipt_path(path))  # of other vectors
         output.put()
     return None

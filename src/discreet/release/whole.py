@@ -5,7 +5,7 @@ all that is kept of the texts, and they are public already.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from discreet import check
 from discreet.arrays import Ids
 from discreet.composition import UnitLoss
 from discreet.errors import InvalidValue
+from discreet.ledger.charge import Charge
 from discreet.protocols import WordMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit, odds
 
@@ -75,7 +76,7 @@ class Wholes:
             delta: What may be given away for a smaller epsilon.
             counted: What was counted, such as ``"words"``.
         """
-        law = getattr(mechanism, "unit_loss", None)
+        law = unit_loss_of(mechanism)
         wholes = [_Whole(Unit.DOCUMENT, self.document, counted)]
         if self.person is not None:
             wholes.append(_Whole(Unit.USER, self.person, counted))
@@ -84,6 +85,68 @@ class Wholes:
             whole.name: {"words": whole.count, "statement": each and each.to_dict()}
             for whole, each in zip(wholes, stated, strict=True)
         } | {"in_words": _in_words(statement, wholes, stated)}
+
+    def charged(
+        self,
+        lifted: Callable[[int, Unit], PrivacyStatement],
+        *,
+        dataset: str,
+        command: str,
+        mechanism: str,
+        units: int,
+    ) -> Charge:
+        """What a ledger is charged: for the longest text, or for each person if these are known.
+
+        Args:
+            lifted: What holds for a whole of so many draws, as a statement of the given unit.
+            dataset: Of the ledger.
+            command: What an entry says released it.
+            mechanism: Its name.
+            units: Draws in all.
+        """
+        # Many persons have as much as others: each count is lifted once.
+        own = {count: lifted(count, Unit.USER) for count in set(self._persons.values())}
+        most = self.person
+        return Charge(
+            dataset=dataset,
+            command=command,
+            statement=lifted(self.document, Unit.DOCUMENT) if most is None else own[most],
+            mechanism=mechanism,
+            units=units,
+            persons={person: own[count] for person, count in self._persons.items()},
+        )
+
+
+def counted_in(about: Mapping[str, Any]) -> str:
+    """What is counted of a text, in words."""
+    return "words" + ", repetitions not counted" * (about.get("repeat") == "once")
+
+
+def whole_of(
+    statement: PrivacyStatement, mechanism: WordMechanism, delta: float, counted: str
+) -> Callable[[int, Unit], PrivacyStatement]:
+    """What a receipt says of a whole of so many words; nothing is promised where it says nothing.
+
+    Args:
+        statement: What holds for a word.
+        mechanism: Which may know more of its loss.
+        delta: What may be given away for a smaller epsilon.
+        counted: What was counted.
+    """
+    law = unit_loss_of(mechanism)
+
+    def lifted(count: int, unit: Unit) -> PrivacyStatement:
+        whole = _Whole(unit, count, counted).statement(statement, delta, law)
+        return whole or PrivacyStatement(
+            notion=Notion.NONE, unit=unit, public=statement.public, caveats=statement.caveats
+        )
+
+    return lifted
+
+
+def unit_loss_of(mechanism: WordMechanism) -> UnitLoss | None:
+    """What a mechanism says of its loss beside the statement, if anything."""
+    return getattr(mechanism, "unit_loss", None)
 
 
 @dataclass(frozen=True)

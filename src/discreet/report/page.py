@@ -13,6 +13,7 @@ from discreet.files import written_whole
 from discreet.report.claims import Claim
 from discreet.report.plots import Bars, Curve, Plot, picture
 from discreet.report.tables import Cell, Table, shown
+from discreet.staging import ANYONE
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -33,11 +34,23 @@ class Section:
 
 
 def write_page(
-    path: Path, title: str, introduction: Sequence[str], sections: Sequence[Section]
+    path: Path,
+    title: str,
+    introduction: Sequence[str],
+    sections: Sequence[Section],
+    *,
+    mode: int = ANYONE,
 ) -> None:
     """Write the page, whole or not at all.
 
     Every picture carries a description and, folded away beneath it, the figures it was drawn from.
+
+    Args:
+        path: Where to.
+        title: Its heading.
+        introduction: Paragraphs before the first section.
+        sections: The rest.
+        mode: Who may read it, within what the user's mask allows.
     """
     text = _template().render(
         title=title,
@@ -48,7 +61,7 @@ def write_page(
         ],
         version=__version__,
     )
-    with written_whole(path) as temporary:
+    with written_whole(path, mode=mode) as temporary:
         temporary.write_text(text, "utf-8")
 
 

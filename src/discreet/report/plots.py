@@ -22,10 +22,14 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     spread: tuple[float, ...] | None = None
+    notes: tuple[str, ...] | None = None
+    """A few letters beside each point, where the axes do not say it all."""
 
     def __post_init__(self) -> None:
         if not len(self.x) == len(self.y) == len(self.x if self.spread is None else self.spread):
             raise InvalidValue("a curve needs as many values, and spreads, as it has places")
+        if self.notes is not None and len(self.notes) != len(self.x):
+            raise InvalidValue("a curve needs a note for each of its places, or none")
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,15 @@ def _figure(plot: Plot) -> Any:
             low = [y - s for y, s in zip(curve.y, curve.spread, strict=True)]
             high = [y + s for y, s in zip(curve.y, curve.spread, strict=True)]
             axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        for x, y, note in zip(curve.x, curve.y, curve.notes or (), strict=False):
+            axes.annotate(
+                note,
+                (x, y),
+                xytext=(4, -9),
+                textcoords="offset points",
+                fontsize=7,
+                color=line.get_color(),
+            ).set_parse_math(False)
     if plot.level is not None:
         name, height = plot.level
         axes.axhline(height, color="0.3", linewidth=1, linestyle=(0, (1, 2)), label=name)

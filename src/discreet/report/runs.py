@@ -187,7 +187,10 @@ def _outcome(values: Mapping[str, Any]) -> str:
         for what, number in listed
         if number and isinstance(number, int)
     ]
-    if isinstance(keep, float):
+    guess = values.get("best_guess")
+    if isinstance(guess, float):  # a word need not stay to be known
+        said.append(f"the best guess names {100 * guess:.2g} of 100 words")
+    elif isinstance(keep, float):
         said.append(f"a word stays with chance {keep:.2g}")
     return ", ".join(said)
 

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,21 @@ def load_space(
         max_words = check.whole(max_words, "max_words of load_space", at_least=2)
     if isinstance(name_or_path, str):
         if name_or_path in _SHIPPED:
-            return read_saved(_SHIPPED[name_or_path], max_words)
+            space = read_saved(_SHIPPED[name_or_path], max_words)
+            return replace(space, source=(name_or_path, max_words))
         if name_or_path == "encoder":
             _whole_vocabulary(max_words)
-            return encoder_space()
+            return replace(encoder_space(), source=(name_or_path, None))
         name_or_path = name_or_path.removeprefix("encoder:")
     path = Path(name_or_path).expanduser()
+    # Wherever it is loaded again, the working directory may be another one.
+    source = (str(path.absolute()), max_words)
+    return replace(_from_path(path, max_words, cache, progress), source=source)
+
+
+def _from_path(
+    path: Path, max_words: int | None, cache: bool, progress: Progress | None
+) -> EmbeddingSpace:
     if path.is_dir():
         _whole_vocabulary(max_words)
         return model_space(path)

@@ -37,6 +37,9 @@ class EmbeddingSpace:
     """Public frequency of each word (any increasing scale), if known."""
     subwords: bool = False
     """True if the words are WordPieces (continuations begin with ``##``)."""
+    source: tuple[str, int | None] | None = field(default=None, repr=False)
+    """What :func:`discreet.load_space` was asked for, and how many words of it, so that another
+    process can load the same; None if it was made from arrays."""
     _ids: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod

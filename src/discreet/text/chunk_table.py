@@ -44,6 +44,11 @@ class ChunkTable:
         self._lengths = np.empty(0, np.int64)
         self._characters = 0
 
+    def forget(self) -> None:
+        """Keep nothing of the texts that were seen."""
+        with self._lock:
+            self._clear()
+
     def gather(self, texts: Sequence[str]) -> tuple[Ints, Ids]:
         """The rows of the chunks of each text, end to end, and where each text's begin."""
         if isinstance(texts, str):

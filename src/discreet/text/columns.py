@@ -49,6 +49,11 @@ class Columns:
         if self._first:
             self.fates = {self._first: SANITISE, "every other column": DROP}
 
+    @property
+    def own(self) -> Fates:
+        """What was said of the columns."""
+        return self._own
+
     def part(self, batch: Batch) -> Parted:
         """Take the texts out of a batch."""
         return Parted({self._first: batch.texts}, self._with_texts(batch))

@@ -12,7 +12,11 @@ from discreet.text.lines import LineBlocks
 
 
 class DelimitedRows:
-    """The header and the rows of a csv or tsv file."""
+    """The header and the rows of a csv or tsv file.
+
+    A blank line among rows of several fields is passed over, as spreadsheets and pandas do. Where
+    a row is one field it could be an empty text, and is an error unless it is at the end.
+    """
 
     def __init__(self, blocks: LineBlocks, name: str, delimiter: str, limit: int) -> None:
         self._blocks = blocks
@@ -21,7 +25,7 @@ class DelimitedRows:
         lines = chain.from_iterable(io.StringIO(text, newline="\n") for _, text in blocks)
         self._rows = csv.reader(lines, delimiter=delimiter, strict=True)
         self._line = 1  # where the record that comes next starts
-        self._blank = 0  # the first of the blank lines that are only allowed at the end
+        self._blank = 0  # the first of the lines that may be empty texts, if they are not the end
         with self._record_errors():
             header = next(self._rows, None)
         if header is None:
@@ -60,9 +64,10 @@ class DelimitedRows:
         return texts, rows, False
 
     def _check_width(self, row: list[str]) -> None:
-        """Pass over a blank line; refuse a row of another width, or any row after a blank line."""
+        """Pass over a blank line; refuse a row of another width, and what follows an open case."""
         if not row:
-            self._blank = self._blank or self._line
+            if len(self.header) == 1:
+                self._blank = self._blank or self._line
             self._line = self._rows.line_num + 1
             return
         if self._blank:

@@ -84,7 +84,9 @@ class Fates:
         kind = self.surrogates.get(name)
         return str(self.of(name)) if kind is None else f"{SURROGATE} of type {kind}"
 
-    def refuse_undecided(self, names: Sequence[str], where: str, *, repeat: bool = True) -> None:
+    def refuse_undecided(
+        self, names: Sequence[str], where: str, *, repeat: bool = True, python: bool = False
+    ) -> None:
         """Refuse columns without a fate.
 
         The text column is among the names, so they are names and not the first row of data. Even
@@ -94,6 +96,7 @@ class Fates:
             names: of all columns, in order.
             where: what has them.
             repeat: False says positions only.
+            python: what to write is said in Python, not as options of the command.
         """
         open_ = [place for place, name in enumerate(names, 1) if self.of(name) is None]
         if not open_:
@@ -101,6 +104,13 @@ class Fates:
         shown = [shown_name(names[i - 1], i) if repeat else f"column {i}" for i in open_]
         typed = " ".join(f"--drop {shlex.quote(names[i - 1])}" for i in open_)
         known = repeat and all(_NAME.fullmatch(names[i - 1]) for i in open_)
+        if python:
+            listed = [names[i - 1] for i in open_] if known else ["NAME"]
+            raise InputError(
+                f"nothing says what becomes of {', '.join(shown)} in {where}; add drop={listed} "
+                "(or keep=[...] for what may be seen as it is), or others='drop' or others='keep' "
+                "for all of them"
+            )
         raise InputError(
             f"nothing says what becomes of {', '.join(shown)} in {where}, which has "
             f"{len(names)} columns; add {typed if known else '--drop NAME'} (or --keep NAME for "

@@ -35,6 +35,24 @@ def column_index(names: Sequence[str], wanted: str, name: str) -> int:
     return seen[wanted]
 
 
+def refuse_other_delimiter(header: Sequence[str], wanted: str, name: str) -> None:
+    """Say which delimiter a table has, where the wanted column is found with it alone.
+
+    >>> refuse_other_delimiter(["id;text"], "text", "in.csv")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    discreet.errors.InputError: in.csv has ; between its fields; add --delimiter ';' ...
+    """
+    if len(header) != 1:
+        return
+    for sign, typed in ((";", "';'"), ("\t", "tab"), ("|", "'|'")):
+        if wanted in (part.strip('"') for part in header[0].split(sign)) and sign in header[0]:
+            called = "tabs" if sign == "\t" else sign
+            raise InputError(
+                f"{name} has {called} between its fields; add --delimiter {typed} if the command "
+                "has it, or write commas"
+            )
+
+
 def first_unusable(texts: Sequence[str]) -> int | None:
     """The position of the first text that holds NUL or cannot be encoded, if there is one."""
 
@@ -66,7 +84,8 @@ def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
         return f"{kind} {alike[0]} of its {len(names)} differs only in capitals or spaces"
     count = f"{len(names)} {kind}" + "s" * (len(names) > 1)
     return (
-        f"it has {count}, whose names are in the file and are not repeated here, being perhaps text"
+        f"it has {count}, whose names are in the file and are not repeated here, being perhaps "
+        "text; say which one you mean, for the text with --text-field"
     )
 
 

@@ -75,14 +75,15 @@ def persons_of(reader: DocumentReader, name: str) -> Field:
 
     def persons(batch: Batch) -> list[str]:
         return [
-            _person(value, f"row {row} of {reader.name}", name)
+            person_in(value, f"row {row} of {reader.name}", name)
             for row, value in enumerate(field(batch), batch.first_row)
         ]
 
     return persons
 
 
-def _person(value: object, place: str, name: str) -> str:
+def person_in(value: object, place: str, name: str) -> str:
+    """Whose a row is, by the value of its column; nobody is an error."""
     if value is None or value == "" or value != value:  # NaN stands for nothing in tables
         raise InputError(
             f"{place} has no {name}: whose text it is must be known to say what holds for a "

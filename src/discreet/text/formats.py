@@ -1,13 +1,17 @@
 """The file formats documents come in, and how a file name says which one it is."""
 
+import codecs
+
 from discreet.check import one_of
-from discreet.errors import InputError
+from discreet.errors import InputError, InvalidValue
 
 BASES = ("txt", "csv", "tsv", "jsonl", "parquet")
 FORMATS = (*BASES, "txt.gz", "csv.gz", "tsv.gz", "jsonl.gz")
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 STANDARD_STREAM = "-"
 
+UTF_8 = "utf-8"
+_TABS = ("tab", "\\t")  # as they are typed in a shell
 _SUFFIXES = ".txt, .csv, .tsv, .jsonl (each also with .gz) and .parquet"
 
 
@@ -49,3 +53,42 @@ def input_format(name: str, given: str | None) -> tuple[str, bool]:
             f"{name} is Parquet inside gzip, which cannot be read; decompress it first"
         )
     return base, compressed
+
+
+def delimiter_of(base: str, given: str | None) -> str:
+    """What stands between the fields of csv and tsv; only csv may have another than its own.
+
+    >>> delimiter_of("csv", None), delimiter_of("csv", "tab"), delimiter_of("tsv", None)
+    (',', '\\t', '\\t')
+    """
+    if given is None:
+        return DELIMITERS.get(base, "")
+    if base != "csv":
+        raise InvalidValue(f"a delimiter is for csv, and the input is {base}; leave it out")
+    character = "\t" if given in _TABS else given
+    if len(character) != 1 or character.isalnum() or character in '"\r\n\0':
+        raise InvalidValue(
+            "the delimiter must be a single character such as ; or | (or the word tab), and not a "
+            "letter, a digit or a quote"
+        )
+    return character
+
+
+def encoding_of(base: str, given: str) -> str:
+    """How the characters of a file are written: the name that Python has for it.
+
+    >>> encoding_of("csv", "Latin-1"), encoding_of("txt", "UTF8")
+    ('iso8859-1', 'utf-8')
+    """
+    try:
+        name = codecs.lookup(given).name
+        "".encode(name)  # base64 and the like turn bytes into bytes
+    except (LookupError, ValueError):
+        name = ""
+    if not name:
+        raise InvalidValue(
+            "the encoding must be one that Python knows, such as utf-8, cp1252 or utf-16"
+        )
+    if base == "parquet" and name != UTF_8:
+        raise InvalidValue("Parquet says itself how its text is encoded; leave the encoding out")
+    return name

@@ -74,6 +74,10 @@ class Layout(Protocol):
         """The texts of a template with the released ids in the places of the protected ones."""
         ...
 
+    def forget(self) -> None:
+        """Keep nothing in memory of the texts that were seen."""
+        ...
+
 
 class TokensLayout:
     """Every visible character is protected; what comes out is tokens with single spaces."""
@@ -91,6 +95,10 @@ class TokensLayout:
     def write(self, template: Template, released: ArrayLike) -> list[str]:
         """The released tokens with single spaces."""
         return self.tokenizer.decode(released, template.offsets)
+
+    def forget(self) -> None:
+        """Keep nothing in memory of the texts that were seen."""
+        self.tokenizer.forget()
 
     def split(self, texts: Sequence[str]) -> TokenBatch:
         """All tokens of each text."""
@@ -188,6 +196,10 @@ class PublicLayout:
         first = len(self._strings) - _PATTERNS * size
         codes[places] = first + (_WORD - codes[places]) * size + numbers
         return concatenate(self._strings, codes, template.ends)
+
+    def forget(self) -> None:
+        """Keep nothing in memory of the texts that were seen."""
+        self._table.forget()
 
     def _units(self, chunks: Sequence[str]) -> list[list[str]]:
         """Each chunk as public, protected, public, ..., public; the public ones may be empty."""

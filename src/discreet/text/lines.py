@@ -4,6 +4,7 @@ Lines are looked at one by one only once something is wrong, to say where. Error
 the handlers that caught their causes: a chained ``UnicodeDecodeError`` would carry the text along.
 """
 
+import codecs
 import gzip
 import sys
 import zlib
@@ -15,9 +16,10 @@ from typing import IO, cast
 
 from discreet.errors import InputError
 from discreet.text.faults import too_large
-from discreet.text.formats import STANDARD_STREAM
+from discreet.text.formats import STANDARD_STREAM, UTF_8
 
 _BOM = b"\xef\xbb\xbf"
+_REMEDY = "save the file as UTF-8, or add its --encoding, such as {}, if the command has that"
 _READ_BYTES = 2**20  # decoding by the megabyte keeps one emoji from making 32 MB four times as wide
 
 
@@ -62,6 +64,34 @@ class _Counted:
         return data
 
 
+class _Recoded:
+    """A file in another encoding, read as UTF-8."""
+
+    def __init__(self, file: IO[bytes], name: str, encoding: str) -> None:
+        self._file, self._name, self._encoding = file, name, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ended = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        text = ""
+        while not text and not self._ended:
+            data = self._file.read(size)
+            self._ended = not data
+            text = self._decoded(data)
+        return text.encode(UTF_8)
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            text = self._decoder.decode(data, final=not data)
+            text.encode(UTF_8)
+            return text
+        except UnicodeError:  # it holds the text, so nothing is raised from it
+            pass
+        raise InputError(
+            f"{self._name} is not valid {self._encoding}; say the encoding it was saved in"
+        )
+
+
 class LineBlocks:
     """The lines of a file as decoded blocks: iterate for ``(number of the first line, text)``.
 
@@ -70,7 +100,14 @@ class LineBlocks:
     """
 
     def __init__(
-        self, file: IO[bytes], name: str, *, compressed: bool, block_bytes: int, max_line_bytes: int
+        self,
+        file: IO[bytes],
+        name: str,
+        *,
+        compressed: bool,
+        block_bytes: int,
+        max_line_bytes: int,
+        encoding: str = UTF_8,
     ) -> None:
         self._name = name
         self._limit = max_line_bytes
@@ -78,6 +115,8 @@ class LineBlocks:
         self._raw = _Counted(file)
         raw = cast(IO[bytes], self._raw)
         self._stream = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if compressed else raw
+        if encoding != UTF_8:
+            self._stream = cast(IO[bytes], _Recoded(self._stream, name, encoding))
         self.consumed = 0  # bytes of text handed out, after decompression
 
     @property
@@ -131,13 +170,13 @@ class LineBlocks:
 
     def _decoded(self, block: bytes, line: int) -> str:
         position = block.find(b"\0")
-        problem = "holds a NUL byte, so this is no UTF-8 text; save the file as UTF-8 text"
+        problem = f"holds a NUL byte, so this is no UTF-8 text; {_REMEDY.format('utf-16')}"
         if position < 0:
             try:
                 return block.decode("utf-8")
             except UnicodeDecodeError as error:
                 position = error.start
-            problem = "is not valid UTF-8; convert the file to UTF-8"
+            problem = f"is not valid UTF-8; {_REMEDY.format('cp1252')}"
         line += block.count(b"\n", 0, position)
         raise InputError(f"line {line} of {self._name} {problem}")
 

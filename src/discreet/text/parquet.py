@@ -25,7 +25,12 @@ class ParquetSource:
     """The schema of a Parquet file and its rows, in batches."""
 
     def __init__(
-        self, file: IO[bytes], name: str, text_field: str, total_bytes: int | None
+        self,
+        file: IO[bytes],
+        name: str,
+        text_field: str,
+        total_bytes: int | None,
+        row_groups: Sequence[int] | None = None,
     ) -> None:
         self._name = name
         self._total_bytes = total_bytes or 0
@@ -39,6 +44,13 @@ class ParquetSource:
             intact = True
         if not intact:
             raise self._corrupt()
+        count = self._file.metadata.num_row_groups
+        self._groups = list(range(count) if row_groups is None else row_groups)
+        if any(not 0 <= group < count for group in self._groups):
+            raise self._corrupt()  # it was another file when its groups were counted
+        before = range(min(self._groups, default=0))
+        self._first = sum(self._file.metadata.row_group(group).num_rows for group in before)
+        """How many rows of the file come before those that are read."""
         self.text_index = column_index(self.schema.names, text_field, name)
         kind = self.schema.field(self.text_index).type
         if pa.types.is_dictionary(kind):
@@ -52,7 +64,7 @@ class ParquetSource:
     @property
     def bytes_read(self) -> int:
         """How far the reading has come, as a share of the file's size."""
-        rows = self._file.metadata.num_rows
+        rows = sum(self._file.metadata.row_group(group).num_rows for group in self._groups)
         return self._total_bytes * self._rows_read // rows if rows else self._total_bytes
 
     def group_rows(self, hidden: Sequence[str]) -> int:
@@ -75,7 +87,7 @@ class ParquetSource:
         texts: list[str] = []
         rest: list[pa.RecordBatch] = []
         size = 0
-        first = 1
+        first = self._first + 1
         for part in self._parts(batch_bytes, batch_documents):
             if texts and (size >= batch_bytes or len(texts) + len(part) > batch_documents):
                 yield first, texts, pa.Table.from_batches(rest)
@@ -93,7 +105,9 @@ class ParquetSource:
         about = self._file.metadata
         size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         rows = batch_bytes * about.num_rows // max(size, 1)
-        parts = self._file.iter_batches(max(1, min(rows, batch_documents, _READ_ROWS)))
+        parts = self._file.iter_batches(
+            max(1, min(rows, batch_documents, _READ_ROWS)), row_groups=self._groups
+        )
         while True:
             try:
                 part = next(parts, None)
@@ -112,7 +126,7 @@ class ParquetSource:
             raise self._bad_row(row, "has no text; fill it in, or drop the row")
         too_long = pc.greater(pc.binary_length(column), pa.scalar(limit, pa.int64()))
         if (row := pc.index(too_long, True).as_py()) >= 0:
-            raise too_large(f"the text in row {self._rows_read + row + 1} of {self._name}", limit)
+            raise too_large(f"the text in {self._row(row)}", limit)
         try:
             texts: list[str] = column.to_numpy(zero_copy_only=False).tolist()
         except (pa.ArrowException, ValueError):  # Arrow does not check on reading
@@ -127,7 +141,10 @@ class ParquetSource:
         return texts
 
     def _bad_row(self, row: int, problem: str) -> InputError:
-        return InputError(f"row {self._rows_read + row + 1} of {self._name} {problem}")
+        return InputError(f"{self._row(row)} {problem}")
+
+    def _row(self, row: int) -> str:
+        return f"row {self._first + self._rows_read + row + 1} of {self._name}"
 
     def _corrupt(self) -> InputError:
         return InputError(

@@ -17,8 +17,8 @@ from discreet.check import fail, whole
 from discreet.errors import InputError
 from discreet.text import jsonl
 from discreet.text.delimited import DelimitedRows
-from discreet.text.faults import column_index, no_documents
-from discreet.text.formats import DELIMITERS, STANDARD_STREAM, input_format
+from discreet.text.faults import column_index, no_documents, refuse_other_delimiter
+from discreet.text.formats import STANDARD_STREAM, UTF_8, delimiter_of, encoding_of, input_format
 from discreet.text.lines import LineBlocks, display_name, lines_of, open_bytes
 
 if TYPE_CHECKING:
@@ -86,12 +86,14 @@ class Shape:
         schema: The Arrow schema of Parquet.
         text_index: The position of the text's column in csv, tsv and Parquet.
         group_rows: How many rows of Parquet to write at once; the text has no say in it.
+        delimiter: What stands between the fields of csv and tsv.
     """
 
     header: list[str] | None = None
     schema: "pa.Schema | None" = None
     text_index: int | None = None
     group_rows: int = 1
+    delimiter: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class DocumentReader:
         header: The column names of csv and tsv, in order.
         schema: The Arrow schema of Parquet.
         group_rows: How many rows of Parquet to write at once; the text has no say in it.
+        delimiter: What stands between the fields of csv and tsv.
         total_bytes: Size of the file on disk; ``None`` for standard input and pipes.
     """
 
@@ -123,9 +126,12 @@ class DocumentReader:
         *,
         format: str,
         compressed: bool,
+        delimiter: str,
+        encoding: str,
         text_field: str,
         total_bytes: int | None,
         limits: _Limits,
+        row_groups: Sequence[int] | None = None,
     ) -> None:
         self.name = display_name(source)
         self.path = None if str(source) == STANDARD_STREAM else Path(source)
@@ -135,6 +141,7 @@ class DocumentReader:
         self.header: list[str] | None = None
         self.schema: pa.Schema | None = None
         self.group_rows = 1
+        self.delimiter = delimiter
         self.total_bytes = total_bytes
         self._file = file
         self._limits = limits
@@ -144,7 +151,9 @@ class DocumentReader:
         if format == "parquet":
             from discreet.text.parquet import ParquetSource
 
-            self._progress = parquet = ParquetSource(file, self.name, text_field, total_bytes)
+            self._progress = parquet = ParquetSource(
+                file, self.name, text_field, total_bytes, row_groups
+            )
             self._group_rows = parquet.group_rows
             self.schema, self.text_index = parquet.schema, parquet.text_index
             self.group_rows = parquet.group_rows([text_field])
@@ -163,14 +172,16 @@ class DocumentReader:
                 compressed=compressed,
                 block_bytes=limits.batch_bytes,
                 max_line_bytes=limits.document_bytes,
+                encoding=encoding,
             )
             if format == "txt":
                 pieces = _txt_pieces(blocks)
             elif format == "jsonl":
                 pieces = jsonl.pieces(blocks, self.name, text_field)
             else:
-                table = DelimitedRows(blocks, self.name, DELIMITERS[format], limits.document_bytes)
+                table = DelimitedRows(blocks, self.name, delimiter, limits.document_bytes)
                 self.header = table.header
+                refuse_other_delimiter(self.header, text_field, self.name)
                 self.text_index = column_index(self.header, text_field, self.name)
                 pieces = table.pieces(self.text_index)
             self._batches = self._batched(pieces, blocks)
@@ -183,7 +194,7 @@ class DocumentReader:
     @property
     def shape(self) -> Shape:
         """How its documents lie."""
-        return Shape(self.header, self.schema, self.text_index, self.group_rows)
+        return Shape(self.header, self.schema, self.text_index, self.group_rows, self.delimiter)
 
     @property
     def max_document_bytes(self) -> int:
@@ -246,10 +257,13 @@ def open_documents(
     source: str | Path,
     *,
     format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
     text_field: str = "text",
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     batch_bytes: int = 32 * 2**20,
     batch_documents: int = 2_000_000,
+    row_groups: Sequence[int] | None = None,
 ) -> DocumentReader:
     """Open a file, or standard input for ``-``, to read its documents in batches.
 
@@ -257,10 +271,14 @@ def open_documents(
         source: A path, or ``-``.
         format: ``txt``, ``csv``, ``tsv``, ``jsonl`` (each also with ``.gz``) or ``parquet``; by
             default what the file name says, and ``txt`` for standard input.
+        delimiter: What stands between the fields of csv; a comma unless given.
+        encoding: How characters are written; Parquet says it itself.
         text_field: The column or field that holds the text; txt has none.
         max_document_bytes: Longer lines and documents are refused.
         batch_bytes: About how much of the file, decompressed, goes into a batch.
         batch_documents: The most documents in a batch.
+        row_groups: Of Parquet, the groups of rows to read, by number and in order; all of them
+            unless given.
 
     Raises:
         InputError: The source cannot be read as what it is said to be. Some faults show only while
@@ -276,6 +294,9 @@ def open_documents(
     base, compressed = input_format(str(source), format)
     if base == "parquet" and str(source) == STANDARD_STREAM:
         raise InputError("Parquet cannot be read from standard input; give the name of a file")
+    if base != "parquet" and row_groups is not None:
+        raise fail("row_groups", "left out for anything but Parquet", list(row_groups))
+    delimiter, encoding = delimiter_of(base, delimiter), encoding_of(base, encoding)
     file, total_bytes = open_bytes(source)
     try:
         return DocumentReader(
@@ -283,9 +304,12 @@ def open_documents(
             file,
             format=base,
             compressed=compressed,
+            delimiter=delimiter,
+            encoding=encoding,
             text_field=text_field,
             total_bytes=total_bytes,
             limits=limits,
+            row_groups=row_groups,
         )
     except BaseException:
         if str(source) != STANDARD_STREAM:

@@ -83,6 +83,10 @@ class Tokenizer(Protocol):
         """Ids of all chunks end to end (-1: unknown, with no id for it), and how many each has."""
         ...
 
+    def forget(self) -> None:
+        """Keep nothing in memory of the texts that were seen."""
+        ...
+
 
 def tokenizer_for(words: Sequence[str], unknown: int | None, subwords: bool) -> Tokenizer:
     """The tokeniser that a vocabulary needs."""
@@ -191,6 +195,10 @@ class _Vocabulary(ABC):
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         flat = (number for row in rows for number in row)
         return np.fromiter(flat, np.int32, int(lengths.sum())), lengths
+
+    def forget(self) -> None:
+        """Keep nothing in memory of the texts that were seen."""
+        self._table.forget()
 
     @abstractmethod
     def _row(self, chunk: str) -> Sequence[int]:

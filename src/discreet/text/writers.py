@@ -32,7 +32,10 @@ from discreet.text.readers import Batch, DocumentReader, Shape
 _SLICE = 65_536  # documents that are encoded at once
 _SPOOL_BYTES = 32 * 2**20
 # Written under such a name, a file would be taken for what it is not.
-_OTHER_FORMATS = ("xlsx", "xls", "ods", "docx", "doc", "odt", "rtf", "pdf", "html", "xml")
+_OTHER_FORMATS = (
+    *("xlsx", "xls", "ods", "docx", "doc", "odt", "rtf", "pdf", "html", "xml", "json", "ndjson"),
+    *("arrow", "feather", "orc", "avro", "pkl", "db", "sqlite", "zip", "zst", "bz2", "xz"),
+)
 
 
 class _Sink(Protocol):
@@ -125,7 +128,8 @@ class DocumentWriter:
         try:
             self.complete()
             with self._failures():
-                if self._staged:
+                if self._staged and self._file is not None:
+                    self._file.close()  # Windows moves no file that is open
                     for path, data in contents.items():
                         with self._stage(path).open() as file:
                             file.write(data)
@@ -242,7 +246,7 @@ def _sink(file: IO[bytes], format: str, compressed: bool, shape: Shape) -> _Sink
 
         return ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
     if shape.header is not None and shape.text_index is not None and format in DELIMITERS:
-        delimited = _Delimited(DELIMITERS[format], shape.text_index)
+        delimited = _Delimited(shape.delimiter, shape.text_index)
         return _TextSink(file, compressed, delimited.render, delimited.lines([shape.header]))
     return _TextSink(file, compressed, _render_jsonl if format == "jsonl" else _render_txt)
 

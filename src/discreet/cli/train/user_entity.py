@@ -7,6 +7,7 @@ import typer
 
 from discreet import check
 from discreet.cli import _options as options
+from discreet.cli._ledger_settings import LedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, echo, in_lines, progress_bar, say
 from discreet.errors import InvalidValue
@@ -33,6 +34,7 @@ def user_entity(
     records: Records,
     network: NetworkSettings,
     run: RunSettings,
+    booking: LedgerSettings,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw perplexity over steps into this PNG file.")
     ] = None,
@@ -62,8 +64,8 @@ def user_entity(
             f"{rules.epsilon:g}."
         )
     _say_dropped(prepared.trainer)
-    with progress_bar("training") as show:
-        outcome, receipt = prepared.train(show)
+    with booking.opened("train user-entity") as ledger, progress_bar("training") as show:
+        outcome, receipt = prepared.train(show, ledger)
     if plot is not None:
         _draw_curve(plot, outcome, rules.algorithm)
     if as_json:

@@ -1,6 +1,7 @@
 """Near words: one of a few words that are near it, or now and then any other."""
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, ragged_places, row_blocks
 from discreet.composition import UnitLoss
 from discreet.errors import InvalidValue
 from discreet.guides import load_guide
@@ -211,6 +212,79 @@ class NearWords:
         heavy, light = np.exp(self._law.log_chances)
         return float(np.maximum(heavy * best, light * shares.max()).sum())
 
+    @property
+    def log_chances(self) -> tuple[float, float]:
+        """The logarithm of the probability of a near output, and of any other output."""
+        return self._law.log_chances
+
+    def near_inputs(self, released: ArrayLike, offsets: ArrayLike) -> tuple[Ids, Ids]:
+        """Which words have each released word among their near outputs, given what came before.
+
+        All that an attacker needs to invert the law: at each place these words have the larger of
+        :attr:`log_chances`, all others the smaller.
+
+        Args:
+            released: word ids that came out, of some texts end to end.
+            offsets: where each text starts.
+
+        Returns:
+            pairs: places in the released text, in rising order, and words.
+        """
+        came_out = self.space.checked_ids(released)
+        at = np.full(len(self.space), -1)
+        at[self.words] = np.arange(self.outputs)
+        outputs = at[came_out]
+        if (outputs < 0).any():
+            raise InvalidValue("a word was given that cannot come out of this mechanism")
+        near = self._sets if self.guide is None else self._pools[0]
+        order = np.argsort(near.ravel(), kind="stable")
+        starts = np.searchsorted(near.ravel()[order], np.arange(self.outputs + 1))
+        owners, counts = order // near.shape[1], np.diff(starts)
+        starts = starts[:-1]
+        if self.guide is None:
+            found, place = ragged_places(starts[outputs], counts[outputs])
+            return place, owners[found]
+        places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        bounds = _checked_offsets(offsets, len(came_out))
+        for part in row_blocks(len(bounds) - 1, numbers=self.guide.documents):
+            for guide, state, texts, here in self._read_along(
+                self.guide, bounds[part.start : part.stop + 1]
+            ):
+                found, row = ragged_places(starts[outputs[here]], counts[outputs[here]])
+                asked = owners[found]
+                sets = self._likeliest(guide, state, texts[row], asked)
+                near_one = (sets == outputs[here][row][:, None]).any(axis=1)
+                places.append(here[row[near_one]])
+                words.append(asked[near_one])
+                guide.extend(state, texts, came_out[here])
+        flat, whose = np.concatenate(places), np.concatenate(words)
+        rising = np.argsort(flat, kind="stable")
+        return flat[rising], whose[rising]
+
+    @property
+    def candidates(self) -> Ids:
+        """``(words, n)``: the outputs that can be near each word, whatever was released before."""
+        return self.words[self._sets if self.guide is None else self._pools[0]]
+
+    def near_at(self, ids: ArrayLike, places: ArrayLike, released: ArrayLike) -> Ids:
+        """``(n, near)``: the near outputs of words, each as if it stood at a place of a text.
+
+        Args:
+            ids: of words.
+            places: for each how many words of the text were released before it.
+            released: the text, as word ids.
+        """
+        words = self.space.checked_ids(ids)
+        if self.guide is None:
+            return self.words[self._sets[words]]
+        text = self.space.checked_ids(released)
+        state = self.guide.begin(len(text) + 1)
+        # Document p is the text up to place p.
+        for place, word in enumerate(text, 1):
+            later = np.arange(place, len(text) + 1)
+            self.guide.extend(state, later, np.full(len(later), word))
+        return self.words[self._likeliest(self.guide, state, np.asarray(places), words)]
+
     # -- near sets ---------------------------------------------------------------------------------
 
     @cached_property
@@ -255,6 +329,20 @@ class NearWords:
 
         ``out`` holds the words, each until it is released.
         """
+        done = int(starts[0])
+        for _, state, texts, places in self._read_along(guide, starts):
+            drawn = ~public[places]
+            if drawn.any():
+                own = places[drawn]
+                sets = self._likeliest(guide, state, texts[drawn], out[own])
+                out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
+            guide.extend(state, texts, out[places])
+            done += len(places)
+            if self.progress is not None:
+                self.progress(done, len(out))
+
+    def _read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple[Guide, Any, Ids, Ids]]:
+        """Place after place of some texts: the guide and its state, which texts, and where."""
         lengths = np.diff(starts)
         longest_first = np.argsort(-lengths, kind="stable")
         left = len(lengths) - np.searchsorted(
@@ -263,15 +351,7 @@ class NearWords:
         state = guide.begin(len(lengths))
         for step, count in enumerate(left):
             texts = longest_first[:count]
-            places = starts[texts] + step
-            drawn = ~public[places]
-            if drawn.any():
-                own = places[drawn]
-                sets = self._likeliest(guide, state, texts[drawn], out[own])
-                out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
-            guide.extend(state, texts, out[places])
-            if self.progress is not None:
-                self.progress(int(starts[0] + left[: step + 1].sum()), len(out))
+            yield guide, state, texts, starts[texts] + step
 
     # -- settings ----------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ class SanText:
     """
 
     name: ClassVar[str] = "santext"
+    uses_index: ClassVar[bool] = True
+    """Whether an index of neighbours makes it faster."""
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ No finder finds everything. What it does find, and where, counts as public; what
 treated as words.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
@@ -41,6 +42,7 @@ _PRESIDIO: dict[str, str | None] = {
     "DATE_TIME": None,
     "NRP": None,
 }
+_WORD = re.compile(r"[^\W\d_]+")
 # Rules that are surer than a recogniser; the others only fill what it leaves.
 _UNSURE = (*NAMES, "code", "number")
 
@@ -67,7 +69,7 @@ class RuleFinder:
 
     def find(self, texts: Sequence[str]) -> list[list[Span]]:
         """The identifiers of each text, in order and without overlap."""
-        return [identifiers_of(text) for text in texts]
+        return [with_mentions(text, identifiers_of(text)) for text in texts]
 
 
 class RecognisingFinder:
@@ -101,7 +103,7 @@ class RecognisingFinder:
                 "nothing was released"
             ) from None
         return [
-            self._together(text, identifiers_of(text), spans)
+            with_mentions(text, self._together(text, identifiers_of(text), spans))
             for text, spans in zip(texts, recognised, strict=True)
         ]
 
@@ -118,6 +120,28 @@ class RecognisingFinder:
         unsure = [span for span in by_rules if span.type in _UNSURE]
         sure = [span for span in by_rules if span.type not in _UNSURE]
         return _painted(text, [*unsure, *sorted(named, key=_length), *sure])
+
+
+def with_mentions(text: str, spans: list[Span]) -> list[Span]:
+    """Spans, and the words of every name of a person wherever else they stand in the text.
+
+    A name that was found once, after a title or at the end of a letter, is a name in the middle of
+    a sentence too. Capitals must be the same: "mark" is not "Mark".
+
+    >>> text = "Mwangi called. Please call Mwangi back. Regards, Wanjiku Mwangi"
+    >>> [text[span.start : span.end] for span in with_mentions(text, identifiers_of(text))]
+    ['Mwangi', 'Mwangi', 'Wanjiku Mwangi']
+    """
+    persons = (text[span.start : span.end] for span in spans if span.type == "person")
+    names = {word for name in persons for word in _WORD.findall(name) if _is_name(word)}
+    if not names:
+        return spans
+    found = [m.span() for m in _WORD.finditer(text) if m.group() in names]
+    return _painted(text, [*(Span(*place, "person") for place in found), *spans])
+
+
+def _is_name(word: str) -> bool:
+    return len(word) > 1 and word[0].isupper()
 
 
 def _length(span: Span) -> int:

@@ -58,6 +58,24 @@ _NTH = r"\d{1,2}(?i:st|nd|rd|th)?"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
 _NAME = r"[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’-]{0,40}\w"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Madam|Lady|Lord|Herr|Frau)\b\.? "
+
+
+def _either_case(*words: str) -> str:
+    """Words that may begin with a capital; spelt out, which is quicker than to ignore case."""
+    return "|".join(f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in words)
+
+
+# What people write before a name, wherever the name comes from; after it the line or sentence ends.
+_GREETING = rf"(?:(?:{_either_case('dear', 'hi', 'hello', 'hey', 'good morning', 'good day')}),? )"
+_CLOSING = (
+    f"(?:(?:{_either_case('regards', 'sincerely', 'faithfully', 'truly', 'cheers', 'greetings')}"
+    f"|{_either_case('thanks', 'thank you', 'best wishes', 'best(?=,)')})"
+    r"[,.!]?\s{1,3}[-–—]?\s?)"
+)
+_MY_NAME = rf"(?:(?:{_either_case('my name is', 'my name’s', 'name:')}) )".replace("’", "['’]")
+_THIS_IS = rf"(?:{_either_case('this is')} )"
+_INTRODUCTION = rf"(?:{_GREETING}|{_CLOSING}|{_MY_NAME}|{_THIS_IS})"
+_NO_NAME = "(?:Team|All|Support|Sir|Sirs|Madam|There|Everyone|Everybody|Customer|Folks|Again|You)"
 _STREET = (
     "(?:Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Sq|Terrace"
     "|Close|Crescent|Highway|Hwy|Parkway|Pkwy)"
@@ -67,7 +85,12 @@ _LEGAL = "(?:Ltd|Limited|Inc|Incorporated|LLC|LLP|PLC|Plc|GmbH|AG|SA|BV|NV|Corp|
 # In the order in which they are tried, and only where no word goes on from before. Those of the
 # first group may begin with any character, those of the second with a digit or a sign before one,
 # those of the third with a capital.
+_NAMES_OF_ONE = rf"(?!{_NO_NAME}\b){_NAME}(?: {_NAME}){{0,2}}"
 _ANYWHERE = {
+    "introduced": r"(?=[DdHhGgRrSsFfTtCcBbMmNn])"
+    rf"(?:(?:{_GREETING}|{_CLOSING})(?:{_TITLE})?{_NAMES_OF_ONE}(?=\s*(?:[,.!:;)\n]|$))"
+    rf"|{_MY_NAME}(?:{_TITLE})?{_NAMES_OF_ONE}(?!\w)"
+    rf"|{_THIS_IS}(?:{_TITLE})?{_NAMES_OF_ONE} (?=(?:from|calling|speaking|writing|here|again)\b))",
     "url": r"(?i:https?|ftp)://\S*[^\s.,;:!?)\]}>\"'»”]|(?i:www)\.\S*[^\s.,;:!?)\]}>\"'»”]",
     "email": r"(?<![!#$%&*+/=?^`{|}~.'-])[\w!#$%&*+/=?^`{|}~.'-]++[@＠][^\W_](?:[.-]*\w+)*+",
     "domain": rf"(?<![.-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,8}}(?i:{_DOMAINS})(?!\w)"
@@ -103,7 +126,9 @@ _WITH_CAPITALS = {
     rf"|(?:{'|'.join(FIRST_NAMES)})(?!\w)(?:-{_NAME})?"
     rf"(?: (?:[A-Z]\.? )?(?:(?:van|von|de|der|di|del|bin|al) ){{0,2}}{_NAME}){{0,2}}",
 }
-_ALIASES = {"domain": "url", "month": "date", "decimal": "number"}
+_ALIASES = {"domain": "url", "month": "date", "decimal": "number", "introduced": "person"}
+
+_BEFORE_NAME = re.compile(rf"(?:{_INTRODUCTION})?(?:{_TITLE})?")
 
 
 @cache
@@ -136,7 +161,7 @@ def identifiers_of(text: str) -> list[Span]:
                 place = start + length
                 continue
         place = start + length
-        title = re.match(_TITLE, value) if kind == "person" else None
+        title = re.match(_BEFORE_NAME, value) if kind == "person" else None
         found.append(named_span(text, start + title.end() if title else start, place, kind))
     return found
 

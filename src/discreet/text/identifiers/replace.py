@@ -101,6 +101,15 @@ class Identifiers:
         self._finder = finder_of(finder) if isinstance(finder, str) else finder
         self._surrogates = surrogates or Surrogates()
         self._mapping = mapping
+        self.made_with: tuple[str, str] | None = None
+        """Finder and consistency by name, if that is all it was made with."""
+        if isinstance(finder, str) and surrogates is None and mapping is None:
+            self.made_with = finder, consistent
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it holds a key, or a mapping back."""
+        return self._mapping is not None or self._consistency.name == "key"
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -127,8 +136,21 @@ class Identifiers:
             "mapping_kept": self._mapping is not None,
         }
 
+    def segments(self, texts: Sequence[str]) -> tuple[list[str], Ids]:
+        """What is left without the identifiers, and where each text begins; nothing is drawn."""
+        segments, _, _, documents = self._parts(texts)
+        return segments, _bounds(documents, len(texts))
+
     def cut(self, texts: Sequence[str], rng: Generator) -> Cut:
         """Cut out what is found, and make the surrogates."""
+        segments, kinds, values, documents = self._parts(texts)
+        made = self._made(kinds, values, documents, rng)
+        if self._mapping is not None:
+            self._mapping.add(len(texts), zip(documents, made, values, strict=True))
+        return Cut(segments, _bounds(documents, len(texts)), made, Counter(kinds))
+
+    def _parts(self, texts: Sequence[str]) -> tuple[list[str], list[str], list[str], list[int]]:
+        """Segments; and of each identifier the type, the value and the text it stands in."""
         if isinstance(texts, str):
             raise InvalidValue("texts must be a list of texts; got a single text")
         found = self._finder.find(texts)
@@ -142,11 +164,7 @@ class Identifiers:
                 documents.append(document)
                 end = last
             segments.append(text[end:])
-        made = self._made(kinds, values, documents, rng)
-        if self._mapping is not None:
-            self._mapping.add(len(texts), zip(documents, made, values, strict=True))
-        bounds = offsets_of([len(spans) + 1 for spans in found])
-        return Cut(segments, bounds, made, Counter(kinds))
+        return segments, kinds, values, documents
 
     def _made(
         self, kinds: list[str], values: list[str], documents: list[int], rng: Generator
@@ -202,3 +220,9 @@ class Identifiers:
             for place, surrogate in zip(some, drawn, strict=True):
                 made[place] = surrogate
         return made
+
+
+def _bounds(documents: list[int], texts: int) -> Ids:
+    """Where the segments of each text begin: one more than it has identifiers."""
+    found = np.bincount(np.array(documents, np.int64), minlength=texts)
+    return offsets_of(found + 1)

@@ -8,6 +8,10 @@ from discreet.errors import InputError, NotFound, OutputError
 
 KEY_BYTES = 32
 _MOST_BYTES = 2**30
+_MAKE_KEY = {
+    True: f"(umask 077; head -c {KEY_BYTES} /dev/urandom > KEY)",
+    False: f"python -c \"import os; open('KEY', 'wb').write(os.urandom({KEY_BYTES}))\"",
+}
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -40,7 +44,7 @@ def read_key(path: Path) -> bytes:
     if len(key) < KEY_BYTES:
         raise InputError(
             f"the key in {path} has {len(key)} bytes and needs at least {KEY_BYTES}; make one "
-            f"with: (umask 077; head -c {KEY_BYTES} /dev/urandom > KEY)"
+            f"with: {_MAKE_KEY[os.name == 'posix']}"
         )
     return key
 

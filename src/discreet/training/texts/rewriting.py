@@ -229,6 +229,10 @@ class RewritingSanitizer:
         """The guarantee for each word of the input."""
         return self._released.statement.with_public(*self._layout.public)
 
+    def draws(self, texts: Sequence[str]) -> Ids:
+        """How many draws each document will take; nothing is drawn."""
+        return np.diff(self._layout.split(texts).offsets)
+
     def sanitize(
         self, texts: Sequence[str], rng: np.random.Generator | None = None
     ) -> Release[list[str]]:

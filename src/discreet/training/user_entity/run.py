@@ -8,12 +8,17 @@ from typing import Any
 
 from discreet.arrays import Progress
 from discreet.errors import BudgetExceeded
-from discreet.files import withdraw, written_whole
+from discreet.files import private_folder, withdraw, written_whole
+from discreet.ledger.book import Reservation
+from discreet.ledger.charge import Charge
+from discreet.ledger.dataset import DatasetLedger
 from discreet.models.vocabulary import Vocabulary
 from discreet.receipt import FOLDER_RECEIPT, Receipt
+from discreet.release.booked import commit_receipt, with_entry
 from discreet.staging import PRIVATE, Digest
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
+from discreet.training.user_entity.checkpoints import salt_of
 from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.settings import (
     PUBLISHED,
@@ -79,9 +84,19 @@ class UserEntityRun:
             spent=self._built.spent,
         )
 
-    def train(self, progress: Progress | None = None) -> tuple[TrainingOutcome, Receipt]:
-        """Make the steps and write the model with its receipt, which is given back as well."""
+    def train(
+        self, progress: Progress | None = None, ledger: DatasetLedger | None = None
+    ) -> tuple[TrainingOutcome, Receipt]:
+        """Make the steps and write the model with its receipt, which is given back as well.
+
+        Args:
+            progress: Called with steps done and in all.
+            ledger: Where all steps are booked before the first is made. What a run has booked it
+                keeps, also if it fails: its checkpoints may be gone on with. A run that goes on to
+                the same number of steps is not charged again.
+        """
         settings = self._run
+        reservation = None if ledger is None else self._reserved(ledger)
 
         def made_by(trainer: UserEntityTrainer) -> TrainingOutcome:
             return trainer.run(
@@ -101,7 +116,21 @@ class UserEntityRun:
             from discreet.training.user_entity.federated import simulated
 
             outcome = simulated(self.trainer, settings.federated, made_by)
-        return outcome, self._write(outcome, self._receipt(outcome))
+        return outcome, self._write(outcome, self._receipt(outcome), reservation)
+
+    def _reserved(self, ledger: DatasetLedger) -> tuple[Reservation, Charge]:
+        """The budget for all steps that this run may make."""
+        steps = self.trainer.most_steps(self._run.steps, self._run.budget)
+        charge = Charge(
+            dataset=ledger.dataset,
+            command=ledger.command,
+            statement=self.trainer.statement(steps),
+            mechanism=self.trainer.rules.algorithm,
+            units=len(self.trainer.users),
+        )
+        state = self._output / STATE
+        private_folder(state)
+        return ledger.ledger.reserve(charge, request=f"{salt_of(state)} {steps}"), charge
 
     def _left(self, epsilon: float) -> float:
         """What the start leaves of an epsilon that is meant for the model."""
@@ -144,7 +173,12 @@ class UserEntityRun:
         }
         return Receipt(outcome.statement, about)
 
-    def _write(self, outcome: TrainingOutcome, receipt: Receipt) -> Receipt:
+    def _write(
+        self,
+        outcome: TrainingOutcome,
+        receipt: Receipt,
+        booked: tuple[Reservation, Charge] | None = None,
+    ) -> Receipt:
         """Write the model and what goes with it, each file whole, and last the receipt for them."""
         withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
         arrays = {n: p.detach().numpy() for n, p in self._built.network.weights().items()}
@@ -159,6 +193,10 @@ class UserEntityRun:
         with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
         written = {name: Digest.of(self._output / name) for name in (MODEL, *files)}
+        if booked is not None:
+            receipt = with_entry(receipt, *booked)
         receipt = receipt.of_output(written)
+        if booked is not None:
+            commit_receipt(booked[0], receipt)
         receipt.write(self._output / FOLDER_RECEIPT)
         return receipt

@@ -211,7 +211,7 @@ class UserEntityTrainer:
         """
         check.whole(steps, "steps", at_least=1)
         check.whole(checkpoint_every, "checkpoint_every", at_least=1)
-        limit = self._limit(steps, budget)
+        limit = self.most_steps(steps, budget)
         if folder is None and resume:
             raise InvalidValue("resume needs the folder of a run")
         with (
@@ -282,7 +282,8 @@ class UserEntityTrainer:
             caveats.append(SAMPLE_LEVEL_CAVEAT)
         return caveats
 
-    def _limit(self, steps: int, budget: float | None) -> int:
+    def most_steps(self, steps: int, budget: float | None) -> int:
+        """How many of these steps a budget allows, lost ones included."""
         if budget is None:
             return steps
         if not self.rules.private:

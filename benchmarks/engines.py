@@ -1,0 +1,190 @@
+"""Rows per second of a folder on each engine, against the one-process command, in one run.
+
+Documents are made up from public words, by Zipf's law, 8 to 24 words each. Every way is a command
+of its own, as a person would run it, and is run once more on a hundredth of the rows: the
+difference is the time without start-up. Processor time is stated beside the clock, because it says
+the same on a machine that has other work. Memory is the most that any one process ever held.
+
+    python benchmarks/engines.py --rows 2000000 --curve 100000 500000 -o out/engines.json
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.randomness import secure_generator
+from discreet.spaces import load_space
+from discreet.spaces.index import build_index, cached_index, store_index
+
+GROUP = 100_000
+ENGINES = ("local", "ray", "spark")
+TARGETS = {"local": 1.5, "ray": 1.3, "spark": 1.1}
+COMMAND = [sys.executable, "-m", "discreet", "sanitize"]
+OPTIONS = ["-e", "8", "--text-field", "body", "--keep", "id"]
+
+
+def write_documents(folder: Path, rows: int) -> None:
+    """One file of rows, in groups; a folder with it is what engines read, the file the command."""
+    folder.mkdir(parents=True)
+    words = np.array([w for w in load_space("starter").words if w.isalpha()][:8000], dtype=object)
+    chances = 1 / np.arange(1, len(words) + 1)
+    steps = np.cumsum(chances / chances.sum())
+    rng = np.random.default_rng(1)
+    schema = pa.schema({"id": pa.int64(), "body": pa.string()})
+    with pq.ParquetWriter(folder / "rows.parquet", schema) as writer:
+        for first in range(0, rows, GROUP):
+            count = min(GROUP, rows - first)
+            lengths = rng.integers(8, 25, count)
+            drawn = words[np.minimum(np.searchsorted(steps, rng.random(lengths.sum())), 7999)]
+            ends = np.cumsum(lengths)
+            texts = [
+                " ".join(drawn[a:b])
+                for a, b in zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+            ]
+            ids = np.arange(first, first + count)
+            writer.write_table(pa.table({"id": ids, "body": texts}, schema=schema))
+
+
+class Watch(threading.Thread):
+    """The most memory that any process below this one held, by the kernel's own account."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most, self._over = 0, threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(0.3):
+            for process in _below(os.getpid()):
+                try:
+                    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+                    if "java" in Path(f"/proc/{process}/cmdline").read_text()[:200]:
+                        continue  # Spark's own process releases nothing
+                except OSError:
+                    continue
+                held = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+                self.most = max([self.most, *held])
+
+    def stop(self) -> float:
+        self._over.set()
+        self.join()
+        return self.most * 1024 / 1e9
+
+
+def _below(parent: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            above = int(path.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(above, []).append(int(path.name))
+    found, waiting = [], [parent]
+    while waiting:
+        found += (more := children.get(waiting.pop(), []))
+        waiting += more
+    return found
+
+
+def timed(source: Path, output: Path, *more: str) -> dict[str, float]:
+    """Seconds by the clock and by the processor, and memory, of one command."""
+    for path in (output, Path(f"{output}.privacy.json")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    watch = Watch()
+    watch.start()
+    begun = time.perf_counter()
+    command = [*COMMAND, str(source), "-o", str(output), *OPTIONS, *more]
+    subprocess.run(command, check=True, capture_output=True)
+    seconds = time.perf_counter() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": seconds, "processor": used, "memory_gb": watch.stop()}
+
+
+def measured(work: Path, rows: int, few: int, way: str) -> dict[str, float]:
+    """One way of releasing so many rows, with what it takes without them."""
+    single = way == "command"
+    more = [] if single else ["--engine", way, "--workers", "2", "--part-rows", str(GROUP)]
+
+    def once(count: int) -> dict[str, float]:
+        folder = work / str(count)
+        source = folder / "rows.parquet" if single else folder
+        return timed(source, work / ("out.parquet" if single else "out"), *more)
+
+    start, full = once(few), once(rows)
+    seconds = full["seconds"] - start["seconds"]
+    return {
+        "rows": rows,
+        "start_up_s": start["seconds"],
+        "total_s": full["seconds"],
+        "rows_per_s": (rows - few) / seconds,
+        "processor_us_per_row": 1e6 * (full["processor"] - start["processor"]) / (rows - few),
+        "memory_gb": full["memory_gb"],
+    }
+
+
+def floor(rows: int, path: Path) -> dict[str, float]:
+    """What nobody can avoid: a random number for each word, and the bytes read and written."""
+    rng, begun = secure_generator(), time.process_time()
+    rng.random(16 * rows)
+    numbers = time.process_time() - begun
+    begun = time.process_time()
+    table = pq.read_table(path)
+    pq.write_table(table, path.with_suffix(".copy"))
+    copied = time.process_time() - begun
+    path.with_suffix(".copy").unlink()
+    return {
+        "random_us_per_row": 1e6 * numbers / rows,
+        "bytes_us_per_row": 1e6 * copied / len(table),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--curve", type=int, nargs="*", default=[100_000, 500_000])
+    parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("-o", "--output", type=Path, default=Path("out/engines.json"))
+    given = parser.parse_args()
+    space = load_space("starter")
+    if cached_index(space) is None:
+        store_index(space, build_index(space))
+    found: dict[str, object] = {}
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+
+    def keep(name: str, figures: dict[str, float]) -> None:
+        found[name] = {key: round(value, 3) for key, value in figures.items()}
+        print(name, json.dumps(found[name]), flush=True)
+        given.output.write_text(json.dumps(found, indent=2) + "\n")
+
+    with tempfile.TemporaryDirectory() as place:
+        work = Path(place)
+        few = GROUP * 2 // 100
+        for count in sorted({few, *given.curve, given.rows}):
+            write_documents(work / str(count), count)
+        keep("floor", floor(given.rows, work / str(given.rows) / "rows.parquet"))
+        base = measured(work, given.rows, few, "command")
+        keep("command", base)
+        for engine in given.engines:
+            figures = measured(work, given.rows, few, engine)
+            figures["ratio"] = figures["rows_per_s"] / base["rows_per_s"]
+            figures["target"] = TARGETS[engine]
+            keep(engine, figures)
+        for count in given.curve:
+            keep(f"local, {count} rows", measured(work, count, few, "local"))
+
+
+if __name__ == "__main__":
+    main()

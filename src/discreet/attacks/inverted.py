@@ -1,0 +1,163 @@
+"""The law of a mechanism turned round: for every released word its likeliest originals.
+
+An attacker who sees one word at a time takes the first of them, the exact best guess. One that
+also knows which words follow each other (:mod:`discreet.attacks.chain`) weighs all of them. A law
+that depends on what was released before (a guided mechanism) is inverted place by place, by what it
+was at that place.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import check
+from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.attacks.bayes import checked_prior, log_likelihoods, says_its_law
+from discreet.errors import InvalidValue
+from discreet.protocols import ContextualMechanism, WordMechanism
+
+KEPT = 48
+"""Originals that are kept for each released word."""
+_NUMBERS = 2**22
+
+
+@dataclass(frozen=True)
+class Originals:
+    """The likeliest originals of released words, the best first.
+
+    Attributes:
+        words: ``(places, n)`` word ids.
+        logs: ``ln P(y|x) + ln prior(x)`` of each, up to a constant of the place.
+    """
+
+    words: Ids = field(repr=False)
+    logs: Floats = field(repr=False)
+
+    def best(self, never: int | None = None) -> Ids:
+        """The exact best guess at each place; ``never`` is a word that is not guessed."""
+        first = self.words[:, 0]
+        if never is None or self.words.shape[1] < 2:
+            return first
+        return np.where(first == never, self.words[:, 1], first)
+
+
+def originals(
+    mechanism: WordMechanism,
+    released: Ids,
+    offsets: Ids,
+    prior: Floats,
+    *,
+    keep: int = KEPT,
+    rng: Generator | None = None,
+    progress: Progress | None = None,
+) -> Originals:
+    """Invert a mechanism on released texts.
+
+    Args:
+        mechanism: What released the texts.
+        released: Word ids that came out, of all texts end to end.
+        offsets: Where each text starts.
+        prior: A weight for every word, from public knowledge.
+        keep: How many originals to keep for each place.
+        rng: Of the simulation of a law that has no formula.
+        progress: Called with (done, total).
+
+    >>> from discreet.mechanisms.word import SanText
+    >>> from discreet.spaces.space import EmbeddingSpace
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
+    >>> mechanism = SanText(space, epsilon=1.0, calibration="published")
+    >>> found = originals(mechanism, np.arange(3), np.array([0, 3]), np.array([0.8, 0.1, 0.1]))
+    >>> found.best().tolist()
+    [0, 0, 2]
+    """
+    weights = checked_prior(prior, len(mechanism.space))
+    keep = min(check.whole(keep, "originals to keep", at_least=1), int((weights > 0).sum()))
+    if hasattr(mechanism, "near_inputs"):
+        return _of_near_sets(mechanism, released, offsets, weights, keep)
+    if isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
+        raise InvalidValue(
+            f"{mechanism.name} draws by what was released before and does not say how; it cannot "
+            "be inverted"
+        )
+    possible = np.flatnonzero(weights)
+    place, logs = log_likelihoods(
+        mechanism, released, weights, possible=possible, rng=rng, progress=progress
+    )
+    logs += np.log(weights[possible]).astype(np.float32)
+    words, scores = _largest(logs, keep)
+    return Originals(possible[words][place], scores[place])
+
+
+def law_bound(mechanism: Any, shares: Floats) -> float | None:
+    """How often the best rule for single words is right, for words that are this frequent.
+
+    No attacker that looks at one released word at a time can be right more often in expectation.
+    None where the law has no formula, or depends on what was released before.
+
+    >>> from discreet.mechanisms.word import Uniform
+    >>> from discreet.spaces.space import EmbeddingSpace
+    >>> space = EmbeddingSpace.from_arrays(["tea", "cup"], [[0.0], [1.0]])
+    >>> round(law_bound(Uniform(space), np.array([0.7, 0.3])), 6)
+    0.7
+    """
+    if getattr(mechanism, "contextual", False):
+        return None
+    weights = checked_prior(shares, len(mechanism.space))
+    if hasattr(mechanism, "guess_rate"):
+        return float(mechanism.guess_rate(weights))
+    if not says_its_law(mechanism):
+        return None
+    best = np.full(len(weights), -np.inf)
+    possible = np.flatnonzero(weights)
+    for part in row_blocks(len(possible), len(weights), _NUMBERS):
+        words = possible[part]
+        joint = mechanism.log_probabilities(words) + np.log(weights[words])[:, None]
+        np.maximum(best, joint.max(axis=0), out=best)
+    return float(np.exp(best).sum())
+
+
+def _of_near_sets(
+    mechanism: Any, released: Ids, offsets: Ids, weights: Floats, keep: int
+) -> Originals:
+    """At each place a few words have the larger of two chances, all others the smaller."""
+    with np.errstate(divide="ignore"):  # a word that is impossible beforehand
+        logs = np.log(weights)
+    near, far = mechanism.log_chances
+    frequent = np.argsort(-weights, kind="stable")[:keep]
+    column_of = np.full(len(weights), -1)
+    column_of[frequent] = np.arange(keep)
+    words = np.empty((len(released), keep), dtype=np.int64)
+    scores = np.empty((len(released), keep))
+    places, whose = mechanism.near_inputs(released, offsets)
+    starts = np.searchsorted(places, np.arange(len(released) + 1))
+    most = int(np.diff(starts).max(initial=0))
+    for part in row_blocks(len(released), most + keep, _NUMBERS):
+        low, high = starts[part.start], starts[part.stop]
+        size = part.stop - part.start
+        row = places[low:high] - part.start
+        column = np.arange(low, high) - starts[part][row]
+        # The frequent words stand in all rows as far ones, and once more where they are near.
+        table = np.concatenate(
+            [np.zeros((size, most), np.int64), np.broadcast_to(frequent, (size, keep))], axis=1
+        )
+        value = np.full((size, most + keep), -np.inf)
+        value[:, most:] = logs[frequent] + far
+        table[row, column] = whose[low:high]
+        value[row, column] = logs[whose[low:high]] + near
+        also = column_of[whose[low:high]]
+        value[row[also >= 0], most + also[also >= 0]] = -np.inf
+        order, scores[part] = _largest(value, keep)
+        words[part] = np.take_along_axis(table, order, axis=1)
+    return Originals(words, scores)
+
+
+def _largest(table: NDArray[np.floating[Any]], keep: int) -> tuple[Ids, Floats]:
+    """Columns and values of the largest numbers of each row, the largest first."""
+    columns = np.empty((len(table), keep), dtype=np.int64)
+    for part in row_blocks(len(table), table.shape[1], _NUMBERS):
+        some = np.argpartition(-table[part], keep - 1, axis=1)[:, :keep]
+        order = np.argsort(-np.take_along_axis(table[part], some, axis=1), axis=1, kind="stable")
+        columns[part] = np.take_along_axis(some, order, axis=1)
+    return columns, np.take_along_axis(table, columns, axis=1).astype(np.float64)

@@ -1,0 +1,250 @@
+"""``discreet ledger``: what was released about whom, what is left, whether the book is whole."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import check
+from discreet.cli import _options as options
+from discreet.cli._groups import command_group
+from discreet.cli._ledger_settings import KEY_HELP
+from discreet.cli._terminal import counted, echo, in_lines, say, show
+from discreet.errors import InvalidValue, VerificationFailed
+from discreet.files import check_place
+from discreet.ledger.book import Ledger
+from discreet.ledger.entries import RESERVED, Budget, Entry
+from discreet.report.ledger import (
+    budget_lines,
+    entries_csv,
+    entry_table,
+    spending_plot,
+    write_entries,
+)
+from discreet.report.plots import check_plot, draw
+from discreet.statement import Adjacency, Unit
+
+ledger = command_group("Show, limit, export and check what was released about whom.")
+
+Url = Annotated[
+    str,
+    typer.Argument(metavar="LEDGER", help="A file, sqlite:///PATH or postgresql://USER@HOST/NAME."),
+]
+Key = Annotated[Path | None, typer.Option("--ledger-key", help=KEY_HELP)]
+Dataset = Annotated[
+    str | None, typer.Option("--dataset", help="Only this data set; it is then called by name.")
+]
+Person = Annotated[
+    str | None, typer.Option("--person", help="Only what counts for this person of --dataset.")
+]
+
+
+@ledger.command("show", short_help="What was released, and what is left.")
+def show_ledger(
+    url: Url,
+    dataset: Dataset = None,
+    person: Person = None,
+    delta: Annotated[
+        float,
+        typer.Option(
+            "--delta",
+            help="With --dataset: a chance that may be given away for a smaller epsilon of all "
+            "releases together.",
+        ),
+    ] = 0.0,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw spending over time into this PNG, SVG or PDF file."),
+    ] = None,
+    key: Key = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show budgets and entries.
+
+    Data sets and persons are in a ledger under keyed hashes, so they are shown by name only if you
+    give the name. What is reserved counts as spent: a release is under way, or its process died.
+
+    Example: discreet ledger show budget.db --dataset tickets
+    """
+    if plot is not None:
+        check_plot(plot)
+    with _opened(url, key) as book:
+        names = {} if dataset is None else {book.named(dataset): dataset}
+        entries = list(book.entries(dataset, person=person))
+        if dataset is None:
+            budgets = book.overview()
+            together = []
+        else:
+            budgets = {book.named(dataset): book.budgets(dataset, person)}
+            together = book.together(dataset, person=person, delta=delta)
+    if plot is not None:
+        draw(spending_plot(entries, names), plot)
+        say(f"Written: {plot}")
+    values = {
+        "datasets": {name: [b.to_dict() for b in some] for name, some in budgets.items()},
+        "together": [each.to_dict() for each in together],
+        "entries": [entry.to_dict() for entry in entries],
+    }
+    lines = _shown(budgets, entries, names)
+    for each in together:
+        said = each.statement.lines()
+        lines += [f"All {counted(len(each.of), 'release')} together:", *(f"  {s}" for s in said)]
+    show(values, lines, as_json=as_json)
+
+
+def _shown(
+    budgets: dict[str, list[Budget]], entries: list[Entry], names: dict[str, str]
+) -> list[str]:
+    waiting = sum(entry.state == RESERVED for entry in entries)
+    held = f"; {counted(waiting, 'reservation')} not committed" if waiting else ""
+    lines = [f"{counted(len(entries), 'release')}{held}."]
+    for name, some in budgets.items():
+        lines += ["", f"Data set {names.get(name, name)}", *budget_lines(some)]
+        own = [entry for entry in entries if entry.dataset == name]
+        lines += entry_table(own) if own else []
+    return lines
+
+
+@ledger.command(short_help="Show or set how much may be spent.")
+def limits(
+    url: Url,
+    dataset: Annotated[str, typer.Option("--dataset", help="Of whose texts.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            help="At most this for each person, or each document; unless given, "
+            "the limits are shown.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float, typer.Option("--delta", help="And at most this; 0 allows no release with a delta.")
+    ] = 0.0,
+    person: Annotated[
+        str | None, typer.Option("--person", help="For this person alone, beside the others.")
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="TIME",
+            help="Look back so far only, such as 30d, 12h or 90m; all time unless given.",
+        ),
+    ] = None,
+    unit: Annotated[
+        str,
+        typer.Option("--unit", help="Charges must hold for a whole document, or for a whole user."),
+    ] = "document",
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            "--adjacency",
+            help="What is counted: replace, or add/remove for training alone.",
+        ),
+    ] = "replace",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take the limit of this person and window away.")
+    ] = False,
+    key: Key = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show the limits of a data set, or set one.
+
+    Every limit that concerns a release must allow it. A window limits how fast a loss grows, not
+    how large it becomes.
+
+    Example: discreet ledger limits budget.db --dataset tickets --epsilon 50 --delta 1e-5
+    """
+    check.one_of(unit, [Unit.DOCUMENT, Unit.USER], "--unit")
+    check.one_of(adjacency, list(Adjacency), "--adjacency")
+    span = None if window is None else _span(window)
+    if remove and epsilon is not None:
+        raise InvalidValue("--remove takes a limit away, --epsilon sets one; choose one of the two")
+    with _opened(url, key) as book:
+        if remove or epsilon is not None:
+            book.limit(
+                dataset=dataset,
+                epsilon=epsilon,
+                delta=delta,
+                person=person,
+                window=span,
+                unit=unit,
+                adjacency=adjacency,
+            )
+        found = book.budgets(dataset, person)
+    show([budget.to_dict() for budget in found], budget_lines(found), as_json=as_json)
+
+
+@ledger.command(short_help="Write the entries as CSV.")
+def export(
+    url: Url,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="A CSV file, or - for standard output.")
+    ] = "-",
+    dataset: Dataset = None,
+    person: Person = None,
+    force: options.Force = False,
+    key: Key = None,
+) -> None:
+    """Write every entry as a row of a CSV file.
+
+    Example: discreet ledger export budget.db -o entries.csv
+    """
+    if output != "-":
+        check_place(Path(output), force=force)
+    with _opened(url, key) as book:
+        entries = list(book.entries(dataset, person=person))
+    if output == "-":
+        echo(*in_lines(entries_csv(entries)))
+    else:
+        write_entries(Path(output), entries)
+        say(f"Written: {output}")
+
+
+@ledger.command(short_help="Check the chain, the sums, and receipts against their entries.")
+def verify(
+    url: Url,
+    receipts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[OUTPUT]...", help="Outputs, or receipts, to look up."),
+    ] = None,
+    key: Key = None,
+    as_json: options.Json = False,
+) -> None:
+    """Check that a ledger is as it was written, and that receipts are in it.
+
+    Entries of a data set are chained by keyed digests: whoever changes, removes or adds one without
+    the key is found out. The last entries of a chain are missed by who has a receipt of them: name
+    the outputs. Ends with 4 if anything is wrong.
+
+    Example: discreet ledger verify budget.db out.csv
+    """
+    with _opened(url, key) as book:
+        found = book.verify(receipts or ())
+        count = sum(1 for _ in book.entries())
+    values: dict[str, Any] = {"entries": count, "problems": found}
+    said = [f"FAIL  {each}" for each in found] or [
+        f"{counted(count, 'release')}, the chain, the sums and "
+        f"{counted(len(receipts or ()), 'receipt')}: all as written."
+    ]
+    show(values, said, as_json=as_json)
+    if found:
+        raise VerificationFailed(f"{counted(len(found), 'problem')} found in this ledger")
+
+
+def _opened(url: str, key: Path | None) -> Ledger:
+    """A ledger that is there: looking at one makes none."""
+    return Ledger.open(url, key=key, new=False)
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def _span(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if found is None:
+        raise InvalidValue("--window must be a whole number and s, m, h, d or w, such as 30d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,0 +1,104 @@
+"""``discreet serve``: sanitise text over HTTP, and stand in front of language models."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli._choice import WordChoice
+from discreet.cli._settings import takes_settings
+from discreet.cli._terminal import echo, progress_bar, say
+from discreet.errors import InvalidValue, needs_extra
+from discreet.service.keys import SCOPES, add_key
+from discreet.service.policy import DEFAULT, Policy
+from discreet.service.settings import ServiceSettings
+from discreet.settings import settings_of
+
+
+@takes_settings
+def serve(
+    choice: WordChoice,
+    settings: ServiceSettings,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            help="TOML file with the settings of the service, of each profile, and of the gateway.",
+        ),
+    ] = None,
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            "--upstream",
+            help="URL of an OpenAI-compatible API to stand in front of, without a policy file.",
+        ),
+    ] = None,
+    new_key: Annotated[
+        str | None,
+        typer.Option("--new-key", help="Add a key of this name to --keys, print it, and stop."),
+    ] = None,
+    scopes: Annotated[
+        str,
+        typer.Option("--scopes", help="Of the new key, with commas between them."),
+    ] = ",".join(SCOPES),
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Of the policy, for the new key alone.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", help="Epsilon that the new key may spend in all.")
+    ] = None,
+) -> None:
+    """Sanitise text over HTTP, and stand as a gateway in front of language models.
+
+    Listens on this machine alone unless --host says otherwise, which needs --keys. What is said on
+    the command line counts more than the policy file. Logs go to standard error, a JSON object a
+    line, without a byte of text. /docs lists the routes.
+
+    Example: discreet serve --mechanism near-words --epsilon 10
+
+    With --upstream (or a policy with a gateway) an OpenAI client that is pointed here sends
+    sanitised messages to the provider, and gets answers with the right names in them.
+
+    Example: discreet serve --mechanism near-words --epsilon 10 --upstream https://api.openai.com/v1
+    """
+    if new_key is not None:
+        if settings.keys is None:
+            raise InvalidValue("--new-key needs --keys, the file that it is added to")
+        secret = add_key(settings.keys, new_key, scopes.split(","), profile, budget)
+        say(f"Added {new_key} to {settings.keys}. This is its key; it is shown once:")
+        echo(secret)
+        return
+    with needs_extra("discreet serve", "serve"):
+        from discreet.service.run import serve as run
+        from discreet.service.service import Service
+    told = _policy(choice, settings, policy, upstream)
+    with progress_bar("reading and certifying spaces") as show:
+        service = Service(told, progress=show)
+    for name, releaser in service.releasers.items():
+        say(f"Profile {name}: {releaser.profile.mechanism}", *releaser.statement.lines())
+    if not told.service.on_loopback and told.service.certificate is None:
+        say("Caveat: others can reach this without TLS; give --certificate, or put a proxy before.")
+    run(service, lambda address: say(f"Listening on {address}; stop with Ctrl-C."))
+    say("Stopped; every request that had begun was answered.")
+
+
+def _policy(
+    choice: WordChoice, settings: ServiceSettings, path: Path | None, upstream: str | None
+) -> Policy:
+    """The policy file with what the command line says over it, or a policy from that alone."""
+    given = {
+        each.name: value
+        for each in settings_of(ServiceSettings)
+        if (value := getattr(settings, each.name)) != each.default
+    }
+    if path is not None:
+        if upstream is not None or not choice.is_empty:
+            raise InvalidValue(
+                "--policy says which mechanism and upstream there are; leave out the other options"
+            )
+        return Policy.read(path, **given)
+    profile: dict[str, Any] = {k: v for k, v in choice.to_json().items() if v is not None}
+    values: dict[str, Any] = {"profiles": {DEFAULT: profile}}
+    if upstream is not None:
+        values["gateway"] = {"upstream": upstream}
+    return Policy.from_dict(values, **given)

@@ -1,0 +1,206 @@
+"""The folder that parts go to: nothing of it is seen before all of it is there.
+
+Beside the output lies ``OUT.unfinished``, which only its owner can look into. Every part has a
+folder of its own in it, with the part, its record and how often it was begun. Once all parts are
+there, they are moved together, the receipt and ``_SUCCESS`` are added, and the whole takes its
+place by one renaming. A run that is stopped at any point is continued by the same command, and no
+part that has a record is drawn again.
+"""
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.parts import PartReceipt, attempts_of, record_of
+from discreet.engines.plan import Part
+from discreet.engines.tasks import target_of
+from discreet.errors import OutputError
+from discreet.files import plain_json, private_folder, withdraw, written_whole
+from discreet.parallel import in_threads
+from discreet.receipt import PARTS_RECEIPT, Receipt
+from discreet.staging import PRIVATE, allow, held, remove_leftovers, sync_folder
+
+SUCCESS = "_SUCCESS"
+"""An empty file that says that a folder is whole, as other engines write it."""
+_SUFFIX = ".unfinished"
+_JOB, _WHOLE, _PUBLISHED, _OLD = "job.json", "whole", "published", "old"
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """Where the parts of one release are gathered.
+
+    Attributes:
+        output: the folder that will be.
+        path: where everything is until then.
+        parts: all that there will be.
+        made_with: fingerprint of what decides what is released.
+    """
+
+    output: Path
+    path: Path
+    parts: Sequence[Part]
+    made_with: str
+
+    def missing(self) -> list[Part]:
+        """The parts that are not there yet; what lost tasks have left is removed."""
+        done = in_threads(lambda part: self._receipt(part) is not None, self.parts)
+        return [part for part, is_ in zip(self.parts, done, strict=True) if not is_]
+
+    def receipts(self) -> list[PartReceipt]:
+        """Of all parts, read back from what was written and compared with it."""
+        found = [receipt for receipt in in_threads(self._receipt, self.parts) if receipt]
+        if len(found) < len(self.parts):
+            raise OutputError(
+                f"{len(self.parts) - len(found)} parts of {self.path} are not what their records "
+                "say; run the same command again, which makes them anew"
+            )
+        return found
+
+    @property
+    def attempts(self) -> int:
+        """How often parts were begun, in all."""
+        files = (attempts_of(target_of(self.path, part)) for part in self.parts)
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def publish(self, receipts: Sequence[PartReceipt], receipt: Receipt) -> Receipt:
+        """Move the parts together, add the receipt, and give the whole its place."""
+        whole = self.path / _WHOLE
+        private_folder(whole)
+        for part in self.parts:
+            target = target_of(self.path, part)
+            if target.exists():
+                os.replace(target, whole / part.name)
+        digests = {each.part.name: each.digest for each in receipts}
+        receipt = receipt.of_output(digests)
+        receipt.write(whole / PARTS_RECEIPT)
+        with written_whole(whole / SUCCESS):
+            pass
+        sync_folder(whole)
+        self._take_place(whole)
+        return receipt
+
+    def _take_place(self, whole: Path) -> None:
+        (self.path / _PUBLISHED).touch(PRIVATE)
+        if self.output.exists() and any(self.output.iterdir()):
+            os.replace(self.output, self.path / _OLD)
+        os.replace(whole, self.output)
+        allow(self.output, 0o777)
+        sync_folder(self.output.parent)
+        _remove(self.path)
+
+    def _receipt(self, part: Part) -> PartReceipt | None:
+        target = target_of(self.path, part)
+        if not target.parent.is_dir():
+            return None
+        for place in (target, record_of(target)):
+            remove_leftovers(place)
+        found = PartReceipt.read(record_of(target))
+        if found is None:
+            return None
+        if found.made_with != self.made_with or found.part != part:
+            raise OutputError(
+                f"{part.name} of {self.path} was made with other settings, or of another file; "
+                "delete that folder, nothing of which was released, and begin again"
+            )
+        if found.fits(target) or found.fits(self.path / _WHOLE / part.name):
+            return found
+        # Its task was stopped between the record and the file, and nobody has seen either.
+        withdraw(record_of(target))
+        return None
+
+
+@contextmanager
+def unfinished(
+    output: Path, parts: Sequence[Part], made_with: str, *, force: bool = False
+) -> Iterator[Unfinished | Receipt]:
+    """Where to gather the parts, new or of a run that was stopped; held against other runs.
+
+    A run that was stopped after its output had taken its place gives the receipt of that.
+
+    Args:
+        output: the folder that will be.
+        parts: of the input.
+        made_with: fingerprint of what decides what is released.
+        force: replace an output of an earlier run.
+    """
+    path = unfinished_place(output)
+    job = {"made_with": made_with, "parts": [part.to_dict() for part in parts]}
+    try:
+        output.absolute().parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(path)
+        private_folder(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be made ({error.strerror}); check the path") from None
+    with held(path) as ours:
+        if not ours:
+            raise OutputError(f"another run is writing to {path}; wait for it, or stop it")
+        if (path / _PUBLISHED).exists() and not (path / _WHOLE).exists():
+            receipt = Receipt.beside(output)
+            _remove(path)
+            if receipt is not None:
+                yield receipt
+                return
+            private_folder(path)
+        remove_leftovers(path / _JOB)
+        if (path / _JOB).exists():
+            _refuse_another(path, job)
+        elif any(path.iterdir()):
+            raise OutputError(f"{path} is there and is not ours; move it away, or delete it")
+        else:
+            check_output_folder(output, force=force)
+            _write_job(path / _JOB, job)
+        yield Unfinished(output, path, parts, made_with)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder by a name that nobody takes up again, should this be stopped half-way."""
+    doomed = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    os.replace(path, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def unfinished_place(output: Path) -> Path:
+    """Where everything is until an output is whole."""
+    return output.with_name(output.name + _SUFFIX)
+
+
+def check_output_folder(output: Path, source: str = "", *, force: bool = False) -> None:
+    """Refuse a folder that is there, unless it is empty, or one of ours and to be replaced."""
+    if output.exists() and not output.is_dir():
+        raise OutputError(f"{output} is a file; a folder of parts needs another name")
+    above = Path(source).absolute() if source and Path(source).is_dir() else None
+    if above is not None and above in (output.absolute(), *output.absolute().parents):
+        raise OutputError(f"{output} is inside the input; choose another place")
+    if not output.exists() or not any(output.iterdir()):
+        return
+    if not force:
+        raise OutputError(
+            f"{output} exists already and is not empty; choose another name, or use --force to "
+            "replace it"
+        )
+    if not (output / PARTS_RECEIPT).is_file():
+        raise OutputError(f"{output} is there and is no folder of parts; choose another name")
+
+
+def _refuse_another(path: Path, job: Mapping[str, Any]) -> None:
+    try:
+        found = plain_json((path / _JOB).read_bytes())
+    except (OSError, ValueError):
+        found = None
+    if found != json.loads(json.dumps(job)):
+        raise OutputError(
+            f"{path} holds parts of a release with other settings or of other files; finish that "
+            "one with its own command, or delete the folder: nothing of it was released"
+        )
+
+
+def _write_job(path: Path, job: Mapping[str, Any]) -> None:
+    with written_whole(path, mode=PRIVATE) as temporary:
+        temporary.write_text(json.dumps(job), "utf-8")

@@ -1,0 +1,187 @@
+"""A part read, drawn, staged and committed in one task: what every engine calls, and nothing else.
+
+An engine may run a task again: because a worker was lost, because it seemed slow, because a result
+was asked for twice. Every run draws anew. So that only one draw of a part can ever be seen,
+
+- what a task writes is invisible until it is complete;
+- the record of the part is created last, and creating it succeeds only once: whoever finds it taken
+  throws its own draw away unread;
+- a task that finds the record draws nothing at all.
+
+Every attempt is counted before it draws, and the receipt states how many there were.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.arrays import Generator
+from discreet.engines.plan import Part
+from discreet.errors import InputError
+from discreet.files import plain_json, staged
+from discreet.randomness import secure_generator
+from discreet.release.rows import release_rows
+from discreet.release.text import TextSanitizer
+from discreet.staging import PRIVATE, Digest, Staged, sync_folder
+from discreet.text.as_parquet import parquet_output
+from discreet.text.columns import columns_of
+from discreet.text.fates import Fates
+from discreet.text.formats import UTF_8
+from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+
+BATCH_ROWS = 100_000
+"""So many documents are released at once."""
+_BATCH_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class PartReceipt:
+    """What one part is: of what, made with what, and how much of it there is."""
+
+    part: Part
+    made_with: str
+    """Fingerprint of everything that decides what is released."""
+    digest: Digest
+    counts: Mapping[str, Any]
+
+    def to_json(self) -> str:
+        """What is written beside the part until all parts are there."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, path: Path) -> "PartReceipt | None":
+        """The record of a part, if there is one."""
+        try:
+            values = plain_json(path.read_bytes())
+            part, digest = Part.from_dict(values["part"]), Digest(**values["digest"])
+            return cls(part, values["made_with"], digest, values["counts"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{path} is not the record of a part; delete the unfinished folder and begin again"
+            ) from error
+
+    def fits(self, path: Path) -> bool:
+        """Whether a file is what this was written for."""
+        return path.is_file() and Digest.of(path) == self.digest
+
+
+def record_of(target: Path) -> Path:
+    """Where the record of a part lies until the folder is complete."""
+    return target.with_suffix(".json")
+
+
+def attempts_of(target: Path) -> Path:
+    """A file with a byte for every time that a part was begun."""
+    return target.with_suffix(".attempts")
+
+
+def commit_part(
+    part: Part, target: Path, made_with: str, write: Callable[[Staged], Mapping[str, Any]]
+) -> PartReceipt:
+    """Draw a part once, and put it in its place unless somebody else has.
+
+    Args:
+        part: what to release.
+        target: where it goes.
+        made_with: fingerprint of everything that decides what is released.
+        write: draws and writes the part to a file that nobody sees, and counts it.
+    """
+    place = record_of(target)
+    if (done := PartReceipt.read(place)) is not None:
+        return done
+    part.require_unchanged()
+    target.parent.mkdir(exist_ok=True)
+    _count_attempt(attempts_of(target))
+    with staged(target) as output, staged(place, mode=PRIVATE) as record:
+        counts = write(output)
+        part.require_unchanged()
+        receipt = PartReceipt(part, made_with, output.digest, counts)
+        record.path.write_text(receipt.to_json(), "utf-8")
+        output.sync()
+        record.sync()
+        if not record.claim():
+            committed = PartReceipt.read(place)
+            if committed is None:
+                raise InputError(f"{place} was removed while the part was made; begin again")
+            return committed
+        output.put()
+    sync_folder(target.parent)
+    return receipt
+
+
+def sanitize_part(
+    part: Part,
+    target: Path,
+    sanitizer: TextSanitizer,
+    fates: Fates,
+    *,
+    made_with: str = "",
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    rng: Generator | None = None,
+) -> PartReceipt:
+    """Sanitise the texts of a part: read, draw, stage and commit.
+
+    Args:
+        part: some groups of rows of a Parquet file, or a whole file of another format.
+        target: the Parquet file to write.
+        sanitizer: such as :class:`discreet.Sanitizer`.
+        fates: what becomes of each column.
+        made_with: fingerprint of everything that decides what is released.
+        format: of the source, if its name does not tell it.
+        delimiter: between the fields of csv; a comma unless given.
+        encoding: of the source.
+        max_document_bytes: longer documents are refused.
+        rng: leave it out for a release.
+    """
+
+    def write(output: Staged) -> Mapping[str, Any]:
+        from discreet.text.parquet import ParquetSink
+
+        with (
+            open_documents(
+                part.source,
+                format=format,
+                delimiter=delimiter,
+                encoding=encoding,
+                text_field=fates.texts[0],
+                max_document_bytes=max_document_bytes,
+                batch_bytes=_BATCH_BYTES,
+                batch_documents=BATCH_ROWS,
+                row_groups=part.row_groups,
+            ) as reader,
+            output.open() as file,
+        ):
+            columns = columns_of(reader, fates, "parquet")
+            shape, as_parquet = parquet_output(reader, columns, fates)
+            if shape.schema is None or shape.text_index is None:
+                raise InputError(f"{part.source} cannot be written as Parquet")
+            sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
+            with closing(sink):
+                tally = release_rows(
+                    reader,
+                    columns,
+                    sanitizer,
+                    lambda batch: sink.write(as_parquet(batch)),
+                    secure_generator() if rng is None else rng,
+                )
+            columns.check_complete()
+        return tally.to_dict()
+
+    return commit_part(part, target, made_with, write)
+
+
+def _count_attempt(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+    try:
+        os.write(descriptor, b".")
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,139 @@
+"""Parts released by the tasks of a Ray cluster, or of a Ray that is started on this machine.
+
+Ray listens on all network interfaces, whatever it is told: start it where nobody else can reach it.
+A task that is lost with its worker is run again by Ray, and finds the record of its part if there
+is one. Nothing that was drawn passes through Ray's object store: tasks write files and give back a
+number.
+"""
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from discreet.engines.local import LOST, MOST_LOSSES
+from discreet.engines.plan import Part
+from discreet.engines.tasks import Outcome, run_task
+from discreet.errors import InvalidValue, NotFound, needs_extra
+from discreet.parallel import WORKERS
+from discreet.release.tables import ROWS
+from discreet.release.text import Sanitizer
+
+with needs_extra("--engine ray", "ray"):
+    import ray
+
+_PATIENCE = 10.0
+
+
+class RayEngine:
+    """Tasks of Ray, a core each.
+
+    Args:
+        address: of a cluster: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. Without it the Ray
+            that this process has is used, or one is started.
+        workers: how many tasks at the same time; as many as there are cores unless given.
+    """
+
+    name = "ray"
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        self._is_ours = not ray.is_initialized()
+        if self._is_ours:
+            _start(address, workers)
+        resources: Any = ray.cluster_resources  # which has no types
+        self.workers = workers or max(1, int(resources().get("CPU", 1)))
+
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+        """The outcomes, in the order they come; no more tasks wait than workers can begin."""
+        task = ray.remote(num_cpus=1, max_retries=MOST_LOSSES - 1)(run_task)
+        left = iter(parts)
+        running: dict[Any, Part] = {}
+        try:
+            while True:
+                while len(running) < 2 * self.workers and (part := next(left, None)) is not None:
+                    running[task.remote(part, work, folder)] = part
+                if not running:
+                    return
+                (done, *_), _ = ray.wait(list(running))
+                part = running.pop(done)
+                try:
+                    yield ray.get(done)
+                except ray.exceptions.RayError:
+                    yield {"number": part.number, "error": LOST.format(count=MOST_LOSSES)}
+        finally:
+            for each in running:
+                with suppress(Exception):
+                    ray.cancel(each, force=True)
+
+    def close(self) -> None:
+        """Stop Ray if it was started here."""
+        if self._is_ours:
+            ray.shutdown()
+
+
+def sanitize(dataset: Any, sanitizer: Sanitizer, *, text: str | Sequence[str] = "text") -> Any:
+    """A Ray ``Dataset`` whose texts are sanitised when it is read; other columns stay as they are.
+
+    WRITE IT AT ONCE, ONCE. A dataset of Ray is a plan: whoever reads it twice, or asks for its
+    schema, its count or its first rows, draws anew each time, and the same text is then released
+    more than once. ``sanitize(dataset, ...).write_parquet(folder)``, and read that folder from then
+    on. A block that Ray computes again after a failure is drawn again, too, and may leave both
+    draws in the folder. :func:`discreet.engines.sanitize_folder` has none of these traps.
+
+    Args:
+        dataset: a ``ray.data.Dataset``.
+        sanitizer: of a space and a mechanism that are known by name.
+        text: the column that holds the texts, or several.
+    """
+
+    def release(batch: Any) -> Any:
+        return sanitizer.sanitize_batch(batch, text)
+
+    return dataset.map_batches(release, batch_format="pyarrow", batch_size=ROWS)
+
+
+def _start(address: str | None, workers: int | None) -> None:
+    common: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if address is None:
+        ray.init(
+            address="local",
+            num_cpus=workers or WORKERS,
+            include_dashboard=False,
+            _node_ip_address="127.0.0.1",
+            **common,
+        )
+        return
+    _refuse_silence(address)
+    try:
+        ray.init(address=address, **common)
+        found = True
+    except (ConnectionError, ValueError, RuntimeError, OSError):
+        found = False
+    if not found:
+        raise _no_cluster(address)
+
+
+def _refuse_silence(address: str) -> None:
+    """Ray waits long for a cluster that is not there; whether anybody listens shows at once."""
+    if address == "auto":
+        return
+    host, sign, port = address.removeprefix("ray://").rpartition(":")
+    if not sign or not port.isdigit() or not host:
+        raise InvalidValue(
+            "--address of Ray must be auto, HOST:6379 or ray://HOST:10001, with the port"
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):
+            return
+    except (OSError, OverflowError):
+        pass
+    raise _no_cluster(address)
+
+
+def _no_cluster(address: str) -> NotFound:
+    return NotFound(
+        f"there is no Ray cluster at {address}; start one with 'ray start --head', check the "
+        "address, or leave --address out to use this machine"
+    )

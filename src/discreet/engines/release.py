@@ -1,0 +1,180 @@
+"""A folder of files in, a folder of Parquet out, with one receipt: on any engine the same release.
+
+:func:`sanitize_folder` does to many files what :func:`discreet.release.text.sanitize_file` does to
+one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from discreet.arrays import Progress
+from discreet.engines.folder import Unfinished, check_output_folder, unfinished, unfinished_place
+from discreet.engines.plan import planned
+from discreet.engines.settings import EngineSettings
+from discreet.engines.tasks import Engine
+from discreet.engines.work import SanitizeWork, Work
+from discreet.errors import InputError
+from discreet.receipt import Receipt
+from discreet.release.text import Sanitizer
+from discreet.release.whole import DELTA
+from discreet.text.fates import Fates
+from discreet.text.formats import UTF_8
+from discreet.text.readers import MAX_DOCUMENT_BYTES
+
+
+def sanitize_folder(
+    source: str | Path,
+    output: str | Path,
+    sanitizer: Sanitizer | Callable[[], Sanitizer],
+    settings: EngineSettings | None = None,
+    *,
+    text_field: str | Sequence[str] = "text",
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    surrogates: Mapping[str, str] | None = None,
+    others: str | None = None,
+    accept_weak: bool = False,
+    whole_delta: float = DELTA,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
+    progress: Progress | None = None,
+    preparing: Progress | None = None,
+) -> Receipt:
+    """Sanitise the texts of many files, part by part, each once.
+
+    Args:
+        source: a folder, a pattern or a file: txt, csv, tsv, jsonl (each also .gz) or parquet.
+        output: a folder for Parquet files, which must not be there or be empty.
+        sanitizer: of a space and a mechanism that are known by name, so that every worker can make
+            the same one; or a function that makes it.
+        settings: which engine, and how many workers.
+        text_field: column or field that holds the text, or several, each of which is sanitised.
+        keep: columns that are written as they are.
+        drop: columns that are left out.
+        surrogates: columns whose values are replaced by surrogates, each with a type.
+        others: ``"keep"`` or ``"drop"`` for every column that is not named.
+        accept_weak: release even if the setting protects next to nothing.
+        whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
+        format: of the input, if names do not tell it.
+        delimiter: between the fields of csv; a comma unless given.
+        encoding: of the input; the output is UTF-8.
+        max_document_bytes: longer documents are refused.
+        force: replace a folder of an earlier release.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
+        progress: called with the parts done and in all.
+        preparing: called with (done, total) while public data is prepared.
+    """
+    fates = Fates(
+        (text_field,) if isinstance(text_field, str) else tuple(text_field),
+        *(tuple(keep), tuple(drop), surrogates or {}, others),
+    )
+    work = SanitizeWork(
+        sanitizer=sanitizer,
+        fates=fates,
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        max_document_bytes=max_document_bytes,
+        accept_weak=accept_weak,
+        whole_delta=whole_delta,
+    )
+    return release_folder(
+        source,
+        output,
+        work,
+        settings,
+        format=format,
+        force=force,
+        operator=operator,
+        recipient=recipient,
+        progress=progress,
+        preparing=preparing,
+    )
+
+
+def release_folder(
+    source: str | Path,
+    output: str | Path,
+    work: Work,
+    settings: EngineSettings | None = None,
+    *,
+    format: str | None = None,
+    force: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
+    progress: Progress | None = None,
+    preparing: Progress | None = None,
+) -> Receipt:
+    """Release the files of a folder or a pattern, part by part, each once.
+
+    If the run is stopped, the same call continues it: finished parts are not drawn again. The
+    output appears whole or not at all.
+
+    Args:
+        source: a folder, a pattern or a file: txt, csv, tsv, jsonl (each also .gz) or parquet.
+        output: a folder, which must not be there or be empty.
+        work: what is done to each part.
+        settings: which engine, and how many workers.
+        format: of the input, if names do not tell it.
+        force: replace a folder of an earlier release.
+        operator: who releases it, for the receipt.
+        recipient: whom it is released for, for the receipt.
+        progress: called with the parts done and in all.
+        preparing: called with (done, total) while public data is prepared.
+    """
+    chosen, place = settings or EngineSettings(), Path(output)
+    resumes = unfinished_place(place).exists()
+    check_output_folder(place, str(source), force=force or resumes)
+    parts, _ = planned(str(source), work.schema_of, format=format, part_rows=chosen.part_rows)
+    sizes = {part.source: part.size for part in parts}
+    work.prepare(sum(sizes.values()), preparing)
+    with unfinished(place, parts, work.fingerprint, force=force) as state:
+        if isinstance(state, Receipt):
+            return state
+        missing = state.missing()
+        engine_said = {"name": chosen.engine or "local"}
+        if missing:
+            engine = chosen.start()
+            try:
+                _run(engine, state, work, progress)
+            finally:
+                engine.close()
+        receipts = state.receipts()
+        attempts = state.attempts
+        receipt = work.receipt(receipts).with_section(
+            "engine", {**engine_said, "parts": len(parts), "attempts": attempts}
+        )
+        receipt = receipt.between(operator, recipient)
+        return state.publish(receipts, _with_failures(receipt, attempts - len(parts)))
+
+
+def _run(engine: Engine, state: Unfinished, work: Work, progress: Progress | None) -> None:
+    missing, total = state.missing(), len(state.parts)
+    done = total - len(missing)
+    for outcome in engine.run(missing, work.to_json(), str(state.path.absolute())):
+        if outcome["error"] is not None:
+            raise InputError(
+                f"{outcome['error']}. {done} of {total} parts are done and wait in {state.path}: "
+                "the same command continues, and until then nothing is released"
+            )
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+
+def _with_failures(receipt: Receipt, failed: int) -> Receipt:
+    """Say what the guarantee assumes, where an attempt was thrown away."""
+    if failed < 1:
+        return receipt
+    caveat = (
+        f"{failed} attempts at parts failed and were made anew; what they had drawn was discarded "
+        "unread, and that they failed is assumed not to depend on it"
+    )
+    return replace(receipt, statement=receipt.statement.with_caveats(caveat))

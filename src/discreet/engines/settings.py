@@ -1,0 +1,71 @@
+"""Where the parts of a folder are released, and by how many."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from discreet.engines.plan import PART_ROWS
+from discreet.errors import InvalidValue
+from discreet.settings import Setting, Settings
+
+if TYPE_CHECKING:
+    from discreet.engines.tasks import Engine
+
+ENGINES = ("local", "ray", "spark")
+LOCAL = ENGINES[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings(Settings):
+    """What releases the parts of a folder."""
+
+    engine: Annotated[
+        str | None,
+        Setting(
+            "Where the parts of a folder are released: local (processes of this machine, the "
+            "default for folders and patterns), ray or spark.",
+            choices=ENGINES,
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Setting(
+            "Parts released at the same time; as many as there are cores unless given.", at_least=1
+        ),
+    ] = None
+    address: Annotated[
+        str | None,
+        Setting(
+            "Of the cluster: ray://HOST:10001, HOST:6379 or auto for Ray, spark://HOST:7077, yarn "
+            "or local[N] for Spark. Without it, the engine is started on this machine."
+        ),
+    ] = None
+    part_rows: Annotated[
+        int,
+        Setting(
+            "Rows of Parquet in a part, at least: row groups are gathered up to here.", at_least=1
+        ),
+    ] = PART_ROWS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.address is not None and self.engine in (None, LOCAL):
+            raise InvalidValue("--address is for --engine ray or spark; leave it out")
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was chosen."""
+        return self != EngineSettings()
+
+    def start(self) -> "Engine":
+        """The engine; a part that is not installed, or a cluster that is not there, shows now."""
+        if self.engine == "ray":
+            from discreet.engines.ray import RayEngine
+
+            return RayEngine(self.address, self.workers)
+        if self.engine == "spark":
+            from discreet.engines.spark import SparkEngine
+
+            return SparkEngine(self.address, self.workers)
+        from discreet.engines.local import LocalEngine
+
+        return LocalEngine(self.workers)

@@ -1,0 +1,192 @@
+"""What is done to every part, described in names and numbers so that any process can do it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.arrays import Progress
+from discreet.engines.parts import PartReceipt, sanitize_part
+from discreet.engines.plan import Part
+from discreet.errors import InvalidValue
+from discreet.receipt import Receipt
+from discreet.release.recipe import recipe_of, sanitizer_from
+from discreet.release.rows import Tally, receipt_of_rows
+from discreet.release.strength import weakness
+from discreet.release.text import Sanitizer
+from discreet.release.whole import DELTA, checked_delta
+from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.text.as_parquet import parquet_output
+from discreet.text.columns import Columns, columns_of
+from discreet.text.fates import Fates
+from discreet.text.formats import UTF_8
+from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PEEK_BYTES, _PEEK_ROWS = 2**16, 100
+
+
+class Work(Protocol):
+    """Releases parts, and says what was released."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything that decides what is released."""
+
+    def to_json(self) -> str:
+        """What :func:`work_from` takes."""
+
+    def schema_of(self, path: Path) -> "pa.Schema":
+        """What would be written of a file, which is opened and refused if it cannot be."""
+
+    def prepare(self, size: int, progress: Progress | None = None) -> None:
+        """Load what is public, once before all tasks; a setting that cannot be shows here.
+
+        Args:
+            size: of all files, in bytes.
+            progress: called with (done, total) while something public is computed.
+        """
+
+    def release(self, part: Part, target: Path) -> PartReceipt:
+        """Read, draw, stage and commit a part."""
+
+    def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
+        """What was released in all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SanitizeWork:
+    """Sanitise texts, with the settings of :func:`discreet.release.text.sanitize_file`."""
+
+    sanitizer: Sanitizer | Callable[[], Sanitizer] = field(repr=False)
+    """Or a function that makes one, called once the files were looked at."""
+    fates: Fates
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str = UTF_8
+    max_document_bytes: int = MAX_DOCUMENT_BYTES
+    accept_weak: bool = False
+    whole_delta: float = DELTA
+    kind: str = field(default="sanitize", init=False)
+
+    def __post_init__(self) -> None:
+        checked_delta(self.whole_delta)
+
+    @cached_property
+    def made(self) -> Sanitizer:
+        """What sanitises; made once in each process."""
+        return self.sanitizer() if callable(self.sanitizer) else self.sanitizer
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of everything that decides what is released."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """With the fingerprint of what the recipe makes, which every worker compares with its."""
+        recipe = recipe_of(self.made)
+        if recipe is None:
+            raise InvalidValue(
+                "this Sanitizer cannot be made again in another process: load its space with "
+                "load_space (save_space writes one), and build its mechanism with "
+                "discreet.mechanism from plain settings"
+            )
+        own = {name: getattr(self, name) for name in _OWN}
+        return json.dumps({**own, "recipe": recipe.to_json(), "fates": asdict(self.fates)})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "SanitizeWork":
+        """The inverse of :meth:`to_json`."""
+        said: dict[str, Any] = values["fates"]
+        fates: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
+        own = {name: values[name] for name in _OWN if name != "kind"}
+        make = partial(sanitizer_from, values["recipe"])
+        return cls(sanitizer=make, fates=Fates(**fates), **own)
+
+    def schema_of(self, path: Path) -> "pa.Schema":
+        """The columns that the file would be written with."""
+        with open_documents(
+            path,
+            format=self.format,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            text_field=self.fates.texts[0],
+            max_document_bytes=self.max_document_bytes,
+            batch_bytes=_PEEK_BYTES,
+            batch_documents=_PEEK_ROWS,
+        ) as reader:
+            columns = columns_of(reader, self.fates, "parquet")
+            shape, _ = parquet_output(reader, columns, self.fates)
+            if reader.format != "parquet":  # that says all in its schema
+                columns.part(next(reader))
+                columns.check_complete()
+            self._seen.append((reader.format, columns))
+        if shape.schema is None:
+            raise InvalidValue(f"{path} cannot be written as Parquet")
+        return shape.schema
+
+    @cached_property
+    def _seen(self) -> list[tuple[str, Columns]]:
+        """The columns of the files that were looked at: all of them are alike."""
+        return []
+
+    def prepare(self, size: int, progress: Progress | None = None) -> None:
+        """Load the space, and build its index if there is much to release."""
+        mechanism = self.made.mechanism
+        if not self.accept_weak and (weak := weakness(mechanism)) is not None:
+            raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
+        large = size >= _WORTH_AN_INDEX
+        if large and getattr(mechanism, "uses_index", False) and not cached_index(mechanism.space):
+            store_index(mechanism.space, build_index(mechanism.space, progress=progress))
+
+    def release(self, part: Part, target: Path) -> PartReceipt:
+        """Read, draw, stage and commit a part."""
+        return sanitize_part(
+            part,
+            target,
+            self.made,
+            self.fates,
+            made_with=self.fingerprint,
+            format=self.format,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            max_document_bytes=self.max_document_bytes,
+        )
+
+    def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
+        """The receipt that one file would have, of all parts together."""
+        tally = Tally()
+        for each in parts:
+            tally.add(Tally.from_dict(each.counts, self.made.statement))
+        format, columns = self._seen[0]
+        texts = list(tally.words)
+        about = {
+            "input": {
+                "format": format,
+                "text_field": (texts[0] or None) if len(texts) == 1 else texts,
+            },
+            "columns": columns.fates,
+        }
+        return receipt_of_rows(self.made, tally, columns.public, about, self.whole_delta)
+
+
+_OWN = (
+    *("kind", "format", "delimiter", "encoding"),
+    *("max_document_bytes", "accept_weak", "whole_delta"),
+)
+_WORTH_AN_INDEX = 32 * 2**20
+
+
+def work_from(text: str) -> Work:
+    """What :meth:`Work.to_json` described."""
+    values = json.loads(text)
+    if values["kind"] == "embed":
+        from discreet.engines.embed_work import EmbedWork
+
+        return EmbedWork.from_dict(values)
+    return SanitizeWork.from_dict(values)

@@ -1,0 +1,1 @@
+"""Mechanisms on one scale: what a release is worth against what attackers get out of it."""

@@ -1,0 +1,439 @@
+"""The bench on which every mechanism is measured: the same texts, folds, attackers and models.
+
+What does not depend on the mechanism is made once: the words of the texts, what the attackers know,
+the vectors of the originals, the language models. What is measured of a release are sums over
+texts, so that all intervals come from drawing texts anew.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Floats, Ids
+from discreet.attacks.authorship import StyleAttack, macro_f1
+from discreet.attacks.bayes import text_prior
+from discreet.attacks.chain import English, Reader, contextual_guesses
+from discreet.attacks.inverted import law_bound, originals
+from discreet.attacks.outcome import Estimate, bootstrapped
+from discreet.attacks.survivors import survivors
+from discreet.attacks.watching import Watcher
+from discreet.encoders.settings import EncoderSettings
+from discreet.errors import DiscreetError
+from discreet.evaluation.bag_of_words import guessed_by_words
+from discreet.evaluation.comparison.task import Effort, Task
+from discreet.guides import load_guide
+from discreet.protocols import WordMechanism, release_texts
+from discreet.spaces.space import EmbeddingSpace
+from discreet.text.tokens import TokenBatch, tokenizer_for
+
+SAMPLES = 20
+"""Texts that a report shows: the first, not the best."""
+_WATCHED = 500
+_LONGEST_SAMPLE = 400
+_JUDGES = ("ngram", "smollm2")
+
+Columns = tuple[NDArray[Any], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where mechanisms are measured.
+
+    Attributes:
+        task: The texts.
+        space: The vocabulary.
+        effort: How much is measured.
+        encoder: Whether texts are also read by the sentence encoder.
+        judges: Language models that judge fluency, where they are installed.
+    """
+
+    task: Task = field(repr=False)
+    space: EmbeddingSpace
+    effort: Effort
+    encoder: bool = True
+    judges: Sequence[str] = _JUDGES
+
+    # -- what does not depend on the mechanism ---------------------------------------------------
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return tokenizer_for(self.space.words, self.space.unknown, self.space.subwords)
+
+    def tokens(self, texts: Sequence[str]) -> TokenBatch:
+        """The first words of each text."""
+        batch = self._tokenizer.encode(list(texts))
+        lengths = np.minimum(np.diff(batch.offsets), self.effort.longest)
+        offsets = np.r_[0, np.cumsum(lengths)]
+        keep = np.arange(len(batch.ids)) - np.repeat(batch.offsets[:-1], np.diff(batch.offsets))
+        return TokenBatch(batch.ids[keep < self.effort.longest], offsets)
+
+    @cached_property
+    def batch(self) -> TokenBatch:
+        """The words of the texts."""
+        return self.tokens(self.task.texts)
+
+    @cached_property
+    def public(self) -> TokenBatch:
+        """The words of the public texts."""
+        return self.tokens(self.task.public)
+
+    @cached_property
+    def written(self) -> list[str]:
+        """The texts as they would be released without protection."""
+        return self.decoded(self.batch.ids)
+
+    def decoded(self, ids: Ids) -> list[str]:
+        """Released words as texts."""
+        texts: list[str] = self._tokenizer.decode(ids, self.batch.offsets)
+        return texts
+
+    @cached_property
+    def prior(self) -> Floats:
+        """How frequent words are in public text; 0 for those that are not in it."""
+        prior = text_prior(self.space, self.public)
+        seen = np.bincount(self.public.ids, minlength=len(self.space)) > 0
+        return np.where(seen, prior, 0.0)
+
+    def _prior_with(self, released: Ids) -> Floats:
+        """The same, with what was released: a word that stands there may be the original."""
+        full = text_prior(self.space, self.public)
+        possible = self.prior > 0
+        possible[released] = True
+        weights = np.where(possible, full, 0.0)
+        return np.asarray(weights / weights.sum())
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Which words follow each other, for the contextual attacker."""
+        english = None if self.space.subwords else English(self.space)
+        return Reader.of(self.public, text_prior(self.space, self.public), english)
+
+    @cached_property
+    def attacked(self) -> Ids:
+        """Texts whose words are attacked: enough of them for the words asked for."""
+        rng = np.random.default_rng(self.effort.seed + 1)
+        order = rng.permutation(len(self.batch))
+        words = np.cumsum(np.diff(self.batch.offsets)[order])
+        return np.sort(order[: int(np.searchsorted(words, self.effort.attacked)) + 1])
+
+    @cached_property
+    def chance(self) -> float:
+        """How many words are named by always naming the commonest public one."""
+        _, _, truth, known = self._under_attack
+        prior = self.prior.copy()
+        if self.space.unknown is not None:
+            prior[self.space.unknown] = 0.0
+        return float((truth[known] == int(prior.argmax())).mean())
+
+    @cached_property
+    def _under_attack(self) -> tuple[Ids, Ids, Ids, NDArray[np.bool_]]:
+        """Places, offsets, originals, and which of them the space knows."""
+        places, _ = self.batch.places(self.attacked)
+        offsets = np.r_[0, np.cumsum(np.diff(self.batch.offsets)[self.attacked])]
+        truth = self.batch.ids[places].astype(np.int64)
+        unknown = -1 if self.space.unknown is None else self.space.unknown
+        return places, offsets, truth, truth != unknown
+
+    @cached_property
+    def _static(self) -> StyleAttack | None:
+        if self.task.authors is None:
+            return None
+        return StyleAttack.learnt(self.written, self.task.authors, self._halves)
+
+    @cached_property
+    def _halves(self) -> Ids:
+        """Two folds for the attack on authorship, which takes long to learn."""
+        return np.asarray(self.task.folds >= (self.effort.folds + 1) // 2).astype(np.int64)
+
+    @cached_property
+    def _encoder(self) -> Any:
+        if not self.encoder:
+            return None
+        try:
+            return EncoderSettings().load()
+        except DiscreetError:  # not installed: the figures that need it are left out
+            return None
+
+    @cached_property
+    def _read(self) -> Ids:
+        """Texts for the encoder, none of them empty; the first of them for language models."""
+        full = np.flatnonzero(np.diff(self.batch.offsets) > 0)
+        return full[: self.effort.encoded]
+
+    @cached_property
+    def _vectors(self) -> Floats:
+        return _units(self._encoder.encode([self.written[row] for row in self._read]))
+
+    @cached_property
+    def judge_models(self) -> dict[str, Any]:
+        """The language models that are there."""
+        found = {}
+        for name in self.judges:
+            try:
+                found[name] = load_guide(name, self.space)
+            except DiscreetError:
+                continue
+        return found
+
+    # -- what is measured of a mechanism -----------------------------------------------------------
+
+    def released(self, mechanism: WordMechanism, seed: int) -> Ids:
+        """The texts, released with repeatable noise: an experiment, never a release."""
+        rng = np.random.default_rng([self.effort.seed, seed])
+        return release_texts(mechanism, self.batch.ids, rng, self.batch.offsets)
+
+    def measured(self, mechanism: WordMechanism | None) -> dict[str, Any]:
+        """All figures of a mechanism; without one, of the texts as they are."""
+        utility: dict[str, list[Columns]] = {}
+        attacks: dict[str, list[Columns]] = {}
+        style: dict[str, list[Estimate]] = {}
+        guesses: list[Ids] = []
+        samples: list[str] = []
+        seconds = 0.0
+        for seed in range(self.effort.seeds if mechanism is not None else 1):
+            start = perf_counter()
+            ids = self.batch.ids if mechanism is None else self.released(mechanism, seed)
+            seconds += perf_counter() - start
+            texts = self.decoded(ids)
+            samples = samples or [_cut(text) for text in texts[:SAMPLES]]
+            for name, columns in self._utility(ids, texts, _guide_of(mechanism)):
+                utility.setdefault(name, []).append(columns)
+            if self.task.labels is not None:
+                guesses.append(self._guessed(ids))
+            for name, columns in self._attacks(mechanism, ids, texts, seed):
+                attacks.setdefault(name, []).append(columns)
+            if seed == 0:
+                style |= self._style(texts)
+        rng = np.random.default_rng(self.effort.seed)
+        worth = {
+            name: _pooled(parts, _perplexity if name.startswith("perplexity") else _share, rng)
+            for name, parts in utility.items()
+        }
+        if guesses:
+            worth |= self._scores(guesses, rng)
+        drawn = len(self.batch.ids) * self.effort.seeds
+        return {
+            "utility": {name: _plain(each) for name, each in worth.items()},
+            "attackers": {
+                name: _plain(_pooled(parts, _share, rng)) for name, parts in attacks.items()
+            },
+            "authorship": {name: _plain(each) for name, each in style.items()},
+            "words": int(sum(count.sum() for _, count in attacks.get("exact", []))),
+            "bound": self._bound(mechanism),
+            "speed": None if mechanism is None else drawn / max(seconds, 1e-9),
+            "samples": samples,
+        }
+
+    def _guessed(self, ids: Ids) -> Ids:
+        assert self.task.labels is not None
+        return guessed_by_words(
+            ids, self.batch.offsets, self.task.labels, len(self.space), self.task.folds
+        )
+
+    def _scores(self, guesses: Sequence[Ids], rng: np.random.Generator) -> dict[str, Estimate]:
+        truth = self.task.labels
+        assert truth is not None
+        right = np.mean([each == truth for each in guesses], axis=0)
+        f1 = [macro_f1(each, truth, self.task.classes, rng) for each in guesses]
+        return {
+            "accuracy": bootstrapped((right, np.ones(len(truth))), _share, rng),
+            "macro-F1": _mean(f1),
+        }
+
+    def _utility(
+        self, ids: Ids, texts: Sequence[str], guide: str | None
+    ) -> Iterator[tuple[str, Columns]]:
+        ones = np.ones(len(self._read))
+        if self._encoder is not None:
+            read = [texts[row] or "." for row in self._read]
+            vectors = _units(self._encoder.encode(read))
+            alike = np.einsum("ij,ij->i", vectors, self._vectors)
+            yield "similarity", (alike, ones)
+            if self.task.labels is not None:
+                right = self._by_vectors(vectors)
+                yield "accuracy, encoder", (right, ones)
+        else:
+            alike = self._likeness(ids)
+            yield "similarity", (alike, np.ones(len(alike)))
+        judged = self._read[: self.effort.judged]
+        places, row = self.batch.places(judged)
+        offsets = np.r_[0, np.cumsum(np.diff(self.batch.offsets)[judged])]
+        for name, judge in self.judge_models.items():
+            if name != guide:
+                logs = judge.text_scores(np.asarray(ids)[places].astype(np.int64), offsets)
+                counts = np.bincount(row, minlength=len(judged))
+                yield f"perplexity, {name}", (np.bincount(row, logs, len(judged)), counts)
+
+    def _likeness(self, ids: Ids) -> Floats:
+        """The cosine of the mean word vectors of each text and its release."""
+        vectors = self.space.vectors.astype(np.float64)
+        places, row = self.batch.places(self._read)
+        sums = [np.zeros((len(self._read), vectors.shape[1])) for _ in range(2)]
+        for total, words in zip(sums, (self.batch.ids, ids), strict=True):
+            np.add.at(total, row, vectors[np.asarray(words)[places]])
+        first, second = map(_units, sums)
+        return np.asarray(np.einsum("ij,ij->i", first, second))
+
+    def _by_vectors(self, vectors: Floats) -> NDArray[np.bool_]:
+        """Whether a linear model that learnt from the vectors of other folds is right."""
+        from sklearn.linear_model import LogisticRegression
+
+        assert self.task.labels is not None
+        truth, folds = self.task.labels[self._read], self.task.folds[self._read]
+        right = np.zeros(len(truth), np.bool_)
+        for fold in np.unique(folds):
+            known, hidden = folds != fold, folds == fold
+            if len(np.unique(truth[known])) > 1:
+                model = LogisticRegression(C=10.0, max_iter=300).fit(vectors[known], truth[known])
+                right[hidden] = model.predict(vectors[hidden]) == truth[hidden]
+        return right
+
+    # -- attackers ---------------------------------------------------------------------------------
+
+    def named(
+        self, mechanism: WordMechanism | None, ids: Ids, seed: int
+    ) -> Iterator[tuple[str, Columns]]:
+        """Words that the attackers who know the law name, and words in all, of each text."""
+        places, offsets, truth, known = self._under_attack
+        seen = np.asarray(ids)[places].astype(np.int64)
+        never = self.space.unknown
+        row = np.repeat(np.arange(len(self.attacked)), np.diff(offsets))
+        total = np.bincount(row[known], minlength=len(self.attacked))
+
+        def columns(guess: Ids) -> Columns:
+            right = (guess == truth) & known
+            return np.bincount(row[right], minlength=len(self.attacked)), total
+
+        if mechanism is None:
+            yield "exact", columns(seen)
+            yield "contextual", columns(self._from_context(seen, offsets))
+            return
+        rng = np.random.default_rng([self.effort.seed, seed, 1])
+        prior = self._prior_with(seen)
+        found = originals(mechanism, seen, offsets, prior, rng=rng)
+        yield "exact", columns(found.best(never))
+        yield "contextual", columns(contextual_guesses(found, offsets, prior, self.reader, never))
+
+    def _from_context(self, words: Ids, offsets: Ids) -> Ids:
+        """What the words on both sides suggest, without a look at the word itself.
+
+        That is how the contextual attacker is tried on text that was not protected: where the word
+        is shown to it, anybody could name it.
+        """
+        reader, size = self.reader, len(self.space)
+        frequent = np.argsort(-self.prior, kind="stable")
+        frequent = frequent[frequent != self.space.unknown][:256]
+        first, last = np.zeros(len(words), np.bool_), np.zeros(len(words), np.bool_)
+        first[offsets[:-1][np.diff(offsets) > 0]] = True
+        last[(offsets[1:] - 1)[np.diff(offsets) > 0]] = True
+        before = np.where(first, size, np.roll(words, 1))
+        logs = reader.logs(before[:, None], frequent[None, :])
+        after = np.roll(words, -1)
+        follow = reader.logs(np.broadcast_to(frequent, logs.shape), after[:, None])
+        logs = logs + np.where(last[:, None], 0.0, follow)
+        return np.asarray(frequent[logs.argmax(axis=1)])
+
+    def _attacks(
+        self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int
+    ) -> Iterator[tuple[str, Columns]]:
+        yield from self.named(mechanism, ids, seed)
+        if mechanism is not None:
+            yield "watching", self._watched(mechanism, ids, seed)
+        shown, had = survivors(self.task.texts, texts)
+        if had.any():
+            yield "identifiers", (shown, had)
+
+    def _watched(self, mechanism: WordMechanism, ids: Ids, seed: int) -> Columns:
+        own = self.tokens(self.task.public[:_WATCHED])
+        rng = np.random.default_rng([self.effort.seed, seed, 2])
+        theirs = release_texts(mechanism, own.ids, rng, own.offsets)
+        words = np.array(self.space.words, dtype=object)
+        watcher = Watcher.of([words[own.ids].tolist()], [words[theirs].tolist()])
+        places, _, truth, known = self._under_attack
+        guessed = watcher.guesses(words[np.asarray(ids)[places]].tolist())
+        right = (np.array(guessed, dtype=object) == words[truth]) & known
+        offsets = self._under_attack[1]
+        row = np.repeat(np.arange(len(self.attacked)), np.diff(offsets))
+        size = len(self.attacked)
+        return np.bincount(row[right], minlength=size), np.bincount(row[known], minlength=size)
+
+    def _style(self, texts: Sequence[str]) -> dict[str, Estimate]:
+        """Macro-F1 and top 5 of both attackers on authorship."""
+        if self._static is None or self.task.authors is None:
+            return {}
+        rng = np.random.default_rng(self.effort.seed)
+        static = self._static.on(texts)
+        adaptive = StyleAttack.learnt(texts, self.task.authors, self._halves).on(texts)
+        return {
+            "static, macro-F1": static.macro_f1(rng),
+            "static, top 5": static.top(rng),
+            "adaptive, macro-F1": adaptive.macro_f1(rng),
+            "adaptive, top 5": adaptive.top(rng),
+        }
+
+    def _bound(self, mechanism: WordMechanism | None) -> float | None:
+        """What no attacker on single words can exceed, for words as frequent as these."""
+        if mechanism is None or not hasattr(mechanism, "guess_rate"):
+            return None  # of other laws it takes as long as the attack
+        _, _, truth, known = self._under_attack
+        shares = np.bincount(truth[known], minlength=len(self.space)).astype(np.float64)
+        return law_bound(mechanism, shares)
+
+    def success(self, mechanism: WordMechanism) -> float:
+        """What the better of the attackers who know the law names, from one release of the texts
+        under attack."""
+        places, offsets, _, _ = self._under_attack
+        rng = np.random.default_rng([self.effort.seed, 0])
+        ids = self.batch.ids.astype(np.int64)
+        ids[places] = release_texts(mechanism, ids[places], rng, offsets)
+        shares = [
+            float(hits.sum() / total.sum()) for _, (hits, total) in self.named(mechanism, ids, 0)
+        ]
+        return max(shares)
+
+
+def _share(hits: Any, count: Any) -> Any:
+    return hits / np.maximum(count, 1e-9)
+
+
+def _perplexity(logs: Any, count: Any) -> Any:
+    return np.exp(-logs / np.maximum(count, 1e-9))
+
+
+def _pooled(
+    parts: Sequence[Columns], figure: Callable[..., Any], rng: np.random.Generator
+) -> Estimate:
+    """Of several releases of the same texts: a text is drawn with all its releases."""
+    columns = [np.sum([part[side] for part in parts], axis=0) for side in range(2)]
+    return bootstrapped(columns, figure, rng)
+
+
+def _mean(each: Sequence[Estimate]) -> Estimate:
+    values = np.mean([(one.value, one.low, one.high) for one in each], axis=0)
+    return Estimate(*map(float, values))
+
+
+def _plain(each: Estimate) -> list[float]:
+    return [each.value, each.low, each.high]
+
+
+def _guide_of(mechanism: WordMechanism | None) -> str | None:
+    guide = getattr(mechanism, "guide", None)
+    if guide is None:
+        return None
+    return "ngram" if guide.name == "ngram" else "smollm2"
+
+
+def _units(rows: Any) -> Floats:
+    table = np.asarray(rows, dtype=np.float64)
+    norms = np.linalg.norm(table, axis=1, keepdims=True)
+    return np.asarray(table / np.where(norms > 0, norms, 1.0))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SAMPLE else text[:_LONGEST_SAMPLE] + " ..."

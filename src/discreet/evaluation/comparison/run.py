@@ -1,0 +1,344 @@
+"""A comparison from beginning to end: every mechanism at every setting, on one bench.
+
+Nothing is measured before everything that was asked for could be made: a wrong name, a missing
+setting or a text that says nothing is an error in the first seconds. Parts that are done are kept,
+so that a run that was stopped goes on.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from discreet.attacks.attacker import is_broken
+from discreet.attacks.outcome import Estimate
+from discreet.encoders.settings import EncoderSettings
+from discreet.errors import InvalidValue
+from discreet.evaluation.comparison.bench import Bench
+from discreet.evaluation.comparison.contenders import Contender
+from discreet.evaluation.comparison.parts import Parts
+from discreet.evaluation.comparison.turned import epsilon_at
+from discreet.evaluation.comparison.vectors import VectorRow, vector_rows
+from discreet.protocols import WordMechanism
+from discreet.release.whole import DELTA, Wholes
+from discreet.statement import PrivacyStatement
+
+WORD_ATTACKERS = ("exact", "contextual", "watching")
+"""Those whose success is a share of words; the best of them counts."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one mechanism at one setting.
+
+    Attributes:
+        label: The mechanism with its settings.
+        epsilon: None if it has none.
+        utility: By name, the figure with its interval.
+        attackers: By name, the success with its interval.
+        authorship: By name, the success with its interval.
+        statement: What is guaranteed for a word, shortly; empty if nothing is.
+        document: What is guaranteed for a text of the typical length.
+        speed: Words per second; None where nothing is drawn.
+        bound: What no attacker on single words can exceed, where that is known.
+        samples: The first texts as released.
+        words: How many words were attacked.
+        note: What there is to say beside the figures.
+        peer: Whether it is another package's.
+    """
+
+    label: str
+    epsilon: float | None
+    utility: Mapping[str, Estimate]
+    attackers: Mapping[str, Estimate]
+    authorship: Mapping[str, Estimate] = field(default_factory=dict)
+    statement: str = ""
+    document: str = ""
+    speed: float | None = None
+    bound: float | None = None
+    samples: Sequence[str] = field(default=(), repr=False)
+    words: int = 0
+    note: str = ""
+    peer: bool = False
+
+    @property
+    def setting(self) -> str:
+        """The mechanism and its epsilon."""
+        return self.label if self.epsilon is None else f"{self.label}, epsilon {self.epsilon:.4g}"
+
+    @property
+    def best_attacker(self) -> tuple[str, Estimate] | None:
+        """Who names most words."""
+        tried = {name: each for name, each in self.attackers.items() if name in WORD_ATTACKERS}
+        return max(tried.items(), key=lambda one: one[1].value) if tried else None
+
+    def worth(self, measure: str) -> Estimate | None:
+        """A figure of utility, if it was measured."""
+        return self.utility.get(measure)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Row":
+        """From what was kept."""
+        estimates: dict[str, Any] = {
+            name: {key: Estimate(*each) for key, each in values.get(name, {}).items()}
+            for name in ("utility", "attackers", "authorship")
+        }
+        plain = {
+            name: values[name]
+            for name in cls.__dataclass_fields__
+            if name in values and name not in estimates
+        }
+        return cls(**plain, **estimates)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows, and what they are read against.
+
+    Attributes:
+        rows: Mechanisms at their settings, in the order that was asked for.
+        raw: The texts without protection.
+        chance: Words that are named without a look at the release.
+        texts: How many texts were used.
+        words: How many words they have.
+        attacked: How many words were attacked.
+        classes: How many labels there are; 0 without.
+        commonest: The share of the commonest label.
+        authors: How many authors there are; 0 without.
+        measure: The figure of utility that decides.
+        at: The attackers' success that settings were chosen for, if that was asked.
+        space: The name of the vocabulary.
+        broken: Attackers that do not beat chance on the texts as they are.
+        vectors: What sentence vectors are worth for search, if that was asked.
+    """
+
+    rows: tuple[Row, ...]
+    raw: Row
+    chance: float
+    texts: int
+    words: int
+    attacked: int
+    classes: int
+    commonest: float
+    authors: int
+    measure: str
+    at: float | None
+    space: str
+    broken: tuple[str, ...] = ()
+    vectors: tuple[VectorRow, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; without the texts."""
+        values = asdict(self)
+        for row in (*values["rows"], values["raw"]):
+            row.pop("samples")
+        return values
+
+
+Say = Callable[[str], None]
+
+
+def compared(
+    bench: Bench,
+    entries: Sequence[Contender],
+    folder: Path,
+    *,
+    measure: str = "accuracy",
+    at: float | None = None,
+    peers: Sequence[tuple[str, Callable[[], Mapping[str, Any]]]] = (),
+    vectors: bool = False,
+    say: Say = lambda _line: None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Measure everything that is not in the folder yet.
+
+    Args:
+        bench: Where.
+        entries: What.
+        folder: Where finished parts are kept.
+        measure: The figure of utility that decides; ``similarity`` where there are no labels.
+        at: Instead of the epsilons of the mechanisms, the one at which the best attacker who knows
+            the law names this share of words.
+        peers: Other packages: a name, and what measures it.
+        vectors: Whether sentence vectors are measured too; needs the encoder.
+        say: Called with a line for people after every part.
+        progress: Called with (parts done, of how many).
+    """
+    if bench.task.labels is None:
+        measure = "similarity"
+    settings = {
+        "effort": asdict(bench.effort),
+        "task": bench.task.fingerprint,
+        "space": bench.space.name,
+        "words": len(bench.space),
+        "encoder": bench.encoder,
+        "judges": list(bench.judges),
+    }
+    parts = Parts(folder, settings)
+    jobs = _jobs(bench, entries, parts, at)
+    clock = _Clock(len(jobs) + len(peers) + 1 + vectors, say, progress)
+    raw = Row.of(clock.timed("without protection", parts, lambda: _raw(bench)))
+    rows = [Row.of(clock.timed(name, parts, job)) for name, job in jobs]
+    rows += [Row.of(clock.timed(f"peer {name}", parts, job)) for name, job in peers]
+    searched: tuple[VectorRow, ...] = ()
+    if vectors:
+        kept = clock.timed("sentence vectors", parts, partial(_vectors, bench))
+        searched = tuple(VectorRow(**each) for each in kept["rows"])
+    labels = bench.task.labels
+    commonest = 0.0 if labels is None else float(np.bincount(labels).max() / len(labels))
+    authors = 0 if bench.task.authors is None else int(bench.task.authors.max()) + 1
+    return Comparison(
+        tuple(rows),
+        raw,
+        bench.chance,
+        len(bench.batch),
+        bench.batch.tokens,
+        raw.words,
+        bench.task.classes,
+        commonest,
+        authors,
+        measure,
+        at,
+        bench.space.name,
+        (*_broken(raw, bench.chance, authors), *_above_bound(rows)),
+        searched,
+    )
+
+
+def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
+    """Attackers that do not beat chance where nothing is protected."""
+    tried = [(name, raw.attackers[name], chance) for name in raw.attackers if name != "identifiers"]
+    tried += [
+        (f"authorship, {name}", each, (5 if "top" in name else 1) / authors)
+        for name, each in raw.authorship.items()
+        if "top" not in name or authors > 5  # among five, everybody is among the top five
+    ]
+    return tuple(name for name, each, level in tried if is_broken(each, level))
+
+
+def _above_bound(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The attacker on single words, if it names more than any could: then it was told too much."""
+    above = any(
+        row.bound is not None
+        and "exact" in row.attackers
+        and row.attackers["exact"].low > row.bound
+        for row in rows
+    )
+    return ("exact, above its bound",) if above else ()
+
+
+def _jobs(
+    bench: Bench, entries: Sequence[Contender], parts: Parts, at: float | None
+) -> list[tuple[str, Callable[[], Mapping[str, Any]]]]:
+    """What is to be measured, each under its name; all that is missing was made once already."""
+    if at is not None:
+        if not 0 < at < 1:
+            raise InvalidValue("--at attacker=SHARE must be between 0 and 1")
+        return [
+            (f"{entry.label} at {at:g}", partial(_turned, bench, entry, at)) for entry in entries
+        ]
+    jobs: list[tuple[str, Callable[[], Mapping[str, Any]]]] = []
+    for entry in entries:
+        for epsilon in entry.epsilons:
+            name = entry.label if epsilon is None else f"{entry.label} epsilon {epsilon:g}"
+            built = None if parts.has(name) else entry.build(bench.space, epsilon)
+            jobs.append((name, partial(_at, bench, entry, epsilon, built)))
+    return jobs
+
+
+def _vectors(bench: Bench) -> dict[str, Any]:
+    encoder = EncoderSettings().load()
+    rows = vector_rows(encoder.encode, bench.task.texts[: bench.effort.searched])
+    return {"rows": [asdict(row) for row in rows]}
+
+
+def _raw(bench: Bench) -> dict[str, Any]:
+    return {"label": "no protection", "epsilon": None, **bench.measured(None)}
+
+
+def _at(
+    bench: Bench, entry: Contender, epsilon: float | None, built: WordMechanism | None
+) -> dict[str, Any]:
+    made = entry.build(bench.space, epsilon) if built is None else built
+    return _of(bench, entry.label, epsilon, made)
+
+
+def _of(
+    bench: Bench, label: str, epsilon: float | None, mechanism: WordMechanism, note: str = ""
+) -> dict[str, Any]:
+    typical = int(np.median(np.diff(bench.batch.offsets)))
+    return {
+        "label": label,
+        "epsilon": epsilon,
+        "statement": shortly(mechanism.statement),
+        "document": _document(mechanism, typical),
+        "note": note,
+        **bench.measured(mechanism),
+    }
+
+
+def _turned(bench: Bench, entry: Contender, at: float) -> dict[str, Any]:
+    if not entry.has_epsilon:
+        return _of(bench, entry.label, None, entry.build(bench.space, None), "has no epsilon")
+    found = epsilon_at(
+        lambda epsilon: bench.success(entry.build(bench.space, epsilon)), at, entry.epsilons
+    )
+    note = "" if found.reached else f"{at:g} is not reached: the nearest is shown"
+    return _of(bench, entry.label, found.epsilon, entry.build(bench.space, found.epsilon), note)
+
+
+def shortly(statement: PrivacyStatement) -> str:
+    """A guarantee in a few words, for a table."""
+    if statement.notion == "none":
+        return "none"
+    if statement.metric is None:
+        delta = f", delta {statement.delta:.2g}" if statement.delta else ""
+        return f"any two words: {statement.epsilon:.3g}{delta}"
+    slack = statement.slack
+    nearest = statement.metric.nearest
+    far = statement.epsilon * statement.metric.farthest + slack
+    near = "" if nearest is None else f"; nearest two {statement.epsilon * nearest + slack:.3g}"
+    only = "sensitive words only, " if "utility" in statement.notion else ""
+    return f"{only}by distance: any two at most {far:.3g}{near}"
+
+
+def _document(mechanism: WordMechanism, words: int) -> str:
+    wholes = Wholes()
+    wholes.add(np.array([max(1, words)]))
+    told = wholes.told(mechanism.statement, mechanism, DELTA, "words")["document"]["statement"]
+    if told is None or not math.isfinite(told["epsilon"]):
+        return f"{words} words: nothing"
+    delta = f", delta {told['delta']:.0e}" if told.get("delta") else ""
+    return f"{words} words: {told['epsilon']:.3g}{delta}"
+
+
+class _Clock:
+    """Says after each part how long the rest will take."""
+
+    def __init__(self, total: int, say: Say, progress: Callable[[int, int], None] | None) -> None:
+        self._total, self._say, self._progress = total, say, progress
+        self._done, self._made, self._spent = 0, 0, 0.0
+
+    def timed(
+        self, name: str, parts: Parts, compute: Callable[[], Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """A part, computed unless it was before."""
+        known, start = parts.has(name), monotonic()
+        values = parts.get(name, compute)
+        self._done += 1
+        if known:
+            self._say(f"{self._done} of {self._total}: {name}, kept from before")
+        else:
+            self._made += 1
+            self._spent += monotonic() - start
+            left = self._spent / self._made * (self._total - self._done) / 60
+            more = f"; about {left:.0f} min left" if left >= 1 else ""
+            self._say(f"{self._done} of {self._total}: {name}{more}")
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+        return values

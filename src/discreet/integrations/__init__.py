@@ -1,0 +1,1 @@
+"""The release where people already work: thin adapters to other libraries, one module each."""

@@ -1,0 +1,104 @@
+"""Names under a key: who has the ledger but not the key cannot tell, or guess, who is in it.
+
+A plain hash of a short name confirms a guess. A keyed one (HMAC-SHA-256) tells nothing to somebody
+without the key. Each purpose has a key of its own, so that equal names of two kinds look unlike.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from discreet.errors import InvalidValue, NotFound
+from discreet.text.identifiers.secret_files import KEY_BYTES, read_key
+
+_NAME_BYTES = 16
+
+
+class LedgerKey:
+    """Turns names into keyed ones, and seals what is written.
+
+    >>> key = LedgerKey(bytes(32))
+    >>> key.person("tickets", "ann") == key.person("tickets", "ann")
+    True
+    >>> key.person("tickets", "ann") == key.person("mails", "ann")
+    False
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) < KEY_BYTES:
+            raise InvalidValue(f"the key of a ledger needs at least {KEY_BYTES} bytes")
+        purposes = ("dataset", "person", "request", "row", "seal", "check")
+        self._keys = {
+            purpose: hmac.digest(secret, f"discreet ledger {purpose}".encode(), "sha256")
+            for purpose in purposes
+        }
+
+    def __repr__(self) -> str:
+        return "LedgerKey(...)"
+
+    @property
+    def check(self) -> str:
+        """By this a ledger knows its key again."""
+        return self._of("check", b"")
+
+    def dataset(self, name: str) -> str:
+        """A data set."""
+        return self._of("dataset", name.encode("utf-8", "surrogatepass"))
+
+    def person(self, dataset: str, name: str) -> str:
+        """A person of a data set."""
+        return self._of("person", *_parts(dataset, name))
+
+    def request(self, dataset: str, name: str) -> str:
+        """What a client calls one of its requests."""
+        return self._of("request", *_parts(dataset, name))
+
+    def row(self, dataset: str, content: str | bytes) -> str:
+        """The fingerprint of an input row."""
+        if isinstance(content, str):
+            content = content.encode("utf-8", "surrogatepass")
+        return self._of("row", dataset.encode("utf-8", "surrogatepass"), content)
+
+    def seal(self, *parts: str) -> str:
+        """A digest that only who has the key can make."""
+        return self._of("seal", *_parts(*parts), size=32)
+
+    def _of(self, purpose: str, *parts: bytes, size: int = _NAME_BYTES) -> str:
+        # Lengths first: no two lists of parts give the same bytes.
+        joined = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        return hmac.digest(self._keys[purpose], joined, hashlib.sha256)[:size].hex()
+
+
+def _parts(*parts: str) -> list[bytes]:
+    return [part.encode("utf-8", "surrogatepass") for part in parts]
+
+
+def ledger_key(path: Path, *, new: bool) -> LedgerKey:
+    """The key in a file that only its owner can read; a new ledger makes one that is not there."""
+    if not path.exists():
+        if not new:
+            raise NotFound(
+                f"the key of this ledger is not at {path}; name the key file (--ledger-key): names "
+                "in the ledger can be found by its key only"
+            )
+        _make(path)
+    return LedgerKey(read_key(path))
+
+
+def _make(path: Path) -> None:
+    """Write a new key whole; if another process was faster, its key is the key."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,99 @@
+"""Input rows that were released before, known again by a keyed fingerprint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet import check
+from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.ledger.schema import Connection
+
+STORED, REFUSE, CHARGE = "stored-first-release", "refuse", "charge"
+POLICIES = (STORED, REFUSE, CHARGE)
+"""What becomes of a row that was released before; the first is the default.
+
+``stored-first-release`` hands out what was released the first time where that was kept, and
+refuses the row where it was not. It costs nothing more, and shows that both rows are the same.
+"""
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The first release of a row."""
+
+    entry: str
+    kept: str | None
+    """What was released, if it was kept."""
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Which rows are to be released, and what is handed out for the others."""
+
+    new: tuple[int, ...]
+    """Places of rows to draw for."""
+    stored: dict[int, str]
+    """Earlier releases by the place of the row."""
+
+
+def screened(found: Sequence[Seen | None], policy: str = STORED) -> Screened:
+    """Apply a policy to what a ledger has seen of some rows.
+
+    Raises:
+        BudgetExceeded: A row was released before and the policy does not allow it again.
+
+    >>> screened([None, Seen("e", "tea cup")])
+    Screened(new=(0,), stored={1: 'tea cup'})
+    """
+    check.one_of(policy, POLICIES, "policy for rows that come again")
+    if policy == CHARGE:
+        return Screened(tuple(range(len(found))), {})
+    again = {place: seen for place, seen in enumerate(found) if seen is not None}
+    refused = [p for p, seen in again.items() if policy == REFUSE or seen.kept is None]
+    if refused:
+        raise BudgetExceeded(
+            f"{len(refused):,} of these rows were released before (the first is row "
+            f"{refused[0] + 1:,}), and no stored release may be handed out for them; leave them "
+            "out, or charge them again"
+        )
+    stored = {place: str(seen.kept) for place, seen in again.items()}
+    return Screened(tuple(p for p, seen in enumerate(found) if seen is None), stored)
+
+
+def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen | None]:
+    """What is known of fingerprints."""
+    known: dict[str, Seen] = {}
+    wanted = list(dict.fromkeys(prints))
+    for first in range(0, len(wanted), _CHUNK):
+        chunk = wanted[first : first + _CHUNK]
+        marks = ", ".join("?" * len(chunk))
+        for fingerprint, entry, kept in connection.rows(
+            "SELECT fingerprint, entry, kept FROM discreet_row WHERE dataset = ? "
+            f"AND fingerprint IN ({marks})",
+            *(name, *chunk),
+        ):
+            known[str(fingerprint)] = Seen(str(entry), None if kept is None else str(kept))
+    return [known.get(each) for each in prints]
+
+
+def remember(
+    connection: Connection,
+    name: str,
+    prints: Sequence[str],
+    entry: str,
+    releases: Sequence[str] | None,
+) -> None:
+    """Keep fingerprints; the first release of a row stays the first."""
+    if releases is not None and len(releases) != len(prints):
+        raise InvalidValue("there must be one release for each row")
+    kept: Sequence[str | None] = [None] * len(prints) if releases is None else releases
+    # Fingerprints may be kept before anything is drawn; their releases then follow.
+    connection.insert(
+        "discreet_row",
+        ("dataset", "fingerprint", "entry", "kept"),
+        sorted(
+            (name, each, entry, out) for each, out in dict(zip(prints, kept, strict=True)).items()
+        ),
+        "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
+        "WHERE discreet_row.entry = excluded.entry AND discreet_row.kept IS NULL",
+    )

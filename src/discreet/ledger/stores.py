@@ -1,0 +1,303 @@
+"""Where a ledger is kept: a file (SQLite), or a PostgreSQL server.
+
+One connection for each ledger object, one transaction at a time: whoever comes second waits. A
+transaction that fails leaves nothing behind.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from discreet.errors import DiscreetError, InvalidValue, LedgerUnavailable, needs_extra
+from discreet.ledger.schema import Connection
+from discreet.staging import PRIVATE
+
+_WAIT_SECONDS = 30.0
+_LOCK = 0x64697363726565  # "discree": of no meaning to anybody else
+
+
+class Store(Protocol):
+    """A database with transactions that exclude each other where they must."""
+
+    for_update: str
+    """What follows a SELECT of rows that the transaction is going to change."""
+
+    def transaction(self, *, write: bool = True) -> contextlib.AbstractContextManager[Connection]:
+        """Commit what the block did, for good, or nothing of it."""
+        ...
+
+    def exclude_others(self, connection: Connection) -> None:
+        """Let nobody else change tables before this transaction ends."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+
+def store_of(url: str | Path) -> Store:
+    """A store by its URL: ``sqlite:///path``, a plain path, or ``postgresql://...``."""
+    text = str(url)
+    if text.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(text)
+    path, readable = sqlite_path(text)
+    return SqliteStore(path, read_only=readable)
+
+
+def sqlite_path(url: str) -> tuple[Path, bool]:
+    """The file that a URL names, and whether it is only to be looked at (``?mode=ro``)."""
+    if "://" not in url:
+        if not url:
+            raise InvalidValue("the ledger needs a path or a URL")
+        return Path(url), False
+    parts = urlsplit(url)
+    if parts.scheme != "sqlite" or parts.netloc or not parts.path.strip("/"):
+        raise InvalidValue(
+            "a ledger is at sqlite:///PATH, at a plain path, or at postgresql://USER@HOST/NAME"
+        )
+    # As elsewhere: three slashes for a relative path, four for an absolute one.
+    path = unquote(parts.path)[1:]
+    return Path(path), parse_qs(parts.query).get("mode") == ["ro"]
+
+
+class _Base:
+    """What both stores share: one connection, one user at a time, none over a fork."""
+
+    for_update = ""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._made: Any = None
+        self._process = os.getpid()
+
+    def _connection(self) -> Any:
+        if self._process != os.getpid():
+            # A child must not speak on its parent's connection, nor close it.
+            self._made, self._process, self._lock = None, os.getpid(), threading.RLock()
+        if self._made is None:
+            self._made = self._connect()
+        return self._made
+
+    def _connect(self) -> Any:
+        raise NotImplementedError
+
+    def exclude_others(self, connection: Connection) -> None:
+        """Let nobody else change tables before this transaction ends."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._lock:
+            made, self._made = self._made, None
+            if made is not None and self._process == os.getpid():
+                with contextlib.suppress(Exception):
+                    made.close()
+
+
+class SqliteStore(_Base):
+    """A file, in write-ahead mode; every commit has reached the disk when it returns.
+
+    Args:
+        path: The file; a new one is readable by its owner only.
+        read_only: Only look.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        super().__init__()
+        self.path, self._read_only = path, read_only
+
+    def _connect(self) -> sqlite3.Connection:
+        with _told(self.path):
+            if not self._read_only:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE))
+            mode = "ro" if self._read_only else "rw"
+            made = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                timeout=_WAIT_SECONDS,
+                cached_statements=256,
+            )
+            try:
+                if not self._read_only:
+                    made.execute("PRAGMA journal_mode = WAL")
+                made.execute("PRAGMA synchronous = FULL")
+            except BaseException:
+                made.close()
+                raise
+            return made
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
+        """Commit what the block did, or nothing of it."""
+        with self._lock, _told(self.path):
+            made = self._connection()
+            made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield _SqliteConnection(made)
+                made.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    made.execute("ROLLBACK")
+                raise
+
+
+class _SqliteConnection:
+    def __init__(self, made: sqlite3.Connection) -> None:
+        self._made = made
+
+    def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+        return self._made.execute(sql, values).fetchall()
+
+    def run(self, sql: str, *values: object) -> None:
+        self._made.execute(sql, values)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[object, ...]],
+        otherwise: str = "",
+    ) -> None:
+        marks = ", ".join("?" * len(columns))
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {otherwise}"
+        self._made.executemany(sql, rows)
+
+
+@contextlib.contextmanager
+def _told(where: object) -> Iterator[None]:
+    """Errors of SQLite in our words, which repeat no value."""
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except sqlite3.OperationalError as error:
+        why = str(error)
+        if "readonly" in why:
+            problem = "is read-only, and a release must be written down before it is made"
+        elif "locked" in why or "busy" in why:
+            problem = f"was held by another process for more than {_WAIT_SECONDS:.0f} seconds"
+        elif "no such table" in why:
+            problem = "is not a ledger"
+        else:
+            problem = "cannot be opened or written"
+        raise LedgerUnavailable(
+            f"the ledger {where} {problem}; nothing was released ({type(error).__name__})"
+        ) from None
+    except sqlite3.DatabaseError as error:
+        raise LedgerUnavailable(
+            f"the ledger {where} is damaged, or not a ledger; nothing was released "
+            f"({type(error).__name__})"
+        ) from None
+    except OSError as error:
+        raise LedgerUnavailable(
+            f"the ledger {where} cannot be reached ({error.strerror}); nothing was released"
+        ) from None
+
+
+class PostgresStore(_Base):
+    """A PostgreSQL server, by way of psycopg 3.
+
+    Args:
+        url: As libpq takes it: ``postgresql://user@host:5432/name?sslmode=require``. A password
+            comes from the URL, ``PGPASSWORD`` or a password file.
+    """
+
+    for_update = " FOR UPDATE"
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._url = url
+
+    def _connect(self) -> Any:
+        with needs_extra("a ledger on PostgreSQL", "postgres"):
+            import psycopg
+        with _told_by_postgres():
+            return psycopg.connect(
+                self._url, autocommit=True, connect_timeout=10, application_name="discreet"
+            )
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
+        """Commit what the block did, or nothing of it."""
+        with self._lock:
+            made = self._connection()
+            if made.closed or made.broken:
+                self.close()
+                made = self._connection()
+            # What gives no rows is sent together with what comes next, and with the commit.
+            with _told_by_postgres(), made.pipeline(), made.transaction():
+                connection = _PostgresConnection(made)
+                if write:
+                    # Durable whatever the server's default is.
+                    connection.run("SET LOCAL synchronous_commit = on")
+                yield connection
+
+    def exclude_others(self, connection: Connection) -> None:
+        """Let nobody else change tables before this transaction ends."""
+        connection.rows("SELECT 1 FROM pg_advisory_xact_lock(?)", _LOCK)
+
+
+class _PostgresConnection:
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+        found: list[tuple[object, ...]] = self._made.execute(_marked(sql), values).fetchall()
+        return found
+
+    def run(self, sql: str, *values: object) -> None:
+        self._made.execute(_marked(sql), values)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[object, ...]],
+        otherwise: str = "",
+    ) -> None:
+        if not rows:
+            return
+        if len(rows) == 1:
+            marks = ", ".join(["%s"] * len(columns))
+            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {otherwise}"
+            self._made.execute(sql, rows[0])
+            return
+        # One statement for any number of rows, a column of them at a time.
+        kinds = ["bigint" if isinstance(value, int) else "text" for value in rows[0]]
+        marks = ", ".join(f"%s::{kind}[]" for kind in kinds)
+        sql = (
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({marks}) {otherwise}"
+        )
+        self._made.execute(sql, [list(column) for column in zip(*rows, strict=True)])
+
+
+def _marked(sql: str) -> str:
+    return sql.replace("?", "%s")
+
+
+@contextlib.contextmanager
+def _told_by_postgres() -> Iterator[None]:
+    """Errors of the server in our words: its own repeat values, and the URL with its password."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        state = f" {error.sqlstate}" if error.sqlstate else ""
+        raise LedgerUnavailable(
+            "the ledger's database cannot be reached or written; nothing was released; check its "
+            f"address, and that the server runs ({type(error).__name__}{state})"
+        ) from None
+
+
+def now() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000

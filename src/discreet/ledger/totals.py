@@ -1,0 +1,404 @@
+"""Accounts and limits: what everybody and each person has spent, and whether more is allowed.
+
+What a person has lost is what releases about everybody cost, plus what releases about this person
+cost. Persons are disjoint, so a data set has lost the most that anybody in it has: a maximum over
+persons, never their sum.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.ledger.amount import Amount
+from discreet.ledger.entries import EVERYBODY, Budget, Limit
+from discreet.ledger.schema import Connection
+from discreet.ledger.stores import now
+from discreet.statement import Adjacency, Unit
+
+_CHUNK = 500
+_LARGEST = 2**62
+_POSTING = ("dataset", "number", "person", "at", "nano", "atto", "unbounded")
+_ACCOUNT = (
+    "SELECT events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited "
+    "FROM discreet_dataset WHERE dataset = ?"
+)
+
+
+@dataclass
+class Account:
+    """A data set as it is within this transaction."""
+
+    name: str
+    events: int
+    head: str
+    at: int
+    adjacency: Adjacency
+    common: Amount
+    """What everybody in it has lost."""
+    persons: int
+    limits: list[dict[str, Any]]
+    """Those for everybody."""
+    limited: int
+    """How many persons have a limit of their own."""
+
+
+def locked(connection: Connection, for_update: str, name: str) -> Account:
+    """A data set, which nobody else changes before this transaction ends; a new one is made."""
+    found = connection.rows(_ACCOUNT + for_update, name)
+    if not found:
+        connection.run(
+            "INSERT INTO discreet_dataset (dataset, events, head, at, adjacency, nano, atto, "
+            "unbounded, persons, limits, limited) VALUES (?, 0, '', 0, ?, 0, 0, 0, 0, '[]', 0) "
+            "ON CONFLICT (dataset) DO NOTHING",
+            name,
+            str(Adjacency.REPLACE),
+        )
+        found = connection.rows(_ACCOUNT + for_update, name)
+    return _account(name, found[0])
+
+
+def _account(name: str, row: tuple[Any, ...]) -> Account:
+    events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited = row
+    return Account(
+        name,
+        events,
+        head,
+        at,
+        Adjacency(adjacency),
+        Amount(nano, atto, unbounded),
+        persons,
+        json.loads(limits),
+        limited,
+    )
+
+
+def write_back(connection: Connection, account: Account) -> None:
+    """Write what changed of a data set."""
+    common = account.common
+    connection.run(
+        "UPDATE discreet_dataset SET events = ?, head = ?, at = ?, adjacency = ?, nano = ?, "
+        "atto = ?, unbounded = ?, persons = ?, limits = ?, limited = ? WHERE dataset = ?",
+        account.events,
+        account.head,
+        account.at,
+        str(account.adjacency),
+        *(common.nano, common.atto, common.unbounded),
+        account.persons,
+        json.dumps(account.limits),
+        account.limited,
+        account.name,
+    )
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+def set_limit(
+    connection: Connection,
+    account: Account,
+    person: str,
+    span: int,
+    allowed: Amount | None,
+    unit: Unit,
+    adjacency: Adjacency,
+) -> None:
+    """Replace, add or take away the limit of this person and span."""
+    if adjacency is not account.adjacency:
+        if account.events and (account.persons or account.common != Amount() or account.limits):
+            raise InvalidValue(
+                f"this data set counts changes of the kind {account.adjacency}, and goes on to; "
+                "take another name for the data set"
+            )
+        account.adjacency = adjacency
+    if person == EVERYBODY:
+        account.limits = [each for each in account.limits if each["span"] != span]
+        if allowed is not None:
+            said = {"span": span, "nano": allowed.nano, "atto": allowed.atto, "unit": str(unit)}
+            account.limits.append(said)
+        return
+    connection.run(
+        "DELETE FROM discreet_limit WHERE dataset = ? AND person = ? AND span = ?",
+        *(account.name, person, span),
+    )
+    if allowed is not None:
+        connection.run(
+            "INSERT INTO discreet_limit (dataset, person, span, nano, atto, unit) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            *(account.name, person, span, allowed.nano, allowed.atto, str(unit)),
+        )
+    ((count,),) = connection.rows(
+        "SELECT count(*) FROM discreet_limit WHERE dataset = ?", account.name
+    )
+    account.limited = int(str(count))
+
+
+def _limit(person: Any, span: Any, nano: Any, atto: Any, unit: Any) -> Limit:
+    window = None if span == 0 else timedelta(microseconds=span)
+    return Limit(Amount(nano, atto), window, person, Unit(unit))
+
+
+def _for_everybody(account: Account) -> list[Limit]:
+    return [
+        _limit(EVERYBODY, *(e[k] for k in ("span", "nano", "atto", "unit"))) for e in account.limits
+    ]
+
+
+def limits(connection: Connection, name: str) -> list[Limit]:
+    """All limits of a data set."""
+    found = connection.rows(_ACCOUNT, name)
+    if not found:
+        return []
+    own = connection.rows(
+        "SELECT person, span, nano, atto, unit FROM discreet_limit WHERE dataset = ? "
+        "ORDER BY person, span",
+        name,
+    )
+    return [*_for_everybody(_account(name, found[0])), *(_limit(*row) for row in own)]
+
+
+def concerned(
+    connection: Connection, account: Account, amounts: Mapping[str, Amount]
+) -> Iterator[Limit]:
+    """The limits that a charge must keep."""
+    yield from _for_everybody(account)
+    if account.limited:
+        sql = "SELECT person, span, nano, atto, unit FROM discreet_limit WHERE dataset = ?"
+        for row in connection.rows(sql, account.name):
+            if EVERYBODY in amounts or row[0] in amounts:
+                yield _limit(*row)
+
+
+def require(
+    connection: Connection, account: Account, limit: Limit, amounts: Mapping[str, Amount]
+) -> None:
+    """Raise BudgetExceeded unless the limit allows these amounts on top of what is gone."""
+    since = _since(limit, max(now(), account.at))
+    common = account.common
+    if since is not None:
+        common = _sum_since(connection, account.name, EVERYBODY, since)
+    if EVERYBODY in amounts:
+        extra = amounts[EVERYBODY]
+        own = _most_own(connection, account, limit.person, since)
+        _refuse_unless(common + own, extra, limit)
+        return
+    whom = amounts if limit.person == EVERYBODY else {limit.person: amounts[limit.person]}
+    for person, own in _owns(connection, account.name, list(whom), since):
+        _refuse_unless(common + own, whom[person], limit)
+
+
+def _refuse_unless(gone: Amount, extra: Amount, limit: Limit) -> None:
+    if (gone + extra).within(limit.allowed):
+        return
+    left = Budget(limit, gone, Amount()).left
+    who = "this person" if limit.person else f"each {limit.unit}"
+    when = "" if limit.window is None else f" within {limit.window}"
+    remedy = "raise the limit, or release less"
+    if left is not None and extra.atto > left.atto and extra.nano <= left.nano:
+        remedy = "release without a delta (--whole-delta 0), or allow one"
+    raise BudgetExceeded(
+        f"the budget of this data set does not allow it: for {who}{when} {left} is left of "
+        f"{limit.allowed}, and {extra} was asked for; {remedy}",
+        remaining=left,
+        requested=extra,
+    )
+
+
+def _since(limit: Limit, at: int) -> int | None:
+    if limit.window is None:
+        return None
+    return at - round(limit.window.total_seconds() * 1e6)
+
+
+# -- totals ------------------------------------------------------------------------------------
+
+_SUM = "coalesce(sum(nano), 0), coalesce(sum(atto), 0), coalesce(sum(unbounded), 0)"
+
+
+def _sum_since(connection: Connection, name: str, person: str, since: int) -> Amount:
+    ((nano, atto, unbounded),) = connection.rows(
+        f"SELECT {_SUM} FROM discreet_posting WHERE dataset = ? AND person = ? AND at > ?",
+        *(name, person, since),
+    )
+    return _amount(nano, atto, unbounded)
+
+
+def _most_own(connection: Connection, account: Account, person: str, since: int | None) -> Amount:
+    """The most that a person has lost by releases about that person; each number by itself."""
+    if not account.persons:
+        return Amount()
+    if person != EVERYBODY:
+        return next(_owns(connection, account.name, [person], since))[1]
+    most = "coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0)"
+    if since is None:
+        found = connection.rows(
+            f"SELECT {most} FROM discreet_account WHERE dataset = ?", account.name
+        )
+    else:
+        found = connection.rows(
+            f"SELECT {most} FROM (SELECT sum(nano) AS nano, sum(atto) AS atto, sum(unbounded) AS "
+            "unbounded FROM discreet_posting WHERE dataset = ? AND person <> '' AND at > ? "
+            "GROUP BY person) AS own",
+            *(account.name, since),
+        )
+    return _amount(*found[0])
+
+
+def _owns(
+    connection: Connection, name: str, persons: list[str], since: int | None
+) -> Iterator[tuple[str, Amount]]:
+    """What each of these persons has lost by releases about that person."""
+    for first in range(0, len(persons), _CHUNK):
+        chunk = persons[first : first + _CHUNK]
+        marks = ", ".join("?" * len(chunk))
+        if since is None:
+            found = connection.rows(
+                "SELECT person, nano, atto, unbounded FROM discreet_account "
+                f"WHERE dataset = ? AND person IN ({marks})",
+                *(name, *chunk),
+            )
+        else:
+            found = connection.rows(
+                f"SELECT person, {_SUM} FROM discreet_posting WHERE dataset = ? "
+                f"AND person IN ({marks}) AND at > ? GROUP BY person",
+                *(name, *chunk, since),
+            )
+        own = {str(person): _amount(*rest) for person, *rest in found}
+        for person in chunk:
+            yield person, own.get(person, Amount())
+
+
+def post(
+    connection: Connection, account: Account, number: int, at: int, amounts: Mapping[str, Amount]
+) -> None:
+    """Add amounts to the accounts, and write the data set back."""
+    connection.insert(
+        "discreet_posting",
+        _POSTING,
+        [
+            (account.name, number, person, at, a.nano, a.atto, a.unbounded)
+            for person, a in sorted(amounts.items())
+        ],
+    )
+    _add(connection, account, amounts)
+
+
+def give_back(connection: Connection, account: Account, number: int, own: int) -> None:
+    """Take back what an event posted, at the time at which it was posted."""
+    found = connection.rows(
+        "SELECT person, at, nano, atto, unbounded FROM discreet_posting "
+        "WHERE dataset = ? AND number = ?",
+        *(account.name, number),
+    )
+    connection.insert(
+        "discreet_posting",
+        _POSTING,
+        [(account.name, own, p, at, -n, -a, -u) for p, at, n, a, u in _whole(found)],
+    )
+    for person, _, nano, atto, unbounded in _whole(found):
+        if person == EVERYBODY:
+            account.common -= Amount(nano, atto, unbounded)
+    connection.run(
+        "UPDATE discreet_account SET nano = discreet_account.nano - p.nano, "
+        "atto = discreet_account.atto - p.atto, "
+        "unbounded = discreet_account.unbounded - p.unbounded FROM discreet_posting AS p "
+        "WHERE p.dataset = discreet_account.dataset AND p.person = discreet_account.person "
+        "AND p.dataset = ? AND p.number = ?",
+        *(account.name, number),
+    )
+    write_back(connection, account)
+
+
+def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]) -> None:
+    if EVERYBODY in amounts:
+        total = account.common + amounts[EVERYBODY]
+        if max(total.nano, total.atto) >= _LARGEST:
+            raise InvalidValue("this data set has been charged more than a ledger can count")
+        account.common = total
+    else:
+        account.persons += len(amounts)  # 0 as long as nobody has an account of one's own
+        connection.insert(
+            "discreet_account",
+            ("dataset", "person", "nano", "atto", "unbounded"),
+            [
+                (account.name, person, a.nano, a.atto, a.unbounded)
+                for person, a in sorted(amounts.items())
+            ],
+            "ON CONFLICT (dataset, person) DO UPDATE SET "
+            "nano = discreet_account.nano + excluded.nano, "
+            "atto = discreet_account.atto + excluded.atto, "
+            "unbounded = discreet_account.unbounded + excluded.unbounded",
+        )
+    write_back(connection, account)
+
+
+# -- budgets -----------------------------------------------------------------------------------
+
+
+def datasets(connection: Connection) -> list[str]:
+    """All data sets."""
+    found = connection.rows("SELECT dataset FROM discreet_dataset ORDER BY dataset")
+    return [str(name) for (name,) in found]
+
+
+def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
+    """What is gone, held and left by each limit that concerns a person, or everybody."""
+    found = connection.rows(_ACCOUNT, name)
+    if not found:
+        return [Budget(None, Amount(), Amount())]
+    account = _account(name, found[0])
+    all_limits = limits(connection, name)
+    wanted: list[Limit | None] = [e for e in all_limits if e.person in (EVERYBODY, person)]
+    return [_budget(connection, account, person, limit) for limit in wanted or [None]]
+
+
+def _budget(connection: Connection, account: Account, person: str, limit: Limit | None) -> Budget:
+    since = None if limit is None else _since(limit, max(now(), account.at))
+    common = account.common
+    if since is not None:
+        common = _sum_since(connection, account.name, EVERYBODY, since)
+    gone = common + _most_own(connection, account, person, since)
+    held = _held(connection, account.name, EVERYBODY, since)
+    if person != EVERYBODY:
+        held += _held(connection, account.name, person, since)
+    elif account.persons:
+        held += _most_held(connection, account.name, since)
+    # The most that is held and the most that is gone may be of two persons.
+    held = Amount(*(min(h, g) for h, g in zip(_of(held), _of(gone), strict=True)))
+    return Budget(limit, gone - held, held, account.adjacency)
+
+
+_HELD = (
+    "FROM discreet_open AS o JOIN discreet_posting AS p "
+    "ON p.dataset = o.dataset AND p.number = o.number WHERE o.dataset = ? AND p.at > ?"
+)
+_HELD_SUM = "coalesce(sum(p.nano), 0), coalesce(sum(p.atto), 0), coalesce(sum(p.unbounded), 0)"
+
+
+def _held(connection: Connection, name: str, person: str, since: int | None) -> Amount:
+    sql = f"SELECT {_HELD_SUM} {_HELD} AND p.person = ?"
+    return _amount(*connection.rows(sql, name, -1 if since is None else since, person)[0])
+
+
+def _most_held(connection: Connection, name: str, since: int | None) -> Amount:
+    sql = (
+        "SELECT coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0) FROM "
+        f"(SELECT sum(p.nano) AS nano, sum(p.atto) AS atto, sum(p.unbounded) AS unbounded {_HELD} "
+        "AND p.person <> '' GROUP BY p.person) AS held"
+    )
+    return _amount(*connection.rows(sql, name, -1 if since is None else since)[0])
+
+
+def _of(amount: Amount) -> tuple[int, int, int]:
+    return amount.nano, amount.atto, amount.unbounded
+
+
+def _amount(nano: Any, atto: Any, unbounded: Any) -> Amount:
+    # PostgreSQL adds 64-bit numbers up to a decimal one.
+    return Amount(int(nano), int(atto), int(unbounded))
+
+
+def _whole(rows: Any) -> list[tuple[str, int, int, int, int]]:
+    return [(str(p), int(at), int(n), int(a), int(u)) for p, at, n, a, u in rows]

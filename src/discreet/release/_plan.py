@@ -1,0 +1,199 @@
+"""What is to be done to each block of a table, and what was counted while it was done."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import Generator, Ids, Progress
+from discreet.protocols import Release
+from discreet.receipt import Receipt
+from discreet.release._kinds import Kind, is_missing
+from discreet.release.tables import release_column
+from discreet.release.text import TextSanitizer, about_sanitizer, surrogate_columns
+from discreet.release.whole import MOST_OF_A_PERSON, Wholes
+from discreet.statement import PrivacyStatement
+from discreet.text.fates import KEEP, Fates, shown_name
+from discreet.text.faults import column_index
+from discreet.text.fields import person_in
+
+MISSING = "which texts are missing"
+_CHARACTERS = 2**24
+
+
+@dataclass
+class Tally:
+    """What was counted so far; nothing else is kept of the texts."""
+
+    documents: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+    """By column."""
+    identifiers: Counter[str] = field(default_factory=Counter)
+    wholes: Wholes = field(default_factory=Wholes)
+
+    def add(
+        self,
+        words: Mapping[str, int],
+        identifiers: Mapping[str, int],
+        draws: Ids,
+        persons: Sequence[str] | None,
+    ) -> None:
+        """Count a block."""
+        self.documents += len(draws)
+        self.words.update(words)
+        self.identifiers.update(identifiers)
+        self.wholes.add(draws, persons)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What came of a table, or of a part of it."""
+
+    columns: Mapping[str, Any] = field(repr=False)
+    """Released texts and surrogates, as Arrow arrays."""
+    words: Mapping[str, int]
+    identifiers: Mapping[str, int]
+    draws: Ids = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How tables are released: by which sanitizer, and what becomes of each column."""
+
+    sanitizer: TextSanitizer
+    fates: Fates
+    person_field: str | None
+    delta: float
+
+    def block(self, kind: Kind, rng: Generator, progress: Progress | None = None) -> Block:
+        """Release the texts of a table."""
+        columns, words = dict[str, Any](), dict[str, int]()
+        identifiers: Counter[str] = Counter()
+        draws: Ids = np.zeros(0, dtype=np.int64)
+        for place, name in enumerate(self.fates.texts):
+            texts = pa.table({name: kind.texts(name)})
+            total = len(texts) * len(self.fates.texts)
+            shown = _from(progress, place * len(texts), total)
+            release = release_column(texts, name, self._in_parts(shown), rng)
+            columns[name], words[name] = release.values.column(0), release.units
+            identifiers.update(release.identifiers)
+            if release.draws is not None:
+                draws = release.draws if not place else draws + release.draws
+        columns.update(
+            (name, pa.array(made, pa.string()))
+            for name, made in surrogate_columns(self.fates, len(draws), rng).items()
+        )
+        return Block(columns, words, identifiers, draws)
+
+    def _in_parts(
+        self, progress: Progress
+    ) -> Callable[[Sequence[str], Generator], Release[list[str]]]:
+        """The sanitizer, given no more at once than a stretch of text that fits into memory."""
+        done = 0
+
+        def sanitize(texts: Sequence[str], rng: Generator) -> Release[list[str]]:
+            nonlocal done
+            parts = []
+            for part in _parts(texts):
+                parts.append(self.sanitizer.sanitize(part, rng))
+                done += len(part)
+                progress(done, 0)
+            return parts[0] if len(parts) == 1 else _joined(parts)
+
+        return sanitize
+
+    def persons(self, kind: Kind) -> list[str] | None:
+        """Whose each text is, if that is known."""
+        if self.person_field is None:
+            return None
+        where = f"(counted from 0) of {kind.what}"
+        values = (None if is_missing(value) else value for value in kind.values(self.person_field))
+        return [
+            person_in(value, f"row {row} {where}", self.person_field)
+            for row, value in enumerate(values)
+        ]
+
+    def statement(
+        self, names: Sequence[str], rng: Generator, *, more: bool = False
+    ) -> PrivacyStatement:
+        """What holds for each word of a table with these columns, and perhaps with more."""
+        kept = [
+            shown_name(name, i) for i, name in enumerate(names, 1) if self.fates.of(name) == KEEP
+        ]
+        public = [f"the columns that are written as they are: {', '.join(kept)}"] if kept else []
+        if more and self.fates.others == KEEP:
+            public = ["every other column, written as it is"]
+        if self.person_field is not None:
+            public.append(MOST_OF_A_PERSON)
+        return self.sanitizer.sanitize([], rng).statement.with_public(MISSING, *public)
+
+    def fate_of(self, names: Sequence[str]) -> dict[str, str]:
+        """The fate of each column, for the receipt."""
+        return {shown_name(name, i): self.fates.in_words(name) for i, name in enumerate(names, 1)}
+
+    def receipt(
+        self, statement: PrivacyStatement, tally: Tally, names: Sequence[str], kind: str
+    ) -> Receipt:
+        """What is to be kept beside the release; it holds nothing of the texts."""
+        several = {"words_of_field": dict(tally.words)} if len(tally.words) > 1 else {}
+        person = {} if self.person_field is None else {"person_field": self.person_field}
+        fields = list(self.fates.texts)
+        about = {
+            "input": {
+                "format": kind,
+                "text_field": fields[0] if len(fields) == 1 else fields,
+                **person,
+            },
+            "columns": self.fate_of(names),
+            **about_sanitizer(self.sanitizer, tally.identifiers),
+            "counts": {"documents": tally.documents, "words": tally.words.total(), **several},
+        }
+        once = self.sanitizer.about.get("repeat") == "once"
+        counted = "words" + ", repetitions not counted" * once
+        whole = tally.wholes.told(statement, self.sanitizer.mechanism, self.delta, counted)
+        return Receipt(statement, about).with_section("whole", whole)
+
+
+def refuse_names(kind: Kind, fates: Fates, person_field: str | None) -> None:
+    """Refuse names that the table does not have, and columns of which nothing was said."""
+    for name in [*fates.named, *([] if person_field is None else [person_field])]:
+        column_index(kind.names, name, kind.what)
+    fates.refuse_undecided(kind.names, kind.what, python=True)
+
+
+def _parts(texts: Sequence[str]) -> list[Sequence[str]]:
+    """Stretches of about so many characters, at least one."""
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    if not len(ends) or ends[-1] <= _CHARACTERS:
+        return [texts]
+    cuts = np.flatnonzero(np.diff(ends // _CHARACTERS)) + 1
+    bounds = [0, *cuts.tolist(), len(texts)]
+    return [texts[start:end] for start, end in pairwise(bounds)]
+
+
+def _joined(parts: Sequence[Release[list[str]]]) -> Release[list[str]]:
+    identifiers: Counter[str] = Counter()
+    for part in parts:
+        identifiers.update(part.identifiers)
+    draws = [part.draws for part in parts if part.draws is not None]
+    return replace(
+        parts[0],
+        values=[text for part in parts for text in part.values],
+        units=sum(part.units for part in parts),
+        identifiers=dict(identifiers),
+        draws=np.concatenate(draws) if len(draws) == len(parts) else None,
+    )
+
+
+def _from(progress: Progress | None, before: int, total: int) -> Progress:
+    """Progress of one column of several."""
+
+    def show(done: int, _total: int) -> None:
+        if progress is not None:
+            progress(before + done, total)
+
+    return show

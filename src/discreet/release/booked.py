@@ -1,0 +1,280 @@
+"""Releases of text that are booked in a ledger: counted, reserved, drawn, committed, in this order.
+
+What is drawn waits beside its place until the ledger has it in writing. If a process dies before,
+the budget is gone and nothing was released; never the other way round.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from discreet.arrays import Generator, Ids
+from discreet.errors import InputError, InvalidValue
+from discreet.ledger.book import Reservation
+from discreet.ledger.charge import Charge
+from discreet.ledger.dataset import DatasetLedger
+from discreet.ledger.rows import CHARGE, REFUSE, screened
+from discreet.protocols import Release, WordMechanism
+from discreet.receipt import Receipt
+from discreet.release.whole import Wholes, counted_in, whole_of
+from discreet.statement import PrivacyStatement, Unit
+from discreet.text.readers import Batch, DocumentReader
+
+_CHANGED = (
+    "the input changed between counting and releasing it, so nothing was released; release it when "
+    "nobody writes to it"
+)
+_AGAIN = "which texts were released before: what was released then is handed out again"
+
+
+class CountingSanitizer(Protocol):
+    """A sanitizer that can say beforehand how many draws texts will take."""
+
+    mechanism: WordMechanism
+    about: Mapping[str, Any]
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What holds for each word."""
+        ...
+
+    def draws(self, texts: Sequence[str]) -> Ids:
+        """How many draws each text will take; nothing is drawn."""
+        ...
+
+    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
+        """One text for each."""
+        ...
+
+
+def counting(made: object) -> CountingSanitizer:
+    """A sanitizer that can be booked; another one is refused."""
+    if getattr(made, "ledger", None) is not None:
+        raise InvalidValue("the sanitizer has a ledger already; give it to one of the two only")
+    if not hasattr(made, "draws"):
+        raise InvalidValue("this sanitizer cannot say beforehand what it draws; book it apart")
+    return cast(CountingSanitizer, made)
+
+
+@dataclass
+class BookedSanitizer:
+    """A sanitizer whose texts are counted first and then released under one reservation.
+
+    Args:
+        ledger: Where it is booked.
+        made: What releases the texts.
+        delta: What may be given away for a smaller epsilon of whole texts.
+    """
+
+    ledger: DatasetLedger
+    made: CountingSanitizer
+    delta: float
+    wholes: Wholes = field(default_factory=Wholes)
+    """What was counted."""
+    units: int = 0
+    reservation: Reservation | None = None
+    charge: Charge | None = None
+    mechanism: WordMechanism = field(init=False)
+    about: Mapping[str, Any] = field(init=False)
+    _stored: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.mechanism, self.about = self.made.mechanism, self.made.about
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What holds for each word."""
+        statement = self.made.statement
+        return statement.with_public(_AGAIN) if self._stored else statement
+
+    def count(self, fields: Iterable[Sequence[str]], persons: Sequence[str] | None = None) -> None:
+        """Count what a batch will take; the texts of a row may stand in several fields."""
+        draws: Ids = np.zeros(0, np.int64)
+        for texts in fields:
+            new = self._new(texts)
+            own = np.zeros(len(texts), np.int64)
+            if len(new):
+                own[new] = self.made.draws([texts[place] for place in new])
+            draws = own if not draws.size else draws + own
+        self.units += int(draws.sum())
+        self.wholes.add(draws, persons)
+
+    def _new(self, texts: Sequence[str]) -> list[int]:
+        """Places of texts that were not released before, or are to be released again."""
+        own = self.ledger
+        if own.again == CHARGE:
+            return list(range(len(texts)))
+        found = screened(own.ledger.seen(own.dataset, texts), own.again)
+        for place, kept in found.stored.items():
+            self._stored[texts[place]] = kept
+        return list(found.new)
+
+    @contextmanager
+    def reserved(self, rng: Generator) -> Iterator[Reservation]:
+        """The budget for all that was counted."""
+        lifted = whole_of(self.statement, self.mechanism, self.delta, counted_in(self.about))
+        self.charge = self.wholes.charged(
+            lifted,
+            dataset=self.ledger.dataset,
+            command=self.ledger.command,
+            mechanism=self.mechanism.name,
+            units=self.units,
+        )
+        with self.ledger.reserved(self.charge, rng=rng) as self.reservation:
+            yield self.reservation
+
+    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
+        """Release texts that were counted; those released before come out as they did."""
+        if self.reservation is None:
+            raise InvalidValue("nothing is reserved for these texts; count them first")
+        own = self.ledger
+        new = [place for place, text in enumerate(texts) if text not in self._stored]
+        values = [self._stored.get(text, "") for text in texts]
+        draws = np.zeros(len(texts), np.int64)
+        if not new:
+            if rng is None:
+                raise InvalidValue("a booked release needs its generator")
+            return Release.of(values, self.statement, 0, rng, draws=draws)
+        fresh = [texts[place] for place in new]
+        release = self.made.sanitize(fresh, rng)
+        for place, value in zip(new, release.values, strict=True):
+            values[place] = value
+        if release.draws is not None:
+            draws[new] = release.draws
+        kept = release.values if own.keep else None
+        own.ledger.remember(self.reservation, own.dataset, fresh, kept)
+        statement = release.statement.with_public(_AGAIN) if self._stored else release.statement
+        return replace(release, values=values, statement=statement, draws=draws)
+
+    def entered(self, receipt: Receipt) -> Receipt:
+        """The receipt, which says where it is booked."""
+        if self.reservation is None or self.charge is None:
+            return receipt
+        return with_entry(receipt, self.reservation, self.charge)
+
+    def commit(self, receipt: Receipt) -> None:
+        """All is drawn and staged: put the receipt's digest into the ledger."""
+        if self.reservation is not None:
+            commit_receipt(self.reservation, receipt)
+
+    def require_same(self, wholes: Wholes) -> None:
+        """Refuse a file that was not the same when it was read a second time."""
+        if wholes != self.wholes:
+            raise InputError(_CHANGED)
+
+
+def booked_release(
+    booked: BookedSanitizer, texts: Sequence[str], persons: Sequence[str] | None, rng: Generator
+) -> Release[list[str]]:
+    """Release texts that are in memory: counted, reserved, drawn, and committed before they go."""
+    booked.count([texts], persons)
+    with booked.reserved(rng) as reservation:
+        release = booked.sanitize(texts, rng)
+        reservation.commit()
+    return release
+
+
+def commit_receipt(reservation: Reservation, receipt: Receipt) -> None:
+    """Put a receipt's digest into the ledger, before output and receipt take their places."""
+    reservation.commit(hashlib.sha256(receipt.to_json().encode()).hexdigest())
+
+
+def with_entry(receipt: Receipt, reservation: Reservation, charge: Charge) -> Receipt:
+    """The same receipt, which says where it is booked, and for how much."""
+    said = {
+        "entry": reservation.id,
+        "dataset": reservation.dataset,
+        "charged": charge.statement.to_dict(),
+    }
+    return receipt.with_section("ledger", said)
+
+
+def read_twice(
+    reader: DocumentReader, source: str | Path, opened: Callable[[], DocumentReader]
+) -> tuple[Iterator[Batch], Iterator[Batch]]:
+    """The batches of an input, twice.
+
+    A file is opened again for counting. What can be read once only, such as standard input, is
+    kept in memory meanwhile.
+    """
+    if str(source) != "-" and Path(source).is_file():
+        return _all_of(opened), iter(reader)
+    held = list(reader)
+    return iter(held), iter(held)
+
+
+def _all_of(opened: Callable[[], DocumentReader]) -> Iterator[Batch]:
+    with opened() as reader:
+        yield from reader
+
+
+@dataclass
+class BookedRows:
+    """Rows of which vectors are released, booked in a ledger as a whole.
+
+    Args:
+        ledger: Where they are booked; None books nothing.
+        lifted: What holds for a whole of so many units, as a statement of the given unit.
+        mechanism: Its name.
+    """
+
+    ledger: DatasetLedger | None
+    lifted: Callable[[int, Unit], PrivacyStatement]
+    mechanism: str
+    wholes: Wholes = field(default_factory=Wholes)
+    units: int = 0
+    reservation: Reservation | None = None
+    charge: Charge | None = None
+    _read: tuple[Any, Any] = field(
+        default_factory=lambda: (hashlib.sha256(), hashlib.sha256()), repr=False
+    )
+
+    def count(self, texts: Sequence[str], units: Ids, persons: Sequence[str] | None) -> None:
+        """Count rows of so many units each; rows that were released before are refused."""
+        if self.ledger is None:
+            return
+        if self.ledger.again != CHARGE:  # no vector is kept that could be handed out
+            screened(self.ledger.ledger.seen(self.ledger.dataset, texts), REFUSE)
+        self.units += int(units.sum())
+        self.wholes.add(units, persons)
+        self._read[0].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+
+    @contextmanager
+    def reserved(self, rng: Generator) -> Iterator[None]:
+        """The budget for all that was counted."""
+        if self.ledger is None:
+            yield
+            return
+        self.charge = self.wholes.charged(
+            self.lifted,
+            dataset=self.ledger.dataset,
+            command=self.ledger.command,
+            mechanism=self.mechanism,
+            units=self.units,
+        )
+        with self.ledger.reserved(self.charge, rng=rng) as self.reservation:
+            yield
+
+    def remember(self, texts: Sequence[str]) -> None:
+        """Keep the fingerprints of rows that were released."""
+        if self.ledger is not None and self.reservation is not None:
+            self._read[1].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+            self.ledger.ledger.remember(self.reservation, self.ledger.dataset, texts)
+
+    def entered(self, receipt: Receipt) -> Receipt:
+        """The receipt, which says where it is booked."""
+        if self.reservation is None or self.charge is None:
+            return receipt
+        return with_entry(receipt, self.reservation, self.charge)
+
+    def commit(self, receipt: Receipt) -> None:
+        """All is drawn and staged: put the receipt's digest into the ledger."""
+        if self.reservation is not None:
+            if self._read[0].digest() != self._read[1].digest():
+                raise InputError(_CHANGED)
+            commit_receipt(self.reservation, receipt)

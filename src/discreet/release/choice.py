@@ -1,0 +1,92 @@
+"""A sanitizer from a few words: what a command takes as options, as arguments in Python."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.arrays import Progress
+from discreet.errors import InvalidValue
+from discreet.guides.ngram import NGramGuide
+from discreet.mechanisms.registry import DEFAULTS, default_space, find
+from discreet.protocols import WordMechanism
+from discreet.release.strength import weakness
+from discreet.release.text import READABLE, Sanitizer, TextSanitizer
+from discreet.spaces import EmbeddingSpace, load_space
+from discreet.text.function_words import on_the_list
+from discreet.text.identifiers import Identifiers
+
+
+def chosen_sanitizer(
+    *,
+    epsilon: float | None = None,
+    mechanism: str | WordMechanism | None = None,
+    space: str | Path | EmbeddingSpace | None = None,
+    readable: bool = False,
+    layout: str = "tokens",
+    identifiers: str | Identifiers | None = None,
+    consistent: str = "none",
+    repeat: str = "each",
+    public: str | None = None,
+    polish: bool = False,
+    accept_weak: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Sanitizer:
+    """The sanitizer that ``discreet sanitize`` would use with these options.
+
+    Args:
+        epsilon: the privacy loss allowed.
+        mechanism: a word mechanism by its name, or one that is made already; that of the command
+            line unless given.
+        space: the public vocabulary, by its name or made already; that of the command line unless
+            given.
+        readable: for text that people read: the layout, the words that pass and the guide of
+            ``discreet sanitize --readable``.
+        layout: and what follows: see :class:`discreet.Sanitizer`.
+        identifiers: as there.
+        consistent: as there.
+        repeat: as there.
+        public: as there.
+        polish: as there.
+        accept_weak: take a setting even if it protects next to nothing.
+        progress: called with (done, total) while a space is certified, the first time it is used.
+        settings: other settings of the mechanism, by the names of its parameters.
+
+    >>> chosen_sanitizer(epsilon=8).mechanism.name
+    'near-words'
+    """
+    shown: Mapping[str, Any] = {"layout": layout, "public": public, "polish": polish}
+    if readable:
+        shown = READABLE
+    if mechanism is None or isinstance(mechanism, str):
+        name = DEFAULTS["word"] if mechanism is None else mechanism
+        entry = find(name, "word")
+        if not isinstance(space, EmbeddingSpace):
+            space = load_space(default_space(name) if space is None else space)
+        given = {"space": space, "epsilon": epsilon, **settings}
+        if readable and entry.takes("guide"):
+            given.setdefault("guide", NGramGuide.name)
+        if shown["public"] is not None and entry.takes("spared"):
+            given["spared"] = on_the_list(space.words)
+        built: WordMechanism = entry.build(given, progress=progress)
+    else:
+        spoken = {"epsilon": epsilon, "space": space, **settings}
+        for parameter, value in spoken.items():
+            if value is not None:
+                raise InvalidValue(
+                    f"{parameter} belongs to a mechanism that is given by its name; this one is "
+                    "made already: leave it out"
+                )
+        built = mechanism
+    made = Sanitizer(built, identifiers=identifiers, consistent=consistent, repeat=repeat, **shown)
+    if not accept_weak:
+        refuse_weak(made)
+    return made
+
+
+def refuse_weak(sanitizer: TextSanitizer) -> None:
+    """Refuse a setting that protects next to nothing, in the words of Python."""
+    if (weak := weakness(sanitizer.mechanism)) is not None:
+        raise InvalidValue(
+            f"{weak}; lower epsilon, or give accept_weak=True if that is what you want"
+        )

@@ -1,0 +1,406 @@
+"""``discreet.sanitize``: whatever holds texts in, the same kind of thing out, with its guarantee.
+
+Lists, tables of pandas, polars, Arrow and Hugging Face datasets, and iterators. A column of which
+nobody said what becomes of it is an error here as it is for files.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.arrays import Generator, Ids, Progress
+from discreet.bars import progress_bars
+from discreet.card import card
+from discreet.errors import InputError, InvalidValue
+from discreet.protocols import Release, WordMechanism, watched
+from discreet.randomness import secure_generator
+from discreet.receipt import Receipt
+from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
+from discreet.release._kinds import Kind, is_missing, kind_of
+from discreet.release._plan import Plan, Tally, refuse_names
+from discreet.release.choice import chosen_sanitizer, refuse_weak
+from discreet.release.text import TextSanitizer
+from discreet.release.whole import DELTA, checked_delta
+from discreet.spaces import EmbeddingSpace
+from discreet.statement import PrivacyStatement
+from discreet.text.fates import Fates
+from discreet.text.identifiers import Identifiers
+
+Y = TypeVar("Y")
+BLOCK_ROWS = 4096
+"""So many texts of an iterator are read ahead and released together, if they are short."""
+_BLOCK_CHARACTERS = 2**22
+
+
+@dataclass(frozen=True, repr=False)
+class TableRelease(Release[Y]):
+    """A release of a table or a list: ``values`` is of the kind that came in.
+
+    Attributes:
+        columns: what became of each column.
+        receipt: what a file would have beside it; ``receipt.write(path)`` keeps it.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    told: Callable[[], Receipt] | None = field(default=None, compare=False)
+
+    @cached_property
+    def receipt(self) -> Receipt:
+        """What was done, with which guarantee, for each word and for whole texts."""
+        if self.told is None:
+            raise InvalidValue("this release has no receipt")
+        return self.told()
+
+    def _repr_html_(self) -> str:
+        fates = ", ".join(f"{name}: {fate}" for name, fate in self.columns.items())
+        facts = self.counted() | ({"columns": fates} if len(self.columns) > 1 else {})
+        return card("Release", facts, self.statement.lines())
+
+
+class SanitizedStream(Iterator[Any]):
+    """What comes out of an iterator: one item for each, read ahead by a block at most.
+
+    Attributes:
+        statement: what holds for each word; it does not depend on what is read.
+        units: words that were released so far.
+    """
+
+    def __init__(
+        self,
+        items: Iterator[Any],
+        statement: PrivacyStatement,
+        tally: Tally,
+        told: Callable[[], Receipt],
+    ) -> None:
+        self.statement = statement
+        self._items, self._tally, self._told = items, tally, told
+
+    def __next__(self) -> Any:
+        return next(self._items)
+
+    @property
+    def values(self) -> "SanitizedStream":
+        """The stream itself, where other releases have what was released."""
+        return self
+
+    @property
+    def units(self) -> int:
+        return self._tally.words.total()
+
+    @property
+    def receipt(self) -> Receipt:
+        """Of what was released so far."""
+        return self._told()
+
+    def __repr__(self) -> str:
+        return f"SanitizedStream({self.units:,} words so far; {self.statement.brief()})"
+
+
+def sanitize(
+    data: Any,
+    columns: str | Sequence[str] | None = None,
+    *,
+    epsilon: float | None = None,
+    mechanism: str | WordMechanism | None = None,
+    space: str | Path | EmbeddingSpace | None = None,
+    readable: bool = False,
+    layout: str = "tokens",
+    identifiers: str | Identifiers | None = None,
+    consistent: str = "none",
+    repeat: str = "each",
+    public: str | None = None,
+    polish: bool = False,
+    sanitizer: TextSanitizer | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    surrogates: Mapping[str, str] | None = None,
+    others: str | None = None,
+    accept_weak: bool = False,
+    person_field: str | None = None,
+    whole_delta: float = DELTA,
+    num_proc: int | None = None,
+    progress: bool | Progress = False,
+    rng: Generator | None = None,
+    **settings: Any,
+) -> Any:
+    """Sanitise whatever holds texts; the same kind of thing comes out, with its guarantee.
+
+    A text that is missing (None, NaN) stays missing, and which ones are is public. In a table every
+    column that is not sanitised is kept, dropped or replaced by surrogates, and one of which
+    nothing is said is an error; so are the row labels of pandas, under the name of the index
+    (``"index"`` if it has none), unless they are 0, 1, 2 and so on.
+
+    Privacy: the ``statement`` of what comes back holds for each word. Whatever is called twice is
+    released twice, and the losses add up.
+
+    Args:
+        data: a text, a list of texts, a NumPy array of them; a data frame or series of pandas or
+            polars; a table, record batch or array of Arrow; a dataset of Hugging Face, or several
+            by their names; rows as dictionaries, or columns in one. An iterator of texts, of rows
+            or of tables gives a :class:`SanitizedStream`, which reads on as it is read.
+        columns: of a table, the columns that hold texts, each of which is sanitised.
+        epsilon: the privacy loss allowed.
+        mechanism: a word mechanism by its name or made already; that of the command unless given.
+        space: the public vocabulary, by its name or made already.
+        readable: for text that people read, as ``discreet sanitize --readable``.
+        layout: and what follows up to ``polish``: see :class:`discreet.Sanitizer`.
+        identifiers: as there.
+        consistent: as there.
+        repeat: as there.
+        public: as there.
+        polish: as there.
+        sanitizer: a :class:`discreet.Sanitizer` that is made already, in place of all of these.
+        keep: columns that come out as they are.
+        drop: columns that are left out.
+        surrogates: columns whose values are replaced, each with a type such as ``"email"``.
+        others: ``"keep"`` or ``"drop"`` for every column that is not named.
+        accept_weak: release even if the setting protects next to nothing.
+        person_field: column that says whose a text is, for what the receipt says of a person.
+        whole_delta: what may be given away for a smaller epsilon of whole texts.
+        num_proc: of a dataset, how many processes share the work.
+        progress: True shows a bar; a function is called with (done, total).
+        rng: leave it out for a release. A seeded generator is for experiments, and the statement
+            says that it was used.
+        settings: other settings of the mechanism, by the names of its parameters.
+
+    Returns:
+        a :class:`discreet.Release` with ``values``, ``statement``, ``units`` and ``receipt``.
+
+    >>> release = sanitize(["The doctor saw me.", None], epsilon=8)
+    >>> len(release.values), release.values[1], release.statement.epsilon
+    (2, None, 8.0)
+    """
+    asked = _Asked(
+        columns, tuple(keep), tuple(drop), surrogates or {}, others, person_field, whole_delta
+    )
+    choice = {
+        "epsilon": epsilon,
+        "mechanism": mechanism,
+        "space": space,
+        "readable": readable,
+        "layout": layout,
+        "identifiers": identifiers,
+        "consistent": consistent,
+        "repeat": repeat,
+        "public": public,
+        "polish": polish,
+        **settings,
+    }
+    if num_proc is not None and not is_dataset(data):
+        raise InvalidValue("num_proc is for datasets of Hugging Face; leave it out")
+    with _bars(progress) as (rows, words, certified):
+
+        def made() -> TextSanitizer:
+            chosen = _made(sanitizer, choice, accept_weak, certified)
+            watched(chosen.mechanism, words)
+            return chosen
+
+        if is_dataset(data):
+            return _of_dataset(data, asked, made, rng, num_proc)
+        drawn = secure_generator() if rng is None else rng
+        if isinstance(data, str):
+            alone = _of_table([data], asked, made, drawn, rows)
+            return replace(alone, values=alone.values[0])
+        if isinstance(data, Iterator):
+            return _of_iterator(data, asked, made, drawn)
+        return _of_table(data, asked, made, drawn, rows)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was said of the columns."""
+
+    columns: str | Sequence[str] | None
+    keep: tuple[str, ...]
+    drop: tuple[str, ...]
+    surrogates: Mapping[str, str]
+    others: str | None
+    person_field: str | None
+    delta: float
+
+    def __post_init__(self) -> None:
+        checked_delta(self.delta)
+
+    def fates(self, kind: Kind) -> Fates:
+        """What becomes of each column of this table; one without a fate is refused."""
+        if kind.alone is not None:
+            if self.columns is not None:
+                raise InvalidValue(f"columns are for tables; {kind.what} has none: leave it out")
+            texts: tuple[str, ...] = (kind.alone,)
+        elif self.columns is None:
+            raise InvalidValue(
+                f"say which columns of {kind.what} hold texts: columns=['NAME', ...]"
+            )
+        else:
+            texts = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
+        fates = Fates(texts, self.keep, self.drop, self.surrogates, self.others)
+        refuse_names(kind, fates, self.person_field)
+        return fates
+
+    def plan(self, sanitizer: TextSanitizer, fates: Fates) -> Plan:
+        return Plan(sanitizer, fates, self.person_field, self.delta)
+
+
+def _made(
+    sanitizer: TextSanitizer | None,
+    choice: Mapping[str, Any],
+    accept_weak: bool,
+    progress: Progress,
+) -> TextSanitizer:
+    if sanitizer is None:
+        return chosen_sanitizer(**choice, accept_weak=accept_weak, progress=progress)
+    usual = chosen_sanitizer.__kwdefaults__ or {}
+    for name, value in choice.items():
+        if value != usual.get(name):
+            raise InvalidValue(f"{name} belongs to the sanitizer that was given; leave it out")
+    if not accept_weak:
+        refuse_weak(sanitizer)
+    return sanitizer
+
+
+def _of_table(
+    data: Any,
+    asked: _Asked,
+    made: Callable[[], TextSanitizer],
+    rng: Generator,
+    progress: Progress | None,
+) -> TableRelease[Any]:
+    kind = kind_of(data)
+    fates = asked.fates(kind)
+    plan = asked.plan(made(), fates)
+    persons = plan.persons(kind)
+    block, tally = plan.block(kind, rng, progress), Tally()
+    tally.add(block.words, block.identifiers, block.draws, persons)
+    values = kind.rebuilt(fates, block.columns)
+    return _told(values, plan, tally, block.draws, kind.names, type(data).__name__, rng)
+
+
+def _of_dataset(
+    data: Any,
+    asked: _Asked,
+    made: Callable[[], TextSanitizer],
+    rng: Generator | None,
+    num_proc: int | None,
+) -> TableRelease[Any]:
+    splits = splits_of(data)
+    kinds = {name: DatasetKind(split) for name, split in splits.items()}
+    if not kinds:
+        raise InvalidValue("there is no dataset in this DatasetDict")
+    *_, fates = [asked.fates(kind) for kind in kinds.values()]  # each is checked
+    plan, tally = asked.plan(made(), fates), Tally()
+    watched(plan.sanitizer.mechanism, _silent)  # its workers have no bar
+    released = {
+        name: released_dataset(split, plan, tally, rng, num_proc) for name, split in splits.items()
+    }
+    values = like(data, released)
+    names = list(dict.fromkeys(name for kind in kinds.values() for name in kind.names))
+    drawn = secure_generator() if rng is None else rng
+    return _told(values, plan, tally, None, names, type(data).__name__, drawn)
+
+
+def _told(
+    values: Any,
+    plan: Plan,
+    tally: Tally,
+    draws: Ids | None,
+    names: Sequence[str],
+    kind: str,
+    rng: Generator,
+) -> TableRelease[Any]:
+    statement = plan.statement(names, rng)
+    return TableRelease(
+        values,
+        statement,
+        tally.words.total(),
+        dict(tally.identifiers),
+        draws,
+        plan.fate_of(names),
+        lambda: plan.receipt(statement, tally, names, kind),
+    )
+
+
+def _of_iterator(
+    data: Iterator[Any], asked: _Asked, made: Callable[[], TextSanitizer], rng: Generator
+) -> SanitizedStream:
+    blocks = _blocks(data)
+    one = next(blocks, None)
+    kind = kind_of([] if one is None else one.table)
+    fates = asked.fates(kind)
+    plan, tally = asked.plan(made(), fates), Tally()
+    watched(plan.sanitizer.mechanism, _silent)  # the bar is gone when the stream is read
+    statement = plan.statement(kind.names, rng, more=kind.alone is None)
+    read = [] if one is None else [one]
+    return SanitizedStream(
+        _released(chain(read, blocks), plan, tally, rng),
+        statement,
+        tally,
+        lambda: plan.receipt(statement, tally, kind.names, "iterator"),
+    )
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Items of an iterator that are released together."""
+
+    table: Any = field(repr=False)
+    apart: bool
+    """Whether its rows come out one by one, as they went in."""
+
+
+def _blocks(items: Iterator[Any]) -> Iterator[_Gathered]:
+    """Texts and rows by the thousand; tables as they come."""
+    rows: list[Any] = []
+    size = 0
+    for item in items:
+        if not (isinstance(item, str | Mapping) or is_missing(item)):
+            if rows:
+                raise InputError("an iterator must give texts, rows or tables, and one of these")
+            yield _Gathered(item, apart=False)
+            continue
+        rows.append(item)
+        size += _size(item)
+        if len(rows) >= BLOCK_ROWS or size >= _BLOCK_CHARACTERS:
+            yield _Gathered(rows, apart=True)
+            rows, size = [], 0
+    if rows:
+        yield _Gathered(rows, apart=True)
+
+
+def _size(item: Any) -> int:
+    if isinstance(item, Mapping):
+        return sum(len(value) for value in item.values() if isinstance(value, str))
+    return len(item) if isinstance(item, str) else 0
+
+
+def _released(
+    blocks: Iterator[_Gathered], plan: Plan, tally: Tally, rng: Generator
+) -> Iterator[Any]:
+    for gathered in blocks:
+        kind = kind_of(gathered.table)
+        # A row may lack a field that others have; a field that nobody spoke of is refused.
+        plan.fates.refuse_undecided(kind.names, kind.what, python=True, repeat=not tally.documents)
+        block = plan.block(kind, rng)
+        tally.add(block.words, block.identifiers, block.draws, plan.persons(kind))
+        values = kind.rebuilt(plan.fates, block.columns)
+        if gathered.apart:
+            yield from values
+        else:
+            yield values
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+@contextmanager
+def _bars(progress: bool | Progress) -> Iterator[Sequence[Progress]]:
+    """Bars for rows, for the words of a part, and for a space that is certified."""
+    if progress is True:
+        with progress_bars("sanitising", "words of this part", "certifying the space") as bars:
+            yield bars
+    else:
+        yield (progress or _silent, _silent, _silent)

@@ -1,0 +1,193 @@
+"""How a sanitizer is made, in names and numbers: what another process needs to make the same one.
+
+No vectors, no index and no key travel. Whoever makes a sanitizer from a recipe loads the public
+data where it is, and compares: with another version of discreet, other vectors or another list of
+words the law would be another than the one that was stated, and nothing is released.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.arrays import Progress
+from discreet.errors import InvalidValue
+from discreet.files import file_sha256
+from discreet.mechanisms.registry import described, find, made_with
+from discreet.protocols import WordMechanism
+from discreet.release.text import Sanitizer
+from discreet.settings import plain_type
+from discreet.spaces import load_space
+from discreet.text import function_words
+from discreet.text.identifiers import Identifiers
+from discreet.text.identifiers.surrogates import load_surrogates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What a :class:`discreet.Sanitizer` is made from.
+
+    Args:
+        mechanism: the name of a word mechanism.
+        settings: of the mechanism, by the names of its parameters.
+        space: what :func:`discreet.load_space` takes.
+        max_words: of the space.
+        layout: see :class:`discreet.Sanitizer`, as for the next four.
+        repeat: how often an equal word is drawn.
+        public: which words pass.
+        polish: mend the released text.
+        identifiers: what finds identifiers, by name.
+        consistent: which surrogates are equal.
+        surrogates: a file of public surrogates.
+        fingerprint: of what it makes; empty as long as nothing was made.
+        version: of discreet.
+
+    >>> recipe = Recipe(mechanism="santext", settings={"epsilon": 8.0})
+    >>> recipe.make().sanitize(["The doctor saw me."]).units
+    5
+    """
+
+    mechanism: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    space: str = "starter"
+    max_words: int | None = None
+    layout: str = "tokens"
+    repeat: str = "each"
+    public: str | None = None
+    polish: bool = False
+    identifiers: str | None = None
+    consistent: str = "none"
+    surrogates: str | None = None
+    fingerprint: str = ""
+    version: str = __version__
+
+    def make(self, mechanism: WordMechanism | None = None) -> Sanitizer:
+        """The sanitizer; public data is loaded now.
+
+        Args:
+            mechanism: of this recipe, if it was built already.
+
+        Raises:
+            InvalidValue: This discreet, or what it finds, is not what the recipe was written with.
+        """
+        if self.version != __version__:
+            raise InvalidValue(
+                f"this process has discreet {__version__} and the release began with discreet "
+                f"{self.version}; install the same version everywhere"
+            )
+        made = Sanitizer(
+            mechanism or self.mechanism_of(),
+            layout=self.layout,
+            identifiers=self._identifiers(),
+            repeat=self.repeat,
+            public=self.public,
+            polish=self.polish,
+        )
+        found = self._fingerprint(made)
+        if self.fingerprint not in ("", found):
+            raise InvalidValue(
+                f"the mechanism, the space {self.space} or a public list is not the same here as "
+                "where the release began (their fingerprints differ); give all workers the same "
+                "files"
+            )
+        made.recipe = replace(self, fingerprint=found)
+        return made
+
+    def mechanism_of(self, progress: Progress | None = None) -> WordMechanism:
+        """The mechanism alone; ``progress`` is for a space that is certified for the first time."""
+        entry = find(self.mechanism, "word")
+        space = load_space(self.space, max_words=self.max_words)
+        given = {**self._typed_settings(), "space": space}
+        if self.public is not None and entry.takes("spared"):
+            given["spared"] = function_words.on_the_list(space.words)
+        built: WordMechanism = entry.build(given, progress=progress)
+        return built
+
+    def to_json(self) -> str:
+        """One line of JSON, the same for the same recipe."""
+        values = {**asdict(self), "settings": {k: _plain(v) for k, v in self.settings.items()}}
+        return json.dumps(values, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Recipe":
+        """The inverse of :meth:`to_json`."""
+        values = json.loads(text)
+        return cls(**{each.name: values[each.name] for each in fields(cls) if each.name in values})
+
+    def _typed_settings(self) -> dict[str, Any]:
+        kinds = {each.name: plain_type(each.kind) for each in find(self.mechanism, "word").settings}
+        return {
+            name: Path(value) if kinds.get(name) is Path else value
+            for name, value in self.settings.items()
+        }
+
+    def _identifiers(self) -> Identifiers | None:
+        if self.identifiers is None:
+            return None
+        listed = None if self.surrogates is None else load_surrogates(Path(self.surrogates))
+        return Identifiers(self.identifiers, consistent=self.consistent, surrogates=listed)
+
+    def _fingerprint(self, made: Sanitizer) -> str:
+        """Of the law, and of what else decides what comes out."""
+        certificate, sensitive = (
+            getattr(made.mechanism, name, None) for name in ("certificate", "sensitive")
+        )
+        files = [value for value in self._typed_settings().values() if isinstance(value, Path)]
+        files += [] if self.surrogates is None else [Path(self.surrogates)]
+        decides = {
+            "version": __version__,
+            "mechanism": described(made.mechanism),
+            "certificate": None if certificate is None else asdict(certificate),
+            "space": made.mechanism.space.fingerprint,
+            "about": dict(made.about),
+            "polish": self.polish,
+            "statement": made.statement.to_dict(),
+            "files": [file_sha256(path) for path in files if path.is_file()],
+            "sensitive": None if sensitive is None else hashlib.sha256(sensitive).hexdigest(),
+        }
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+
+def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
+    """How to make this sanitizer again; None if it holds what has no name, such as given arrays."""
+    if sanitizer.recipe is not None:
+        return sanitizer.recipe
+    if sanitizer.ledger is not None:
+        return None
+    mechanism, identifiers = sanitizer.given, sanitizer.identifiers
+    # Which words are spared follows from those that pass, and from nothing else.
+    follows = ("spared",) if "public" in sanitizer.about else ()
+    settings, source = made_with(mechanism, but=follows), mechanism.space.source
+    named = None if identifiers is None else identifiers.made_with
+    if settings is None or source is None or (identifiers is not None and named is None):
+        return None
+    finder, consistent = named or (None, "none")
+    kind, _, key = consistent.partition(":")
+    recipe = Recipe(
+        mechanism=mechanism.name,
+        settings={name: _plain(value) for name, value in settings.items()},
+        space=source[0],
+        max_words=source[1],
+        layout=str(sanitizer.about["layout"]),
+        repeat=str(sanitizer.about["repeat"]),
+        public=sanitizer.about.get("public"),
+        polish=sanitizer.polish,
+        identifiers=finder,
+        consistent=f"{kind}:{Path(key).absolute()}" if key else kind,
+    )
+    return replace(recipe, fingerprint=recipe._fingerprint(sanitizer))
+
+
+@lru_cache(maxsize=4)
+def sanitizer_from(recipe: str) -> Sanitizer:
+    """The sanitizer of a recipe in JSON, made once in each process."""
+    return Recipe.from_json(recipe).make()
+
+
+def _plain(value: Any) -> Any:
+    # Another process may have another working directory.
+    return str(value.absolute()) if isinstance(value, Path) else value

@@ -1,0 +1,384 @@
+"""A comparison of mechanisms as a page: the frontier, what to choose and why, all figures."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from discreet.attacks.attacker import ADAPTIVE, CONTEXTUAL, EXACT, STATIC, VERBATIM, WATCHING
+from discreet.attacks.outcome import Estimate
+from discreet.evaluation.comparison.frontier import Choice, beaten_by, choices, clearly
+from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, Row
+from discreet.report.page import Section
+from discreet.report.plots import Bar, Bars, Curve, Plot
+from discreet.report.search import search_section
+from discreet.report.tables import Cell, Table
+
+_ATTACKERS = {
+    "exact": EXACT,
+    "contextual": CONTEXTUAL,
+    "watching": WATCHING,
+    "static": STATIC,
+    "adaptive": ADAPTIVE,
+    "identifiers": VERBATIM,
+}
+_TOLD = {"accuracy": "accuracy", "macro-F1": "macro-F1", "similarity": "similarity"}
+
+
+def page_of(
+    comparison: Comparison, originals: Sequence[str]
+) -> tuple[str, list[str], list[Section]]:
+    """Title, introduction and sections.
+
+    Args:
+        comparison: What was measured.
+        originals: The first texts, as they are.
+    """
+    introduction = [
+        f"{comparison.texts:,} texts ({comparison.words:,} words, vocabulary {comparison.space}) "
+        "were released by each mechanism at each setting. To the right: what attackers get who "
+        "know the mechanism. Upwards: what is left of the use. Epsilons of different mechanisms "
+        "bound different things and cannot be compared; these two can.",
+        "This page quotes texts and was measured on them: keep it as the texts are kept.",
+    ]
+    sections = [_decision(comparison), _figures(comparison), _who(comparison)]
+    if comparison.authors:
+        sections.insert(2, _authorship(comparison))
+    if comparison.vectors:
+        sections.append(search_section(comparison.vectors))
+    sections.append(_samples(comparison, originals))
+    return "Mechanisms compared", introduction, sections
+
+
+def frontier_plot(comparison: Comparison) -> Plot:
+    """Use against what the best attacker on words names: a curve for each mechanism."""
+    return _against(
+        comparison,
+        "frontier",
+        f"What is left of the use, against what is given away ({_told(comparison)})",
+        "share of words that the best attacker names",
+        lambda row: None if row.best_attacker is None else row.best_attacker[1],
+    )
+
+
+def lines(comparison: Comparison) -> list[str]:
+    """The outcome in a few sentences."""
+    found = [_sentence(comparison, choice) for choice in choices(comparison)]
+    return [*found, *_broken(comparison), *_not_on_it(comparison)]
+
+
+# -- sections --------------------------------------------------------------------------------------
+
+
+def _decision(comparison: Comparison) -> Section:
+    plots: list[Plot | Bars] = [frontier_plot(comparison)]
+    if comparison.at is not None:
+        plots = [_equal(comparison)]
+    return Section(
+        "What to choose",
+        paragraphs=tuple(lines(comparison)),
+        plots=tuple(plots),
+        tables=(_frontier_table(comparison),),
+    )
+
+
+def _sentence(comparison: Comparison, choice: Choice) -> str:
+    limit = 100 * (choice.limit if comparison.at is None else comparison.at)
+    if comparison.at is None:
+        wish = f"If the best attacker may name at most {limit:.0f} of 100 words: "
+    else:
+        wish = f"Set so that the best attacker names about {limit:.0f} of 100 words: "
+    row = choice.row
+    if row is None:
+        return f"{wish}nothing that was tried keeps below that and is still of use."
+    use, attack = row.worth(comparison.measure), row.best_attacker
+    assert use is not None
+    assert attack is not None
+    raw = comparison.raw.worth(comparison.measure)
+    beside = "" if raw is None else f"; {raw.value:.2f} on the texts themselves"
+    if comparison.classes:
+        beside += f", {comparison.commonest:.2f} by the commonest label"
+    said = (
+        f"{wish}{row.setting}, because of all settings that keep to it this one is worth most: "
+        f"{_told(comparison)} {use.value:.2f} ({use.low:.2f} to {use.high:.2f}{beside}), and "
+        f"{100 * attack[1].value:.0f} of 100 words are named ({_name(attack[0])})."
+    )
+    other = choice.next
+    theirs = None if other is None else other.worth(comparison.measure)
+    if other is not None and theirs is not None:
+        close = " That is within what chance allows." if theirs.high >= use.low else ""
+        said += f" Next comes {other.setting} with {theirs.value:.2f}.{close}"
+    return said
+
+
+def _broken(comparison: Comparison) -> Iterator[str]:
+    for name in comparison.broken:
+        if name.endswith("bound"):
+            yield "The exact best guess names more than its law allows: a figure here is wrong."
+            continue
+        yield (
+            f"The attacker {_name(name)} is broken here: it does not beat chance even on the texts "
+            "themselves, so its failure on a release says nothing."
+        )
+
+
+def _not_on_it(comparison: Comparison) -> Iterator[str]:
+    """Who is beaten everywhere, and by whom."""
+    rows = comparison.rows
+    for label in dict.fromkeys(row.label for row in rows):
+        own = [row for row in rows if row.label == label and row.worth(comparison.measure)]
+        own = [row for row in own if row.best_attacker is not None]
+        beaten = [(row, beaten_by(row, rows, comparison.measure)) for row in own]
+        by = [(row, other) for row, other in beaten if other is not None]
+        if own and len(by) == len(own):
+            surely = sum(clearly(row, other, comparison.measure) for row, other in by)
+            names = ", ".join(dict.fromkeys(other.label for _, other in by))
+            yield (
+                f"{label} is on the frontier at none of its {len(own)} settings: {names} "
+                f"{'is' if len(names.split(', ')) == 1 else 'are'} worth more while less is named "
+                f"({surely} of {len(own)} times in both beyond what chance allows)."
+            )
+
+
+def _frontier_table(comparison: Comparison) -> Table:
+    rows = []
+    ordered = sorted(
+        comparison.rows, key=lambda r: -1.0 if r.best_attacker is None else r.best_attacker[1].value
+    )
+    for row in ordered:
+        attack, use = row.best_attacker, row.worth(comparison.measure)
+        other = beaten_by(row, comparison.rows, comparison.measure)
+        place: Cell = row.note or "not measured"
+        if attack is not None and use is not None:
+            place = "yes" if other is None else f"no: {other.setting}"
+        rows.append(
+            (
+                row.setting,
+                _cell(use),
+                _cell(None if attack is None else attack[1]),
+                "" if attack is None else _name(attack[0]),
+                place,
+            )
+        )
+    columns = ("mechanism", _told(comparison), "words named", "by", "on the frontier")
+    return Table(
+        "frontier",
+        "The frontier: settings that no other beats in both",
+        columns,
+        tuple(rows),
+        "95 % intervals, by drawing texts anew. A setting is not on the frontier if another one is "
+        "worth at least as much while no more words are named; differences may be chance.",
+    )
+
+
+def _figures(comparison: Comparison) -> Section:
+    everything = (comparison.raw, *comparison.rows)
+    measured = dict.fromkeys(name for row in everything for name in row.utility)
+    uses = tuple(sorted(measured, key=lambda name: name != comparison.measure))
+    tried = {name for row in everything for name in row.attackers}
+    attacks = tuple(name for name in (*WORD_ATTACKERS, "identifiers") if name in tried)
+    utility = Table(
+        "utility",
+        "What is left of the use",
+        ("mechanism", *uses),
+        tuple(_line(row, row.utility, uses) for row in everything),
+        "Accuracy and macro-F1 of a model of words that learnt from released texts and is tested "
+        "on others. Similarity: cosine with the original, by the encoder where it is installed. "
+        "Perplexity per word, lower reads better; empty under the model that was the guide.",
+    )
+    attacked = Table(
+        "attackers",
+        "What attackers get",
+        ("mechanism", *(_name(name) for name in attacks), "bound on single words"),
+        tuple((*_line(row, row.attackers, attacks), row.bound) for row in everything),
+        f"Shares of {comparison.attacked:,} words, and of identifiers. By the commonest word: "
+        f"{comparison.chance:.3f}. Without protection the contextual attacker is tried on the "
+        "words around alone. The bound is for words exactly as frequent as in these texts.",
+    )
+    promised = Table(
+        "statements",
+        "What is guaranteed, and how fast",
+        ("mechanism", "loss of a word", "loss of a text", "words per second", "note"),
+        tuple(
+            (row.setting, row.statement, row.document, row.speed, row.note)
+            for row in comparison.rows
+        ),
+        "The loss is the exponent by which odds may change; of a text, where all its words are "
+        "replaced.",
+    )
+    return Section("All figures", tables=(utility, attacked, promised))
+
+
+def _authorship(comparison: Comparison) -> Section:
+    everything = (comparison.raw, *comparison.rows)
+    names = tuple(dict.fromkeys(name for row in everything for name in row.authorship))
+    table = Table(
+        "authorship",
+        "Who wrote it?",
+        ("mechanism", *names),
+        tuple(_line(row, row.authorship, names) for row in everything),
+        f"{comparison.authors} authors; guessing gives {1 / comparison.authors:.3f}, and "
+        f"{min(1.0, 5 / comparison.authors):.3f} among the top 5. Static: learnt from texts as "
+        "they were written; adaptive: from released ones.",
+    )
+    plot = _against(
+        comparison,
+        "authorship",
+        f"What is left of the use, against how often the author is found ({_told(comparison)})",
+        "macro-F1 of the better of the two attackers on authorship",
+        lambda row: max(
+            (each for name, each in row.authorship.items() if name.endswith("F1")),
+            key=lambda each: each.value,
+            default=None,
+        ),
+    )
+    return Section("Authorship", plots=(plot,), tables=(table,))
+
+
+def _who(comparison: Comparison) -> Section:
+    used = [name for name in _ATTACKERS if comparison.authors or name not in ("static", "adaptive")]
+    rows = tuple(
+        (each.name, each.knows, each.guesses, each.bound, _state(comparison, name))
+        for name, each in ((name, _ATTACKERS[name]) for name in used)
+    )
+    columns = ("attacker", "knows", "guesses", "cannot exceed", "on unprotected text")
+    return Section("The attackers", tables=(Table("room", "Who attacks", columns, rows),))
+
+
+def _state(comparison: Comparison, name: str) -> str:
+    if name in ("static", "adaptive"):
+        key = f"{name}, macro-F1"
+        found, level = comparison.raw.authorship.get(key), 1 / max(1, comparison.authors)
+        broken = f"authorship, {key}" in comparison.broken
+    else:
+        found, level = comparison.raw.attackers.get(name), comparison.chance
+        broken = name in comparison.broken
+    if found is None:
+        return "no identifiers in these texts" if name == "identifiers" else "needs a release"
+    if name == "identifiers":
+        return f"finds {found.value:.2f} in texts cut into words of the vocabulary"
+    return f"{'BROKEN: ' if broken else ''}{found.value:.2f}, chance {level:.3f}"
+
+
+def _samples(comparison: Comparison, originals: Sequence[str]) -> Section:
+    """Each mechanism at the setting whose attacker comes nearest to 30 of 100 words."""
+    wanted = 0.3 if comparison.at is None else comparison.at
+    shown: dict[str, tuple[float, Row]] = {}
+    for row in comparison.rows:
+        if row.best_attacker is None or not row.samples:
+            continue
+        off = abs(row.best_attacker[1].value - wanted)
+        if row.label not in shown or off < shown[row.label][0]:
+            shown[row.label] = (off, row)
+    tables = tuple(
+        Table(
+            f"sample-{number}",
+            f"Text {number}",
+            ("mechanism", "text"),
+            (
+                ("as it is", text),
+                *(
+                    (_short(row), row.samples[number - 1])
+                    for _, row in shown.values()
+                    if number <= len(row.samples)
+                ),
+            ),
+        )
+        for number, text in enumerate(originals, 1)
+    )
+    return Section(
+        "Samples",
+        paragraphs=(
+            f"The first {len(originals)} texts of the sample, all of them, by each mechanism at "
+            f"the setting at which the best attacker comes nearest to {100 * wanted:.0f} of 100 "
+            "words.",
+        ),
+        tables=tables,
+    )
+
+
+# -- plots -----------------------------------------------------------------------------------------
+
+
+def _against(
+    comparison: Comparison,
+    name: str,
+    title: str,
+    axis: str,
+    attack: Callable[[Row], Estimate | None],
+) -> Plot:
+    curves, words = [], []
+    for label in dict.fromkeys(row.label for row in comparison.rows):
+        points = [
+            (found.value, use.value, row)
+            for row in comparison.rows
+            if row.label == label
+            if (found := attack(row)) is not None
+            if (use := row.worth(comparison.measure)) is not None
+        ]
+        if not points:
+            continue
+        points.sort(key=lambda point: point[0])
+        x, y, rows = zip(*points, strict=True)
+        notes = tuple("" if row.epsilon is None else f"{row.epsilon:.3g}" for row in rows)
+        curves.append(Curve(label, tuple(x), tuple(y), notes=notes))
+        ends = f"{y[0]:.2f} at {x[0]:.2f}"
+        words.append(f"{label}: {ends}" + (f", {y[-1]:.2f} at {x[-1]:.2f}" if x[1:] else ""))
+    raw, found = comparison.raw.worth(comparison.measure), attack(comparison.raw)
+    if raw is not None and found is not None:
+        curves.append(Curve("no protection", (found.value,), (raw.value,)))
+    level = ("the commonest label", comparison.commonest) if comparison.classes else None
+    said = (
+        f"{_told(comparison).capitalize()} against {axis}; numbers beside points are epsilons, "
+        "which cannot be compared between mechanisms. Up and to the left is better. "
+        + "; ".join(words)
+        + "."
+    )
+    return Plot(name, title, axis, _told(comparison), tuple(curves), said, level=level)
+
+
+def _equal(comparison: Comparison) -> Bars:
+    """Use at the same success of attackers."""
+    bars = tuple(
+        Bar(row.setting, use.value, use.low, use.high)
+        for row in comparison.rows
+        if (use := row.worth(comparison.measure)) is not None
+    )
+    told = _told(comparison)
+    listed = "; ".join(f"{bar.label}: {bar.value:.2f}" for bar in bars)
+    level = ("the commonest label", comparison.commonest) if comparison.classes else None
+    return Bars(
+        "equal",
+        f"{told.capitalize()} where the best attacker names about {100 * (comparison.at or 0):.0f} "
+        "of 100 words",
+        told,
+        bars,
+        f"{told.capitalize()} of each mechanism at the setting at which attackers who know its law "
+        f"are right equally often. {listed}.",
+        level,
+    )
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _told(comparison: Comparison) -> str:
+    return _TOLD.get(comparison.measure, comparison.measure)
+
+
+def _name(attacker: str) -> str:
+    return _ATTACKERS[attacker].name if attacker in _ATTACKERS else attacker
+
+
+def _short(row: Row) -> str:
+    named = "" if row.best_attacker is None else f" ({row.best_attacker[1].value:.2f} named)"
+    return row.setting + named
+
+
+def _line(row: Row, figures: Mapping[str, Estimate], names: Sequence[str]) -> tuple[Cell, ...]:
+    return (row.setting, *(_cell(figures.get(name)) for name in names))
+
+
+def _cell(each: Estimate | None) -> Cell:
+    if each is None:
+        return None
+    if max(abs(each.value), abs(each.high)) >= 10:
+        return f"{each.value:,.0f} ({each.low:,.0f} to {each.high:,.0f})"
+    return f"{each.value:.3f} ({each.low:.3f} to {each.high:.3f})"

@@ -1,0 +1,76 @@
+"""What private sentence vectors are worth for search, as a section of a page."""
+
+from collections.abc import Sequence
+
+from discreet.evaluation.comparison.vectors import VectorRow
+from discreet.report.page import Section
+from discreet.report.plots import Curve, Plot
+from discreet.report.tables import Table
+
+_WORKS = 0.8
+_SHOWN, _FEW = 64, 12
+
+
+def search_section(rows: Sequence[VectorRow]) -> Section:
+    """At which setting a search works, or that none does; and all figures."""
+    works = [row for row in rows if row.recall >= _WORKS]
+    if works:
+        least = min(works, key=lambda row: row.any_two)
+        answer = (
+            f"A search finds at least {_WORKS:.0%} of the 10 nearest neighbours from "
+            f"{least.mechanism} at epsilon {least.epsilon:g} in {least.dimension} dimensions on: "
+            f"between any two texts that is a loss of {least.any_two:,.0f}, and whoever has the "
+            f"list of texts says of {100 * least.recognised:.0f} of 100 vectors which text it is."
+        )
+    else:
+        most = max(rows, key=lambda row: row.recall)
+        answer = (
+            f"No setting that was tried finds {_WORKS:.0%} of the 10 nearest neighbours. "
+            f"The most is {most.recall:.0%}, of {most.mechanism} at epsilon {most.epsilon:g} in "
+            f"{most.dimension} dimensions, and there whoever has the list of texts says of "
+            f"{100 * most.recognised:.0f} of 100 vectors which text it is."
+        )
+    table = Table(
+        "vectors",
+        "Sentence vectors: neighbours that a search still finds",
+        (
+            *("mechanism", "epsilon", "dimensions", "loss between any two"),
+            *("recall of 10 nearest", "without noise", "recognised"),
+        ),
+        tuple(
+            (
+                *(row.mechanism, row.epsilon, row.dimension, row.any_two),
+                *(row.recall, row.without_noise, row.recognised),
+            )
+            for row in rows
+        ),
+        f"Among {rows[0].texts:,} texts, where chance finds {10 / (rows[0].texts - 1):.3f}. "
+        "Recognised: how often the nearest of these texts is the very one. Of sphere-gaussian "
+        "delta is 1e-6.",
+    )
+    curves = tuple(
+        Curve(f"{name}, {dimension} dimensions", tuple(x), tuple(y))
+        for name in dict.fromkeys(row.mechanism for row in rows)
+        for dimension in dict.fromkeys(row.dimension for row in rows)
+        if dimension == _SHOWN or len(rows) < _FEW
+        for x, y in [
+            zip(
+                *(
+                    (row.any_two, row.recall)
+                    for row in rows
+                    if (row.mechanism, row.dimension) == (name, dimension)
+                ),
+                strict=True,
+            )
+        ]
+    )
+    plot = Plot(
+        "vectors",
+        "Neighbours that a search still finds",
+        "largest loss between any two texts",
+        "recall of the 10 nearest",
+        curves,
+        f"Recall against the loss between any two texts, {_SHOWN} dimensions. {answer}",
+        log_x=True,
+    )
+    return Section("Sentence vectors", (answer,), tables=(table,), plots=(plot,) if curves else ())

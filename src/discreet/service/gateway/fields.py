@@ -1,0 +1,297 @@
+"""Where text is in a request for a language model: an allow-list, and everything else is refused.
+
+A field passes if it is known to hold a number, a switch or a short name; a text on the list is
+sanitised. Whatever is not on the list is refused, unless the policy names it, and then it passes as
+it is and the statement says so.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.service.policy import ROLES, GatewaySettings
+from discreet.service.problems import Problem
+
+Rule = Callable[[Any], bool]
+_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,127}", re.ASCII)
+_WORD = re.compile(r"[a-z0-9_-]{1,32}")
+TEXT, ARGUMENTS = "text", "arguments"
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """A place in a request that holds text."""
+
+    holder: Any = field(repr=False)
+    key: str | int
+    role: str
+    form: str = TEXT
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        found: str = self.holder[self.key]
+        return found
+
+    def put(self, text: str) -> None:
+        """Put a release in its place."""
+        self.holder[self.key] = text
+
+
+@dataclass
+class Fields:
+    """The texts of a request, and what of it passes as it is."""
+
+    slots: list[Slot] = field(default_factory=list)
+    passed: set[str] = field(default_factory=set)
+    json_answer: bool = False
+    """Whether the answer is to be JSON."""
+
+
+def number(value: Any) -> bool:
+    """A number, or nothing."""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def switch(value: Any) -> bool:
+    """True, false or nothing."""
+    return value is None or isinstance(value, bool)
+
+
+def name(value: Any) -> bool:
+    """A short name of letters, digits and a few marks."""
+    return value is None or (isinstance(value, str) and _NAME.fullmatch(value) is not None)
+
+
+def word(value: Any) -> bool:
+    """One of the words that a setting has."""
+    return value is None or (isinstance(value, str) and _WORD.fullmatch(value) is not None)
+
+
+def _only(**rules: Rule) -> Rule:
+    def holds(value: Any) -> bool:
+        return value is None or (
+            isinstance(value, dict)
+            and all(key in rules and rules[key](each) for key, each in value.items())
+        )
+
+    return holds
+
+
+def _tool_choice(value: Any) -> bool:
+    chosen = _only(type=word, name=name, function=_only(name=name))
+    return word(value) if isinstance(value, str) else chosen(value)
+
+
+def _names(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(name, value)))
+
+
+_plain_format = _only(type=lambda value: value in ("text", "json_object"))
+_CHAT: dict[str, Rule] = {
+    "model": name,
+    "stream": switch,
+    "stream_options": _only(include_usage=switch, include_obfuscation=switch),
+    "store": lambda value: value in (None, False),
+    "parallel_tool_calls": switch,
+    "logprobs": switch,
+    "tool_choice": _tool_choice,
+    "function_call": _tool_choice,
+    "response_format": _plain_format,
+    "modalities": lambda value: value in (None, ["text"]),
+    **dict.fromkeys(("reasoning_effort", "service_tier", "verbosity"), word),
+    **dict.fromkeys(
+        ("temperature", "top_p", "n", "max_tokens", "max_completion_tokens", "seed"), number
+    ),
+    **dict.fromkeys(("presence_penalty", "frequency_penalty", "top_logprobs", "top_k"), number),
+}
+_RESPONSES: dict[str, Rule] = {
+    "model": name,
+    "stream": switch,
+    "stream_options": _only(include_obfuscation=switch),
+    "store": lambda value: value in (None, False),
+    "background": lambda value: value in (None, False),
+    "parallel_tool_calls": switch,
+    "tool_choice": _tool_choice,
+    "reasoning": _only(effort=word, summary=word),
+    "text": _only(format=_plain_format, verbosity=word),
+    "include": _names,
+    **dict.fromkeys(("truncation", "service_tier"), word),
+    **dict.fromkeys(("temperature", "top_p", "max_output_tokens", "max_tool_calls"), number),
+    "top_logprobs": number,
+}
+_EMBEDDINGS: dict[str, Rule] = {"model": name, "dimensions": number, "encoding_format": word}
+# Known to carry text: named in the refusal, so that whoever means it can put it on the list.
+_NAMED = frozenset((
+    "audio", "background", "conversation", "custom", "file", "function_call", "functions",
+    "image_url", "include", "input_audio", "input_file", "input_image", "instructions",
+    "item_reference", "logit_bias", "metadata", "modalities", "name", "prediction",
+    "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention", "reasoning",
+    "refusal", "response_format", "safety_identifier", "stop", "store", "stream_options", "text",
+    "tool_choice", "tools", "truncation", "user", "web_search_options",
+))  # fmt: skip
+
+
+def _refused(what: str) -> Problem:
+    named = what if what in _NAMED else "a field"
+    remedy = f'add "{what}" to allow of [gateway]' if what in _NAMED else "leave it out"
+    return Problem(
+        422,
+        f"{named} of the request may carry text and is not on the gateway's list; {remedy}. "
+        "Nothing was sent",
+        kind="not-on-the-list",
+    )
+
+
+class Reader:
+    """Finds the texts of requests under a policy."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._roles, self._allow = frozenset(settings.roles), frozenset(settings.allow)
+
+    def chat(self, body: dict[str, Any]) -> Fields:
+        """Of a request for chat completions."""
+        found = Fields()
+        self._checked(body, _CHAT, ("messages",), found)
+        messages = body.get("messages")
+        if not isinstance(messages, list) or not messages:
+            raise Problem(422, "messages must be a list with at least one message")
+        for message in messages:
+            self._message(message, found)
+        kind = body.get("response_format")
+        found.json_answer = isinstance(kind, dict) and kind.get("type") != "text"
+        return found
+
+    def responses(self, body: dict[str, Any]) -> Fields:
+        """Of a request for a response."""
+        found = Fields()
+        self._checked(body, _RESPONSES, ("input", "instructions"), found)
+        self._text(body, "instructions", "system", found)
+        given = body.get("input")
+        if isinstance(given, str):
+            self._text(body, "input", "user", found)
+        elif isinstance(given, list) and given:
+            for item in given:
+                self._item(item, found)
+        else:
+            raise Problem(422, "input must be a text, or a list with at least one item")
+        kind = body.get("text")
+        format = kind.get("format") if isinstance(kind, dict) else None
+        found.json_answer = isinstance(format, dict) and format.get("type") != "text"
+        return found
+
+    def embeddings(self, body: dict[str, Any]) -> Fields:
+        """Of a request for embeddings."""
+        found = Fields()
+        self._checked(body, _EMBEDDINGS, ("input",), found)
+        given = body.get("input")
+        if isinstance(given, str):
+            found.slots.append(Slot(body, "input", "user"))
+        elif isinstance(given, list) and given and all(isinstance(each, str) for each in given):
+            found.slots += [Slot(given, place, "user") for place in range(len(given))]
+        else:
+            raise Problem(422, "input must be a text or a list of texts; tokens are not read here")
+        return found
+
+    def _checked(
+        self, values: Any, rules: Mapping[str, Rule], own: tuple[str, ...], found: Fields
+    ) -> None:
+        if not isinstance(values, dict):
+            raise Problem(422, "a message or item of the request must be an object")
+        for key, value in values.items():
+            if key in own:
+                continue
+            if key in rules and rules[key](value):
+                continue
+            if key not in self._allow:
+                raise _refused(key)
+            found.passed.add(key)
+
+    def _message(self, message: Any, found: Fields) -> None:
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in ROLES:
+            raise Problem(422, f"role of a message must be one of {', '.join(ROLES)}")
+        rules: dict[str, Rule] = {"role": word, "tool_call_id": name}
+        if role == "function":
+            rules["name"] = name
+        nothing: Rule = lambda value: value is None or value == []  # noqa: E731
+        rules |= dict.fromkeys(
+            ("audio", "function_call", "annotations", "reasoning_content"), nothing
+        )
+        own = ("content", "tool_calls", "refusal") if role == "assistant" else ("content",)
+        self._checked(message, rules, own, found)
+        self._content(message, role, found)
+        self._text(message, "refusal", role, found)
+        calls = message.get("tool_calls") or []
+        if not isinstance(calls, list):
+            raise Problem(422, "tool_calls of a message must be a list")
+        for call in calls:
+            self._checked(
+                call, {"id": name, "type": lambda v: v == "function", "index": number},
+                ("function",), found,
+            )  # fmt: skip
+            self._checked(call.get("function"), {"name": name}, ("arguments",), found)
+            self._text(call["function"], "arguments", role, found, ARGUMENTS)
+
+    def _item(self, item: Any, found: Fields) -> None:
+        kind = item.get("type", "message") if isinstance(item, dict) else None
+        rules: dict[str, Rule] = {"type": word, "id": name, "status": word, "call_id": name}
+        if kind == "message":
+            role = item.get("role")
+            if role not in ROLES:
+                raise Problem(422, f"role of an item must be one of {', '.join(ROLES)}")
+            self._checked(item, rules | {"role": word}, ("content",), found)
+            self._content(item, role, found)
+        elif kind == "function_call":
+            self._checked(item, rules | {"name": name}, ("arguments",), found)
+            self._text(item, "arguments", "assistant", found, ARGUMENTS)
+        elif kind == "function_call_output":
+            self._checked(item, rules, ("output",), found)
+            self._text(item, "output", "tool", found)
+        elif isinstance(kind, str) and kind in self._allow:
+            found.passed.add(kind)
+        else:
+            raise _refused(str(kind))
+
+    def _content(self, message: dict[str, Any], role: str, found: Fields) -> None:
+        content = message.get("content")
+        if not isinstance(content, list):
+            self._text(message, "content", role, found)
+            return
+        for part in content:
+            kind = part.get("type") if isinstance(part, dict) else None
+            if kind in ("text", "input_text", "output_text"):
+                plain: Rule = lambda value: value in (None, [])  # noqa: E731
+                rules = {"type": word, "annotations": plain, "logprobs": plain}
+                self._checked(part, rules, ("text",), found)
+                self._text(part, "text", role, found)
+            elif kind == "refusal":
+                self._checked(part, {"type": word}, ("refusal",), found)
+                self._text(part, "refusal", role, found)
+            elif isinstance(kind, str) and kind in self._allow:
+                found.passed.add(kind)
+            else:
+                raise _refused(str(kind))
+
+    def _text(
+        self, holder: dict[str, Any], key: str, role: str, found: Fields, form: str = TEXT
+    ) -> None:
+        value = holder.get(key)
+        if value is None:
+            return
+        if not isinstance(value, str):
+            raise Problem(422, f"{key} of the request must be a text")
+        if role in self._roles:
+            found.slots.append(Slot(holder, key, role, form))
+        else:
+            found.passed.add(f"messages of the role {role}")
+
+
+def canonical(arguments: str) -> str:
+    """Arguments of a call in one spelling, however a client wrote them again."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments

@@ -1,0 +1,108 @@
+"""Calls to the provider: what is sent, and what may come back."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx
+
+from discreet.errors import InvalidValue
+from discreet.files import plain_json
+from discreet.service.policy import GatewaySettings
+from discreet.service.problems import Problem
+
+_MOST_BYTES = 64 * 2**20
+_MOST_LINE = 4 * 2**20
+_FORWARDED = ("retry-after", "x-request-id")
+
+
+class Upstream:
+    """A language model's provider.
+
+    Nothing of the client's request reaches it but the body that was made here and, where the
+    service has neither keys of its own nor one for the provider, the client's Authorization.
+    """
+
+    def __init__(self, settings: GatewaySettings, *, forwards_authorization: bool) -> None:
+        self._url = settings.upstream.rstrip("/")
+        self._own = None
+        if settings.upstream_key_env is not None:
+            self._own = os.environ.get(settings.upstream_key_env)
+            if not self._own:
+                raise InvalidValue(
+                    f"the environment has no {settings.upstream_key_env}, which is to hold the "
+                    "upstream's key"
+                )
+        self._forwards = forwards_authorization
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(settings.timeout, connect=settings.connect_timeout),
+            limits=httpx.Limits(max_connections=512, max_keepalive_connections=64),
+            follow_redirects=False,
+        )
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._client.aclose()
+
+    async def call(self, path: str, body: Any, headers: Mapping[str, str]) -> httpx.Response:
+        """Send a body; the answer, of which only the head has been read."""
+        sent = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if self._own is not None:
+            sent["Authorization"] = f"Bearer {self._own}"
+        elif self._forwards and "authorization" in headers:
+            sent["Authorization"] = headers["authorization"]
+        request = self._client.build_request(
+            "POST", self._url + path, content=json.dumps(body).encode(), headers=sent
+        )
+        try:
+            return await self._client.send(request, stream=True)
+        except httpx.TimeoutException:
+            raise Problem(504, "the upstream did not answer in time") from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            raise Problem(502, "the upstream cannot be reached") from None
+
+
+async def whole(answer: httpx.Response) -> Any:
+    """The JSON of an answer."""
+    parts, size = [], 0
+    try:
+        async for part in answer.aiter_bytes():
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise Problem(502, "the upstream's answer is too large")
+            parts.append(part)
+    except httpx.TimeoutException:
+        raise Problem(504, "the upstream stopped in the middle of its answer") from None
+    except httpx.HTTPError:
+        raise Problem(502, "the upstream broke off its answer") from None
+    finally:
+        await answer.aclose()
+    try:
+        return plain_json(b"".join(parts))
+    except ValueError:
+        raise Problem(502, "the upstream answered something that is not JSON") from None
+
+
+async def events(answer: httpx.Response) -> AsyncIterator[tuple[str | None, str]]:
+    """The events of a stream: the name, if it has one, and the data."""
+    name: str | None = None
+    data: list[str] = []
+    async for line in answer.aiter_lines():
+        if len(line) > _MOST_LINE:
+            raise Problem(502, "the upstream sent a line that is too long")
+        if not line:
+            if data:
+                yield name, "\n".join(data)
+            name, data = None, []
+        elif line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif line.startswith("event:"):
+            name = line[6:].strip()
+    if data:
+        yield name, "\n".join(data)
+
+
+def forwarded(answer: httpx.Response) -> dict[str, str]:
+    """Headers of an answer that a client needs."""
+    return {each: answer.headers[each] for each in _FORWARDED if each in answer.headers}

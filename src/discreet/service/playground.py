@@ -1,0 +1,307 @@
+"""The playground: a page on which a text is tried with every word mechanism, on this machine.
+
+Nothing is stored and nothing leaves: texts come in the bodies of requests, answers are not cached,
+and no message, log or address holds a word of them. Trying is not releasing: draws are not kept and
+no receipt is written.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from discreet.errors import DiscreetError
+from discreet.files import plain_json
+from discreet.release.text import LAYOUTS
+from discreet.service._playground_mechanisms import LEAST, MOST, Setting, Workshop
+from discreet.service._playground_text import Tried, guesses, outcomes, told, tried
+
+MOST_CHARACTERS = 5000
+"""Of a text; what is longer is for ``discreet sanitize``."""
+_MOST_BYTES = 2**19
+_HERE = Path(__file__).parent
+_FILES = {
+    "/": ("playground.html", "text/html"),
+    "/playground/page.css": ("playground.css", "text/css"),
+    "/playground/page.js": ("playground.js", "text/javascript"),
+}
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_POLL_SECONDS = 0.2
+
+Answer = Callable[[Request, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class _Refused(Exception):
+    """What a request is told: a status and a sentence that holds nothing of what was sent."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+class _Stopped(Exception):
+    """Whoever asked is gone."""
+
+
+def routes(space: str | None = None) -> list[Route]:
+    """The page at ``/`` and what it asks for under ``/playground``.
+
+    Args:
+        space: name or path of the public words for every mechanism; unless given, each has one
+            whose public tables ship with the package.
+
+    >>> [route.path for route in routes()][0]
+    '/'
+    """
+    playground = _Playground(Workshop(space))
+    answers: dict[str, Answer] = {
+        "try": playground.tried,
+        "outcomes": playground.outcomes,
+        "attack": playground.attack,
+        "frontier": playground.frontier,
+    }
+    return [
+        *(Route(path, _file(*file), methods=["GET"]) for path, file in _FILES.items()),
+        Route("/playground/choices", playground.choices, methods=["GET"]),
+        *(
+            Route(f"/playground/{name}", _answered(answer), methods=["POST"])
+            for name, answer in answers.items()
+        ),
+    ]
+
+
+def application(space: str | None = None) -> Starlette:
+    """The playground alone, as an ASGI application."""
+    return Starlette(routes=routes(space))
+
+
+class _Playground:
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
+        self._long = threading.Semaphore(1)
+
+    async def choices(self, _: Request) -> Response:
+        """What can be chosen."""
+        return _json(
+            {
+                "mechanisms": [each.to_dict() for each in self._shop.variants.values()],
+                "epsilon": {"least": LEAST, "most": MOST},
+                "characters": MOST_CHARACTERS,
+            }
+        )
+
+    async def tried(self, _: Request, body: dict[str, Any]) -> dict[str, Any]:
+        """A text drawn once, beside itself, and the guarantee."""
+        setting, text = self._setting(body), body.get("text")
+        if not isinstance(text, str):
+            raise _Refused(422, "text must be a string")
+        if len(text) > MOST_CHARACTERS:
+            raise _Refused(
+                413,
+                f"the playground takes {MOST_CHARACTERS:,} characters; use discreet sanitize for "
+                "longer texts",
+            )
+        return await run_in_threadpool(self._tried, setting, text)
+
+    def _tried(self, setting: Setting, text: str) -> dict[str, Any]:
+        result = tried(self._shop, setting, text)
+        drawn = ~result.passed
+        count = int(drawn.sum())
+        same = int((result.ids == result.released)[drawn].sum())
+        return {
+            "pieces": result.pieces,
+            "text": result.text,
+            "ids": result.ids.tolist(),
+            "released": result.released.tolist(),
+            "passed": result.passed.tolist(),
+            "words": self._words(setting, result),
+            "unknown": self._shop.space(setting.variant).unknown,
+            "identifiers": result.identifiers,
+            "counts": {"drawn": count, "passed": int((~drawn).sum()), "same": same},
+            "guarantee": told(self._shop, setting, count),
+        }
+
+    def _words(self, setting: Setting, result: Tried) -> dict[str, str]:
+        words = self._shop.space(setting.variant).words
+        named = np.unique(np.concatenate([result.ids, result.released])).tolist()
+        return {str(each): words[each] for each in named}
+
+    async def outcomes(self, _: Request, body: dict[str, Any]) -> dict[str, Any]:
+        """What a word could have become."""
+        setting = self._setting(body)
+        before = self._ids(setting, body, "released")
+        word = self._ids(setting, {"word": [body.get("word")]}, "word")
+        return await run_in_threadpool(outcomes, self._shop, setting, int(word[0]), before)
+
+    async def attack(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
+        """What the best attacker guesses, from what is released alone: the text is not sent."""
+        setting = self._setting(body)
+        released = self._ids(setting, body, "released")
+        passed = body.get("passed")
+        if (
+            not isinstance(passed, list)
+            or len(passed) != len(released)
+            or not all(isinstance(each, bool) for each in passed)
+        ):
+            raise _Refused(422, "passed must say true or false of each released word")
+        stop = threading.Event()
+
+        def goes_on(_done: int, _total: int) -> None:
+            if stop.is_set():
+                raise _Stopped
+
+        def work() -> list[int]:
+            public = np.array(passed, np.bool_)
+            with self._long:  # one at a time: some take all pairs of words
+                goes_on(0, 0)
+                found: list[int] = guesses(self._shop, setting, released, public, goes_on).tolist()
+                return found
+
+        found = await _unless_gone(request, work, stop)
+        words = self._shop.space(setting.variant).words
+        return {"guesses": found, "words": {str(each): words[each] for each in set(found)}}
+
+    async def frontier(self, _: Request, body: dict[str, Any]) -> dict[str, Any]:
+        """Epsilon against the attacker's success, and where the present setting stands."""
+        setting = self._setting(body)
+        return await run_in_threadpool(self._frontier, setting)
+
+    def _frontier(self, setting: Setting) -> dict[str, Any]:
+        mechanism = self._shop.prepared(setting).mechanism
+        contextual = getattr(mechanism, "contextual", False)
+        return {
+            "points": self._shop.frontier(setting),
+            "guess": self._shop.guess_rate(setting),
+            "near": self._shop.near_chance(setting),
+            "contextual": contextual,
+            "averaged": contextual and mechanism.expected_guess is not None,
+        }
+
+    def _setting(self, body: Mapping[str, Any]) -> Setting:
+        variant = self._shop.variant(body.get("mechanism"))
+        epsilon = body.get("epsilon")
+        number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+        if not number or not LEAST <= float(epsilon or 0) <= MOST:
+            raise _Refused(422, f"epsilon must be a number from {LEAST:g} to {MOST:g}")
+        layout = body.get("layout", "public")
+        if layout not in tuple(LAYOUTS):
+            raise _Refused(422, "layout must be one of " + ", ".join(LAYOUTS))
+        switches = {name: body.get(name, True) for name in ("public_words", "identifiers")}
+        for name, value in switches.items():
+            if not isinstance(value, bool):
+                raise _Refused(422, f"{name} must be true or false")
+        return Setting(variant, float(epsilon or 0), layout, **switches)
+
+    def _ids(self, setting: Setting, body: Mapping[str, Any], name: str) -> Any:
+        ids = body.get(name)
+        size = len(self._shop.space(setting.variant))
+        if (
+            not isinstance(ids, list)
+            or len(ids) > MOST_CHARACTERS
+            or not all(type(each) is int and 0 <= each < size for each in ids)
+        ):
+            raise _Refused(422, f"{name} must be words by their numbers, from 0 to {size - 1}")
+        return np.array(ids, np.int64)
+
+
+async def _unless_gone(request: Request, work: Callable[[], Any], stop: threading.Event) -> Any:
+    """Work in a thread, which is told to stop when whoever asked has gone."""
+    task = asyncio.ensure_future(run_in_threadpool(work))
+    try:
+        while not (await asyncio.wait({task}, timeout=_POLL_SECONDS))[0]:
+            if await request.is_disconnected():
+                stop.set()
+        return task.result()
+    except asyncio.CancelledError:
+        stop.set()
+        raise
+
+
+def _answered(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that takes JSON and says what is wrong without repeating any of it."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return _json(await answer(request, await _body(request)))
+        except _Refused as error:
+            return _problem(error.status, error.detail)
+        except DiscreetError as error:
+            return _problem(422, f"{error}; nothing was drawn")
+        except (ClientDisconnect, _Stopped):
+            return _problem(499, "whoever asked is gone")
+        except Exception:  # its message may hold text
+            return _problem(500, "something went wrong here; nothing was kept of the text")
+
+    return endpoint
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # what a page of somebody else cannot send without asking
+        raise _Refused(415, "send JSON, with the header Content-Type: application/json")
+    size, parts = 0, list[bytes]()
+    said = request.headers.get("content-length", "0")
+    large = not said.isdigit() or int(said) > _MOST_BYTES
+    if not large:
+        async for part in request.stream():
+            size += len(part)
+            if large := size > _MOST_BYTES:
+                break
+            parts.append(part)
+    if large:
+        raise _Refused(
+            413,
+            f"the playground takes {_MOST_BYTES:,} bytes; use discreet sanitize for longer texts",
+        )
+    try:
+        values = plain_json(b"".join(parts))
+    except ValueError:
+        raise _Refused(400, "the body is not JSON in UTF-8") from None
+    if not isinstance(values, dict):
+        raise _Refused(422, "the body must be a JSON object")
+    return values
+
+
+def _json(values: Mapping[str, Any]) -> Response:
+    content = json.dumps(values, ensure_ascii=False, allow_nan=False)
+    return Response(content, headers=_HEADERS, media_type="application/json")
+
+
+def _problem(status: int, detail: str) -> Response:
+    """A problem document (RFC 9457)."""
+    content = {"type": "about:blank", "status": status, "detail": detail}
+    closing = {"Connection": "close"} if status == 413 else {}
+    return Response(
+        json.dumps(content),
+        status,
+        headers=_HEADERS | closing,
+        media_type="application/problem+json",
+    )
+
+
+def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    content = (_HERE / name).read_bytes()
+
+    async def endpoint(_: Request) -> Response:
+        return Response(content, headers=_HEADERS, media_type=kind)
+
+    return endpoint

@@ -1,0 +1,273 @@
+"""A profile made ready to release texts: many requests in one call, each with what is its own.
+
+The noise of every word is drawn for that word, so releasing the texts of several requests together
+changes nothing of the law. What is counted and what is mapped is kept apart by request.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.arrays import Generator, Ids, Progress
+from discreet.errors import InvalidValue
+from discreet.ledger import Charge
+from discreet.mechanisms.registry import find
+from discreet.protocols import WordMechanism
+from discreet.randomness import secure_generator
+from discreet.receipt import Receipt
+from discreet.release.strength import weakness
+from discreet.release.text import Sanitizer, about_sanitizer
+from discreet.release.whole import DELTA, Wholes
+from discreet.service.policy import Profile
+from discreet.spaces import EmbeddingSpace, load_space
+from discreet.statement import PrivacyStatement
+from discreet.text.identifiers import Identifiers, SurrogateMapping
+from discreet.text.identifiers.replace import Cut
+
+Entry = tuple[int, str, Any]
+"""The number of a document, a surrogate in it, and the value, or where in the text it stands."""
+
+
+_VARYING = ("identifiers", "counts", "whole", "written", "output")
+"""Sections of a receipt that differ from request to request."""
+
+
+class Cutter(Protocol):
+    """Replaces the identifiers of a request's texts."""
+
+    public: tuple[str, ...]
+    caveats: tuple[str, ...]
+    about: dict[str, Any]
+
+    def cut(self, texts: Sequence[str], rng: Generator, scope: Any) -> tuple[Cut, list[Entry]]:
+        """The texts without their identifiers, and what was replaced."""
+        ...
+
+
+class _Collector(SurrogateMapping):
+    """Holds what was replaced for the time of one call, and is then empty again."""
+
+    def add(self, documents: int, entries: Iterable[Entry]) -> None:  # noqa: ARG002
+        self.taken = list(entries)
+
+
+class RequestCutter:
+    """Surrogates as ``discreet sanitize`` makes them, for each request by itself."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._collector = _Collector()
+        self._identifiers = Identifiers(
+            profile.identifiers or "rules", consistent=profile.consistent, mapping=self._collector
+        )
+        self.public = self._identifiers.public
+        self.caveats = self._identifiers.caveats
+        self.about = self._identifiers.about | {"mapping_kept": False}
+
+    def cut(self, texts: Sequence[str], rng: Generator, scope: Any) -> tuple[Cut, list[Entry]]:  # noqa: ARG002
+        """The texts without their identifiers, and what was replaced."""
+        try:
+            return self._identifiers.cut(texts, rng), self._collector.taken
+        finally:
+            self._collector.taken = []
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """The texts of one request."""
+
+    texts: Sequence[str] = field(repr=False)
+    scope: Any = field(default=None, repr=False)
+    """What surrogates are consistent within, such as a conversation."""
+    account: str | None = None
+    """Whom the ledger is to charge, if anybody."""
+    command: str = "serve"
+    persons: Sequence[str] | None = field(default=None, repr=False)
+    """Whose each text is, for the ledger."""
+    together: bool = False
+    """Whether its texts count as one document."""
+    mapped: bool = False
+    """Whether what was replaced is given back to whoever asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was released for one request."""
+
+    texts: list[str] = field(repr=False)
+    draws: Ids = field(repr=False)
+    identifiers: Mapping[str, int]
+    entries: list[Entry] = field(repr=False)
+    """Protected: they go to whoever sent the texts, or are forgotten."""
+    receipt: str = ""
+    """As JSON. Its SHA-256 is in the ledger."""
+
+    @property
+    def words(self) -> int:
+        """How many words were drawn."""
+        return int(self.draws.sum())
+
+
+class _JobIdentifiers:
+    """What a sanitizer asks for identifiers, answered request by request."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        self._cutter = cutter
+        self.public, self.caveats, self.about = cutter.public, cutter.caveats, cutter.about
+        self.jobs: Sequence[Job] = ()
+        self.found: list[tuple[Mapping[str, int], list[Entry]]] = []
+
+    def cut(self, texts: Sequence[str], rng: Generator) -> Cut:  # noqa: ARG002
+        segments, surrogates, bounds, self.found = list[str](), list[str](), [np.zeros(1, int)], []
+        for job in self.jobs:
+            cut, entries = self._cutter.cut(job.texts, rng, job.scope)
+            bounds.append(cut.bounds[1:] + len(segments))
+            segments += cut.segments
+            surrogates += cut.surrogates
+            self.found.append((cut.counts, entries))
+        return Cut(segments, np.concatenate(bounds), surrogates, {})
+
+
+class Vocabularies:
+    """Spaces by name, each read once."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[tuple[str, int | None], EmbeddingSpace] = {}
+
+    def of(self, profile: Profile, progress: Progress | None = None) -> EmbeddingSpace:
+        """The space of a profile."""
+        key = (profile.space, profile.max_words)
+        if key not in self._spaces:
+            self._spaces[key] = load_space(key[0], max_words=key[1], progress=progress)
+        return self._spaces[key]
+
+
+class TextReleaser:
+    """A profile with everything it needs in memory.
+
+    Args:
+        profile: of the policy.
+        vocabularies: where spaces are kept.
+        cutter: what replaces identifiers; the profile's own unless given.
+        progress: of certifying a space.
+
+    Raises:
+        InvalidValue: the setting is weak, and the profile does not accept that.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        vocabularies: Vocabularies | None = None,
+        *,
+        cutter: Cutter | None = None,
+        mechanism: WordMechanism | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.profile = profile
+        space = (vocabularies or Vocabularies()).of(profile, progress)
+        self.mechanism: WordMechanism = mechanism or find(profile.mechanism, "word").build(
+            {"space": space, **profile.settings}, progress=progress
+        )
+        if not profile.accept_weak and (weak := weakness(self.mechanism)) is not None:
+            raise InvalidValue(
+                f"{weak}; lower epsilon, or set accept_weak in the profile if that is meant"
+            )
+        if cutter is None and profile.identifiers is not None:
+            cutter = RequestCutter(profile)
+        self._identifiers = None if cutter is None else _JobIdentifiers(cutter)
+        self.sanitizer = Sanitizer(
+            self.mechanism,
+            layout=profile.layout,
+            identifiers=self._identifiers,  # type: ignore[arg-type]
+            repeat=profile.repeat,
+            public=profile.public,
+            polish=profile.polish,
+        )
+        self.statement: PrivacyStatement = self.sanitizer.statement
+        self._about = about_sanitizer(self.sanitizer, {})
+        fixed = {name: each for name, each in self._about.items() if name not in _VARYING}
+        self._fixed_json = json.dumps(Receipt(self.statement, fixed).to_dict())
+        self.statement_json = json.dumps(self.statement.to_dict())
+        self._rng = secure_generator()
+        self.whole = lru_cache(4096)(self._tell_whole)
+        self._found = lru_cache(4096)(self._tell_found)
+        self._lifted = lru_cache(4096)(self._lift)
+        self.release([Job([""])])  # whatever is made on first use is made now
+
+    def release(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Release the texts of some requests, in one call; from one thread at a time."""
+        texts = [text for job in jobs for text in job.texts]
+        if self._identifiers is not None:
+            self._identifiers.jobs = jobs
+        try:
+            release = self.sanitizer.sanitize(texts, self._rng)
+            found = [({}, [])] * len(jobs) if self._identifiers is None else self._identifiers.found
+        finally:
+            if self._identifiers is not None:
+                self._identifiers.jobs, self._identifiers.found = (), []
+        if release.draws is None:
+            raise InvalidValue("this mechanism does not say how many draws a text took")
+        ends = np.cumsum([len(job.texts) for job in jobs]).tolist()
+        outcomes = []
+        for job, end, (counts, entries) in zip(jobs, ends, found, strict=True):
+            own = slice(end - len(job.texts), end)
+            made = Outcome(release.values[own], release.draws[own], counts, entries)
+            outcomes.append(replace(made, receipt=self._receipt(made, job)))
+        return outcomes
+
+    def _receipt(self, outcome: Outcome, job: Job) -> str:
+        """What is said of it, as JSON; what was written before is not written anew."""
+        documents = json.dumps(outcome.texts).encode()
+        varying: dict[str, Any] = {
+            "counts": {"documents": len(outcome.texts), "words": outcome.words},
+            "written": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "output": {"sha256": hashlib.sha256(documents).hexdigest(), "bytes": len(documents)},
+        }
+        parts = [self._fixed_json[1:-1], self.whole(int(outcome.draws.max(initial=0)))]
+        if "identifiers" in self._about:
+            types = tuple(sorted(outcome.identifiers.items()))
+            parts.append(self._found(types, job.mapped))
+        return "{" + ", ".join([*parts, json.dumps(varying)[1:-1]]) + "}"
+
+    def charge(self, job: Job, outcome: Outcome, dataset: str) -> Charge:
+        """What a ledger books for it: the longest text, or each person's texts, all replaced."""
+        if job.persons is not None:
+            return Charge.of_draws(
+                self.statement,
+                outcome.draws.tolist(),
+                dataset=dataset,
+                command=job.command,
+                persons=job.persons,
+                law=getattr(self.mechanism, "unit_loss", None),
+                mechanism=self.profile.mechanism,
+            )
+        draws = outcome.words if job.together else int(outcome.draws.max(initial=0))
+        lifted = self._lifted(draws)
+        return replace(lifted, dataset=dataset, command=job.command, units=outcome.words)
+
+    def _lift(self, draws: int) -> Charge:
+        return Charge.of_draws(
+            self.statement,
+            draws,
+            dataset="any",
+            command="serve",
+            law=getattr(self.mechanism, "unit_loss", None),
+            mechanism=self.profile.mechanism,
+        )
+
+    def _tell_whole(self, draws: int) -> str:
+        wholes = Wholes()
+        wholes.add(np.array([draws]))
+        counted = "words" + ", repetitions not counted" * (self.profile.repeat == "once")
+        told = wholes.told(self.statement, self.mechanism, DELTA, counted)
+        return json.dumps({"whole": told})[1:-1]
+
+    def _tell_found(self, types: tuple[tuple[str, int], ...], mapped: bool) -> str:
+        own = {"types": dict(types), "mapping_kept": mapped}
+        return json.dumps({"identifiers": self._about["identifiers"] | own})[1:-1]

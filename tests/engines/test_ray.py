@@ -1,0 +1,99 @@
+"""The same folder on Ray: every row once, also when a worker is killed; clear errors without it."""
+
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from discreet import Sanitizer, load_space, mechanism
+from discreet.engines import EngineSettings, sanitize_folder
+from discreet.errors import InvalidValue, NotFound
+from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc"),
+    # Ray leaves files and sockets to the end of its processes.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def sanitizer(tmp_path_factory):
+    space = load_space(small_space(tmp_path_factory.mktemp("space")))
+    return Sanitizer(mechanism("santext", space=space, epsilon=4.0))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Ray of this machine for all tests here; engines use what runs already."""
+    ray = pytest.importorskip("ray")
+    from discreet.engines.ray import _start
+
+    _start(None, 2)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer):
+    source = write(tmp_path / "in", "parquet", files=2, rows=30_000, group=10_000)
+    out, stop, killed = tmp_path / "out", threading.Event(), list[int]()
+    arguments = (tmp_path / "out.unfinished", 1, stop, killed)
+    killer = threading.Thread(target=kill_while_drawing, args=arguments)
+    killer.start()
+    settings = EngineSettings(engine="ray", part_rows=10_000)
+    done: list[tuple[int, int]] = []
+    try:
+        sanitize_folder(
+            source,
+            out,
+            sanitizer,
+            settings,
+            text_field="body",
+            keep=["id"],
+            others="drop",
+            progress=lambda *progress: done.append(progress),
+        )
+    finally:
+        stop.set()
+        killer.join()
+    receipt = check_whole(out, 60_000, 2 * words_of(30_000))
+    assert len(killed) == 1
+    assert receipt.about["engine"] == {"name": "ray", "parts": 6, "attempts": 7}
+    assert done == [(number, 6) for number in range(1, 7)]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_dataset_is_sanitised_as_it_is_written(tmp_path, sanitizer):
+    import ray.data
+
+    from discreet.engines.ray import sanitize
+
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    source = write(tmp_path / "in", "parquet", files=1, rows=500)
+    out = tmp_path / "out"
+    dataset = ray.data.read_parquet(str(source)).select_columns(["id", "body"])
+    sanitize(dataset, sanitizer, text="body").write_parquet(str(out))
+    table = pq.read_table(out)
+    assert sorted(table.column("id").to_pylist()) == list(range(500))
+    assert len(" ".join(table.column("body").to_pylist()).split()) == words_of(500)
+    assert "zanzibar" not in " ".join(table.column("body").to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "said"),
+    [
+        ("127.0.0.1:1", NotFound, "no Ray cluster at 127.0.0.1:1"),
+        ("ray://127.0.0.1:1", NotFound, "no Ray cluster at ray://127.0.0.1:1"),
+        ("somewhere", InvalidValue, "with the port"),
+    ],
+)
+def test_where_no_cluster_is(address, error, said):
+    pytest.importorskip("ray")
+    from discreet.engines.ray import _start
+
+    with pytest.raises(error, match=said):
+        _start(address, None)

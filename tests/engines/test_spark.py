@@ -1,0 +1,82 @@
+"""The same folder on Spark, in local mode; a data frame through Arrow; an error without Java."""
+
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from discreet import Sanitizer, load_space, mechanism
+from discreet.engines import EngineSettings, sanitize_folder
+from discreet.errors import NotFound
+from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc"),
+    # Spark leaves sockets to the end of its processes.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def sanitizer(tmp_path_factory):
+    space = load_space(small_space(tmp_path_factory.mktemp("space")))
+    return Sanitizer(mechanism("santext", space=space, epsilon=4.0))
+
+
+@pytest.fixture(scope="module")
+def session():
+    """A Spark of this machine for all tests here; engines use what runs already."""
+    pytest.importorskip("pyspark")
+    from discreet.engines.spark import _started
+
+    session = _started(None, 2)
+    yield session
+    session.stop()
+
+
+@pytest.mark.usefixtures("session")
+def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer):
+    source = write(tmp_path / "in", "parquet", files=2, rows=20_000, group=10_000)
+    out, stop, killed = tmp_path / "out", threading.Event(), list[int]()
+    arguments = (tmp_path / "out.unfinished", 1, stop, killed)
+    killer = threading.Thread(target=kill_while_drawing, args=arguments)
+    killer.start()
+    settings = EngineSettings(engine="spark", part_rows=10_000)
+    try:
+        sanitize_folder(
+            source, out, sanitizer, settings, text_field="body", keep=["id"], others="drop"
+        )
+    finally:
+        stop.set()
+        killer.join()
+    receipt = check_whole(out, 40_000, 2 * words_of(20_000))
+    assert len(killed) == 1
+    assert receipt.about["engine"] == {"name": "spark", "parts": 4, "attempts": 5}
+
+
+def test_a_data_frame_is_sanitised_as_it_is_written(tmp_path, sanitizer, session):
+    from discreet.engines.spark import sanitize
+
+    source = write(tmp_path / "in", "parquet", files=1, rows=500)
+    out = tmp_path / "out"
+    frame = session.read.parquet(str(source)).select("id", "body")
+    released = sanitize(frame, sanitizer, text="body")
+    assert released.schema == frame.schema
+    released.write.parquet(str(out))
+    table = pq.read_table(out)
+    assert sorted(table.column("id").to_pylist()) == list(range(500))
+    texts = " ".join(table.column("body").to_pylist())
+    assert len(texts.split()) == words_of(500)
+    assert "zanzibar" not in texts
+
+
+def test_without_java(monkeypatch, tmp_path):
+    pytest.importorskip("pyspark")
+    from discreet.engines.spark import _started
+
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(NotFound, match="needs Java 17"):
+        _started(None, 2)

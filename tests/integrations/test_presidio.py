@@ -1,0 +1,44 @@
+"""The operator of Presidio, in its own engine: what was found is replaced, the rest passes."""
+
+import pytest
+from presidio_anonymizer import AnonymizerEngine
+from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, RecognizerResult
+
+from command import MARKER, UNKNOWN, WORDS
+from discreet import DiscreetError
+from discreet.integrations.presidio import FOUND_ALONE, NearWords, near_words, statement_of
+
+TEXT = f"Ask {MARKER} Roe about the lamp"
+
+
+@pytest.fixture
+def engine():
+    made = AnonymizerEngine()
+    made.add_anonymizer(NearWords)
+    return made
+
+
+def found(start, end):
+    return [RecognizerResult("PERSON", start, end, 0.9)]
+
+
+def test_only_what_was_found_is_replaced(engine, sanitizer):
+    config = near_words(sanitizer)
+    start = TEXT.index(MARKER)
+    end = TEXT.index(" about")
+    result = engine.anonymize(TEXT, found(start, end), operators={"DEFAULT": config})
+    first, *replaced, about, the, lamp = result.text.split()
+    assert [first, about, the, lamp] == ["Ask", "about", "the", "lamp"]
+    assert len(replaced) == 2
+    assert set(replaced) <= {UNKNOWN, *WORDS}
+    assert result.items[0].operator == "near_words"
+    assert FOUND_ALONE in statement_of(config).caveats
+    assert statement_of(config).epsilon == 1.0
+
+
+def test_it_needs_a_sanitizer(engine, settings):
+    with pytest.raises(InvalidParamError, match="near_words\\(epsilon"):
+        engine.anonymize(TEXT, found(0, 3), operators={"DEFAULT": OperatorConfig("near_words", {})})
+    with pytest.raises(DiscreetError, match="accept_weak"):
+        near_words(**settings | {"epsilon": 1000.0})
+    assert near_words(**settings).operator_name == "near_words"

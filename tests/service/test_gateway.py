@@ -1,0 +1,386 @@
+"""The gateway with the real openai client, before an upstream on a loopback port."""
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import openai
+import pytest
+
+from command import MARKER, WORDS, write_space
+from discreet.service.gateway.restoring import Restorer
+from discreet.statement import PrivacyStatement
+from echo_model import Model
+from serving import served, upstream
+
+MAIL = "jane.roe@place.example"
+PHONE = "+49 170 1234567"
+TEXT = f"{WORDS[0]} {MARKER} {MAIL} {WORDS[1]} {PHONE}"
+ALLOWED = ["tools", "stop"]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    return write_space(tmp_path_factory.mktemp("space") / "words.txt")
+
+
+@pytest.fixture(scope="module")
+def around(space):
+    """A model, and a gateway in front of it."""
+    model = Model()
+    with upstream(model.app) as url:
+        profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
+        gateway = {"upstream": f"{url}/v1", "allow": ALLOWED, "timeout": 1.0}
+        with served({"profiles": {"default": profile}, "gateway": gateway}) as up:
+            yield up, model
+
+
+@pytest.fixture
+def asked(around):
+    up, model = around
+    model.bodies.clear()
+    model.headers.clear()
+    model.behaves, model.says, model.parts_of = "well", None, 3
+    with openai.OpenAI(base_url=f"{up.url}/v1", api_key="key-of-user", max_retries=0) as client:
+        yield client, model, up
+
+
+def _user(text):
+    return {"role": "user", "content": text}
+
+
+def _reached(model):
+    """Nothing protected reached the upstream, and the surrogates that did."""
+    for secret in (MARKER, MAIL, PHONE, "1234567", "jane"):
+        assert secret not in model.sent
+    return re.findall(r"[\w.]+@example\.\w+", model.sent)
+
+
+def test_messages_are_sanitised_and_answers_restored(asked):
+    client, model, up = asked
+    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=[_user(TEXT)])
+    said = raw.parse().choices[0].message.content
+    assert len(_reached(model)) == 1
+    assert MAIL in said
+    assert PHONE in said
+    assert MARKER not in said
+    statement = PrivacyStatement.from_dict(json.loads(raw.headers["discreet-statement"]))
+    assert statement.epsilon == 2.0
+    assert any("messages of a conversation are equal" in each for each in statement.public)
+    assert raw.headers["discreet-words"] == raw.headers["discreet-words-charged"] == "3"
+    assert model.headers[0]["authorization"] == "Bearer key-of-user"
+    for secret in (MARKER, MAIL, PHONE, "key-of-user"):
+        assert secret not in "".join(up.lines)
+
+
+@pytest.mark.parametrize("parts_of", [1, 2, 3, 7, 1000])
+def test_streams_are_restored_wherever_they_are_cut(asked, parts_of):
+    client, model, _ = asked
+    model.parts_of = parts_of
+    stream = client.chat.completions.create(model="tiny", messages=[_user(TEXT)], stream=True)
+    chunks = list(stream)
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    _reached(model)
+    assert said.startswith("You said: ")
+    assert MAIL in said
+    assert said.endswith(PHONE)
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    if parts_of == 1:
+        assert len(chunks) > 20, "the stream was gathered before it was sent"
+
+
+def test_a_stream_that_forgets_to_finish_keeps_nothing_back(asked):
+    client, model, _ = asked
+    model.behaves = "forgets the end"
+    stream = client.chat.completions.create(model="tiny", messages=[_user(TEXT)], stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream).endswith(PHONE)
+
+
+def test_a_history_that_is_sent_again_gets_the_same_release_and_is_charged_once(asked):
+    client, model, _ = asked
+    told = [_user(f"history {TEXT}")]
+    first = client.chat.completions.create(model="tiny", messages=told)
+    answer = first.choices[0].message.content
+    told += [{"role": "assistant", "content": answer}, _user(f"and {MAIL} {WORDS[2]}")]
+    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=told)
+    before, after = model.bodies[0]["messages"], model.bodies[1]["messages"]
+    assert after[0] == before[0]
+    # The answer goes back as the upstream wrote it, and equal identifiers stay equal.
+    assert after[1]["content"] == f"You said: {before[0]['content']}"
+    assert len(set(_reached(model))) == 1
+    assert raw.headers["discreet-words-charged"] == "2"
+    assert int(raw.headers["discreet-words"]) == 4 + 2
+    assert MAIL in raw.parse().choices[0].message.content
+
+
+def test_retries_at_the_same_time_are_one_release(asked):
+    client, model, _ = asked
+    told = [_user(f"retried {TEXT}")]
+
+    def ask(_):
+        raw = client.chat.completions.with_raw_response.create(model="tiny", messages=told)
+        return int(raw.headers["discreet-words-charged"])
+
+    with ThreadPoolExecutor(8) as pool:
+        charged = list(pool.map(ask, range(8)))
+    assert sorted(charged) == [0] * 7 + [4]
+    assert len({json.dumps(body["messages"]) for body in model.bodies}) == 1
+
+
+def test_other_conversations_get_draws_of_their_own(asked):
+    client, model, _ = asked
+    text = " ".join(WORDS[:30]) + f" {MAIL}"
+    for name in "ab":
+        client.chat.completions.create(
+            model="tiny", messages=[_user(text)], extra_headers={"Discreet-Conversation": name}
+        )
+    one, other = (body["messages"][0]["content"] for body in model.bodies)
+    # With 30 words at this epsilon two draws are equal in less than 1e-20.
+    assert one != other
+
+
+TOOL = {"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_arguments_of_tool_calls_are_restored_and_go_back_as_they_came(asked, stream):
+    client, model, _ = asked
+    told = [_user(f'tools {stream} "{MAIL}"')]
+    options = {"model": "tiny", "tools": [TOOL]}
+    if stream:
+        chunks = list(client.chat.completions.create(messages=told, stream=True, **options))
+        calls = [c.choices[0].delta.tool_calls for c in chunks if c.choices[0].delta.tool_calls]
+        arguments = "".join(call[0].function.arguments for call in calls)
+    else:
+        message = client.chat.completions.create(messages=told, **options).choices[0].message
+        arguments = message.tool_calls[0].function.arguments
+    assert MAIL in json.loads(arguments)["quote"]
+    again = json.dumps(json.loads(arguments), indent=1)  # as a framework writes it anew
+    call = {"id": "call_1", "type": "function", "function": {"name": "note", "arguments": again}}
+    told.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    told.append({"role": "tool", "tool_call_id": "call_1", "content": f"noted for {MAIL}"})
+    raw = client.chat.completions.with_raw_response.create(messages=told, **options)
+    sent = model.bodies[-1]["messages"]
+    assert json.loads(sent[1]["tool_calls"][0]["function"]["arguments"])
+    assert len(set(_reached(model))) == 1
+    public = json.loads(raw.headers["discreet-statement"])["public"]
+    assert "tools, as they are" in public
+
+
+def test_structured_answers_stay_json(asked):
+    client, model, _ = asked
+    value = f'Place "A", {MAIL}'
+    model.says = None
+    told = [_user(value)]
+    client.chat.completions.create(model="tiny", messages=told)
+    surrogate = _reached(model)[0]
+    model.says = json.dumps({"to": f"<{surrogate}>", "n": 3})
+    said = client.chat.completions.create(
+        model="tiny", messages=told, response_format={"type": "json_object"}
+    )
+    assert json.loads(said.choices[0].message.content) == {"to": f"<{MAIL}>", "n": 3}
+
+
+def test_responses_are_sanitised_and_restored(asked):
+    client, model, _ = asked
+    whole = client.responses.create(model="tiny", input=f"resp {TEXT}")
+    assert MAIL in whole.output_text
+    assert model.bodies[0]["store"] is False
+    again = [
+        {"role": "user", "content": f"resp {TEXT}"},
+        {"role": "assistant", "content": whole.output_text},
+        {"role": "user", "content": f"more {MAIL}"},
+    ]
+    client.responses.create(model="tiny", input=again, instructions="be short")
+    assert model.bodies[1]["input"][0]["content"] == model.bodies[0]["input"]
+    assert model.bodies[1]["input"][1]["content"] == model.bodies[0]["input"]
+    assert model.bodies[1]["instructions"] == "be short"
+    with client.responses.stream(model="tiny", input=f"resp {TEXT}") as stream:
+        deltas = [e.delta for e in stream if e.type == "response.output_text.delta"]
+        final = stream.get_final_response().output_text
+    assert "".join(deltas) == final
+    assert PHONE in final
+    _reached(model)
+
+
+def test_embeddings_are_of_sanitised_text(asked):
+    client, model, _ = asked
+    found = client.embeddings.create(model="tiny", input=[TEXT, WORDS[3]])
+    assert len(found.data) == 2
+    _reached(model)
+    assert client.embeddings.create(model="tiny", input=TEXT).data[0].embedding
+
+
+def _part(kind, **held):
+    return {"messages": [{"role": "user", "content": [{"type": kind, **held}]}]}
+
+
+CALL = {"name": "f", "arguments": json.dumps({"a": MARKER})}
+CALLED = {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": CALL}]}
+REFUSED = {
+    "an image": _part("image_url", image_url={"url": f"data:{MARKER}"}),
+    "a file": _part("file", file={"file_data": MARKER}),
+    "sound": _part("input_audio", input_audio={"data": MARKER}),
+    "a name": {"messages": [{**_user("x"), "name": MARKER}]},
+    "a new field of a message": {"messages": [{**_user("x"), MARKER: MARKER}]},
+    "a new field of a part": _part("text", text="x", note=MARKER),
+    "a role": {"messages": [{"role": MARKER, "content": "x"}]},
+    "user": {"user": MARKER},
+    "metadata": {"metadata": {"a": MARKER}},
+    "a prediction": {"prediction": {"type": "content", "content": MARKER}},
+    "a cache key": {"prompt_cache_key": MARKER},
+    "a schema": {"response_format": {"type": "json_schema", "json_schema": {"name": MARKER}}},
+    "storing": {"store": True},
+    "a model that is a text": {"model": f"{MARKER} and more"},
+    "a number that is a text": {"temperature": MARKER},
+    "text in stream options": {"stream_options": {MARKER: True}},
+    "a new field": {MARKER: 1},
+    "functions": {"functions": [{"name": MARKER}]},
+    "arguments from elsewhere": {"messages": [CALLED]},
+    "content that is a number": {"messages": [{"role": "user", "content": 3}]},
+    "no messages": {"messages": []},
+    "a message that is a text": {"messages": [MARKER]},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_on_the_list_is_refused_and_nothing_is_sent(asked, name):
+    _, model, up = asked
+    body = {"model": "tiny", "messages": [_user("x")], **REFUSED[name]}
+    answer = up.post("/v1/chat/completions", body)
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert MARKER not in answer.text
+    assert model.bodies == []
+    assert MARKER not in "".join(up.lines)
+
+
+def test_what_the_policy_allows_passes_and_the_statement_says_so(asked):
+    client, model, _ = asked
+    raw = client.chat.completions.with_raw_response.create(
+        model="tiny", messages=[{"role": "system", "content": "be kind"}, _user("x")], stop=["END"]
+    )
+    assert model.bodies[0]["stop"] == ["END"]
+    assert model.bodies[0]["messages"][0]["content"] == "be kind"
+    public = json.loads(raw.headers["discreet-statement"])["public"]
+    assert "stop, as they are" in public
+    assert "messages of the role system, as they are" in public
+
+
+@pytest.mark.parametrize(
+    ("behaves", "status"),
+    [("down", 502), ("nonsense", 502), ("slow", 504), ("refuses", 404), ("rate", 429)],
+)
+def test_an_upstream_that_fails_is_told_in_plain_words(asked, behaves, status):
+    client, model, up = asked
+    model.behaves = behaves
+    with pytest.raises(openai.APIStatusError) as error:
+        client.chat.completions.create(model="tiny", messages=[_user(f"{behaves} {TEXT}")])
+    assert error.value.status_code == status
+    assert MARKER not in error.value.response.text
+    assert MARKER not in "".join(up.lines)
+    if behaves == "rate":
+        assert error.value.response.headers["retry-after"] == "7"
+
+
+def test_a_stream_that_breaks_off_ends_in_an_error(asked):
+    client, model, _ = asked
+    model.behaves = "breaks off"
+    stream = client.chat.completions.create(model="tiny", messages=[_user(TEXT)], stream=True)
+    with pytest.raises(openai.APIError, match="broke off"):
+        list(stream)
+
+
+def test_an_upstream_that_is_away(space):
+    profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
+    gateway = {"upstream": "http://127.0.0.1:9/v1"}
+    with served({"profiles": {"default": profile}, "gateway": gateway}) as up:
+        answer = up.post("/v1/chat/completions", {"model": "m", "messages": [_user(TEXT)]})
+    assert answer.status_code == 502
+    assert MARKER not in answer.text
+
+
+# -- LiteLLM, with requests in the shapes that it sends --------------------------------------------
+
+
+def _guardrail(up, **body):
+    shape = {
+        "input_type": "request",
+        "litellm_call_id": "call-1",
+        "litellm_trace_id": "trace-1",
+        "structured_messages": None,
+        "images": None,
+        "tools": None,
+        "texts": [TEXT],
+        "request_data": {"user_api_key_user_id": "default_user_id"},
+        "request_headers": {"host": "x"},
+        "litellm_version": "1.80",
+        "additional_provider_specific_params": {},
+        "tool_calls": None,
+        "model": "tiny",
+    }
+    return up.post("/beta/litellm_basic_guardrail_api", {**shape, **body}).json()
+
+
+def test_the_guardrail_of_litellm_sanitises_and_restores(asked):
+    _, _, up = asked
+    messages = [{"role": "system", "content": "be kind"}, _user(TEXT)]
+    told = _guardrail(up, texts=["be kind", TEXT], structured_messages=messages)
+    assert told["action"] == "GUARDRAIL_INTERVENED"
+    assert told["texts"][0] == "be kind"
+    assert MAIL not in told["texts"][1]
+    assert MARKER not in told["texts"][1]
+    again = _guardrail(up, texts=["be kind", TEXT], structured_messages=messages)
+    assert again["texts"] == told["texts"]
+    back = _guardrail(up, input_type="response", texts=[told["texts"][1]])
+    assert back["action"] == "GUARDRAIL_INTERVENED"
+    assert MAIL in back["texts"][0]
+    assert PHONE in back["texts"][0]
+    half = told["texts"][1][:-2]
+    assert _guardrail(up, input_type="response", texts=[half])["stream_holdback_chars"][0] > 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"images": [f"data:{MARKER}"]},
+        {"tool_calls": [{"id": MARKER}], "texts": [3]},
+        {"input_type": MARKER},
+        {"texts": MARKER},
+    ],
+)
+def test_the_guardrail_blocks_what_it_cannot_protect(asked, body):
+    _, _, up = asked
+    told = _guardrail(up, **body)
+    assert told["action"] == "BLOCKED"
+    assert told["blocked_reason"]
+    assert MARKER not in json.dumps(told)
+
+
+def test_roles_that_cannot_be_told_are_taken_for_the_users(asked):
+    _, _, up = asked
+    messages = [{"role": "system", "content": "something else"}]
+    assert MARKER not in _guardrail(up, structured_messages=messages)["texts"][0]
+
+
+# -- restoring, against the slow and obvious way --------------------------------------------------
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_stream_is_what_the_whole_would_be_however_it_is_cut(as_json):
+    values = {"Ann Lee": 'J "R"', "Lee Roe": "x\ny", "Ann": "Bo", "42": "7", "(1) 55": "9"}
+    restorer = Restorer(values)
+    text = (
+        '{"a": "Ann Lee Roe, Ann; Anna Lee Roe (1) 55 (1) 556", "b": 42, "c": [142, "42"]} Ann Le'
+    )
+    whole = restorer.json(text) if as_json else restorer.text(text)
+    for size in range(1, len(text)):
+        stream = restorer.stream(as_json=as_json)
+        parts = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert "".join(parts) + stream.finish() == whole
+    if as_json:
+        assert json.loads(whole.removesuffix(" Ann Le")) == {
+            "a": 'J "R" Roe, Bo; Anna x\ny 9 (1) 556',
+            "b": 7,
+            "c": [142, "7"],
+        }
