@@ -75,12 +75,13 @@ class _Layer:
         words, width = rows.shape
         parts = self.attention(rows).reshape(words, 3, self.heads, -1)
         query, key, value = parts.transpose(1, 2, 0, 3)
-        scores = query @ key.transpose(0, 2, 1)
+        scores: Floats32 = query @ key.transpose(0, 2, 1)
         scores *= np.float32((width // self.heads) ** -0.5)
         scores -= scores.max(axis=2, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=2, keepdims=True)
-        seen: Floats32 = (scores @ value).transpose(1, 0, 2).reshape(words, width)
+        read: Floats32 = scores @ value
+        seen = read.transpose(1, 0, 2).reshape(words, width)
         rows = self.first_norm(self.mixed(seen) + rows)
         inner = self.wide(rows)
         inner *= np.float32(0.5) * (1 + erf(inner * _ROOT_HALF))
