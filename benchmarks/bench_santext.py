@@ -125,7 +125,7 @@ def sanitize(source: Path, output: Path, space: str, cache: Path) -> float:
     """Run the whole command; the most gigabytes that it held."""
     child = subprocess.Popen(
         [COMMAND, "sanitize", source, "-o", output, "--space", space,
-         "--epsilon", str(EPSILON), "--calibration", "published"],
+         "--mechanism", "santext", "--epsilon", str(EPSILON), "--calibration", "published"],
         stderr=subprocess.DEVNULL, env=environment(cache),
     )  # fmt: skip
     _, status, usage = os.wait4(child.pid, 0)

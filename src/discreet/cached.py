@@ -23,6 +23,7 @@ KINDS = {
     "stretches": "how far random projections stretch",
     "encoded": "vectors of public words",
     "guides": "language models that were converted",
+    "peers": "other packages that compare tries, each in an environment of its own",
 }
 """The folders of the cache, and what is in each."""
 

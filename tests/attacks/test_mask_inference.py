@@ -205,6 +205,7 @@ def test_the_command(trained, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("\n".join(sentences(20)[0]) + "\n")
     common = ("attack", "mask-inference", text, "--space", f"encoder:{trained}", "--epsilon", 5)
+    common += ("--mechanism", "santext")
     done = called(*common, "--calibration", "published", "--model", trained, cache=tmp_path)
     assert done.code == 0, done.err
     assert "masked language model, from the words around" in done.out.decode()
@@ -217,7 +218,7 @@ def test_the_command(trained, tmp_path):
     other = write_bert(tmp_path / "other", pieces=[*bert_space(trained).words, "more"])
     done = called(
         "attack", "mask-inference", text, "--space", f"encoder:{other}", "--epsilon", 5,
-        "--calibration", "published", "--model", trained, cache=tmp_path,
+        "--mechanism", "santext", "--calibration", "published", "--model", trained, cache=tmp_path,
     )  # fmt: skip
     assert done.code == 2
     assert "pieces of another model" in done.err

@@ -189,7 +189,7 @@ def test_the_command_and_its_exit_codes(tmp_path):
 def test_a_mechanism_is_still_audited_without_a_command(tmp_path):
     done = called("audit", cache=tmp_path)
     assert done.code == 2
-    assert done.err.startswith("discreet: santext needs --epsilon; ")
+    assert done.err.startswith("discreet: near-words needs --epsilon; ")
     done = called("audit", "--epsilon", 2, "training", *QUICK, cache=tmp_path)
     assert done.code == 2
     assert "options before 'training'" in done.err

@@ -91,9 +91,9 @@ def plus(message: str, *options: str, **more: object) -> Row:
 ROWS = {
     # -- the input
     "missing file": Row("does not exist", data=None),
-    "a directory": Row("is a directory", data=None, before=lambda d: (d / "in.txt").mkdir()),
-    "a directory without a suffix": Row(
-        "is a directory", data=None, name="in", before=lambda d: (d / "in").mkdir()
+    "an empty directory": Row("names no files", data=None, before=lambda d: (d / "in.txt").mkdir()),
+    "an empty directory without a suffix": Row(
+        "names no files", data=None, name="in", before=lambda d: (d / "in").mkdir()
     ),
     "a device that fails": Row(
         "cannot be read", ["/proc/self/mem", "-o", "OUT", "--format", "txt"], data=None

@@ -285,6 +285,7 @@ def run(tmp_path, source):
     def sanitize(name, *more):
         return call(
             *("sanitize", source, "-o", tmp_path / name, "--space", words, "--epsilon", "1"),
+            *("--mechanism", "santext"),
             *("--drop-others", "--yes-weak", "--whole-delta", "0"),
             *("--ledger", tmp_path / "l.db", "--dataset", "tickets", *more),
         )
@@ -327,9 +328,9 @@ def test_the_commands_book_show_refuse_and_verify(run, tmp_path):
         (("ledger", "limits", "l.db", "--dataset", "d", "-e", "1", "--remove"), "--remove"),
         (("ledger", "limits", "l.db", "--dataset", "d", "-e", "1", "--unit", "word"), "--unit"),
         (("ledger", "show", "l.db", "--person", "ann"), "data set"),
-        (("sanitize", "in.csv", "-o", "o.csv", "--dataset", "d"), "--ledger"),
-        (("sanitize", "in.csv", "-o", "o.csv", "--ledger", "l.db"), "--dataset"),
-        (("sanitize", "in.csv", "-o", "o.csv", "--keep-releases"), "--ledger"),
+        (("sanitize", "in.csv", "-o", "o.csv", "-e", "8", "--dataset", "d"), "--ledger"),
+        (("sanitize", "in.csv", "-o", "o.csv", "-e", "8", "--ledger", "l.db"), "--dataset"),
+        (("sanitize", "in.csv", "-o", "o.csv", "-e", "8", "--keep-releases"), "--ledger"),
         (("embed", "in.csv", "-o", "o.npz", "--person-field", "who"), "--ledger"),
     ],
 )

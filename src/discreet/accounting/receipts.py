@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet import check
-from discreet.accounting.compose import SMALLEST_DELTA
 from discreet.errors import InvalidValue
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.receipt import Receipt
@@ -173,6 +172,8 @@ def _with_delta(
     each: Sequence[PrivacyStatement], total: PrivacyStatement, delta: float
 ) -> PrivacyStatement:
     """The smaller of adding up and composing the worst laws that the statements allow."""
+    from discreet.accounting.compose import SMALLEST_DELTA  # brings SciPy
+
     allowed = total.delta + delta
     large = max(statement.epsilon for statement in each) > _LARGEST_EPSILON
     if delta < SMALLEST_DELTA or total.epsilon == 0 or allowed >= 1 or large:

@@ -201,7 +201,12 @@ class Entry:
             given = {key: chosen[key] for key in flags if key in chosen}
             others = given | {key: _PROPOSED[key] for key in missing if key in _PROPOSED}
             options = "".join(f" {flags[key]} {value}" for key, value in others.items())
-            text += f"; 'discreet explain -m {self.name}{options} --find keep=0.5' finds an epsilon"
+            ask = f"discreet explain -m {self.name}{options}"
+            # Of near words hardly one stays, at any epsilon: there is nothing to be found by that.
+            if self.takes("near"):
+                text += f"; '{ask} --epsilon 8' says what one means"
+            else:
+                text += f"; '{ask} --find keep=0.5' finds an epsilon"
         return text
 
     def takes(self, parameter: str) -> bool:

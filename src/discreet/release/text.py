@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -206,8 +205,8 @@ class Sanitizer:
         """
         rng = secure_generator() if rng is None else rng
         if self.ledger is not None:
-            unbooked = copy(self)
-            unbooked.ledger = None
+            unbooked = object.__new__(type(self))
+            vars(unbooked).update(vars(self) | {"ledger": None})
             return booked_release(
                 BookedSanitizer(self.ledger, unbooked, DELTA), texts, persons, rng
             )

@@ -263,7 +263,7 @@ def test_pretrain_command_end_to_end(bert, tmp_path):
     done = called(*command, "--plain", "--epsilon", "3", "--force", cache=tmp_path)
     assert done.code == 2
     assert "--plain or a mechanism" in done.err
-    done = called(*command, "--force", *space[:2], cache=tmp_path)
+    done = called(*command, "--force", *space[:4], cache=tmp_path)
     assert done.code == 2
     assert "needs --epsilon" in done.err
     done = called(*command, "--plain", "--force", cache=tmp_path)

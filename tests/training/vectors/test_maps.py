@@ -147,7 +147,12 @@ BROKEN[6, 0] = np.nan
         (VECTORS, NAMES, {"dimensions": (1,)}, "at least 2"),
         (VECTORS, NAMES, {"dimensions": ()}, "at least one candidate"),
         (VECTORS, NAMES, {"epsilon": -1.0}, "epsilon of Purkayastha"),
-        (VECTORS, NAMES, {"mechanism": "gaussian"}, "one of planar-laplace, purkayastha"),
+        (
+            VECTORS,
+            NAMES,
+            {"mechanism": "gaussian"},
+            "planar-laplace, priv-unit, purkayastha",
+        ),
         (VECTORS, NAMES, {"epochs": 0}, "epochs of MapTrainingSettings"),
         (VECTORS[0], NAMES, {}, "rows of numbers"),
     ],

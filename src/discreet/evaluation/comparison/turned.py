@@ -37,8 +37,8 @@ def epsilon_at(
         begin: Epsilons to begin with; only the middle one is used.
 
     >>> found = epsilon_at(lambda epsilon: epsilon / (1 + epsilon), 0.75, [1.0])
-    >>> round(found.epsilon, 1), found.reached
-    (3.0, True)
+    >>> round(found.epsilon), found.reached
+    (3, True)
     """
     known = sorted(each for each in begin if each is not None)
     here = known[len(known) // 2]

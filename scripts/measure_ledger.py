@@ -1,6 +1,6 @@
 """Measure the ledger under load: exactness with kill -9, and reservations per second.
 
-    python scripts/ledger_load.py [--processes 8] [--folder /somewhere]
+    python scripts/measure_ledger.py [--processes 8] [--folder /somewhere]
 
 Runs on SQLite and, where initdb is found, on a PostgreSQL server of its own (a unix socket, gone
 afterwards). Prints the time of one fsync beside the figures: on one file every reservation waits
