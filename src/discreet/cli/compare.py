@@ -1,21 +1,21 @@
 """``discreet compare``: mechanisms on one scale, use against what attackers get."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet import check
 from discreet.cli import _options as options
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.errors import InvalidValue, OutputError
 from discreet.evaluation.comparison.bench import SAMPLES, Bench
 from discreet.evaluation.comparison.contenders import contenders
 from discreet.evaluation.comparison.peers import peer_jobs
 from discreet.evaluation.comparison.run import compared
-from discreet.evaluation.comparison.task import QUICK, Effort, Task
+from discreet.evaluation.comparison.settings import ComparisonSettings
+from discreet.evaluation.comparison.task import Task
 from discreet.files import cache_directory, written_whole
 from discreet.report.comparison import frontier_plot, lines, page_of
 from discreet.report.page import write_page
@@ -23,11 +23,12 @@ from discreet.report.plots import draw, figure_class
 from discreet.spaces import load_space
 from discreet.staging import PRIVATE
 
-_MEASURES = ("accuracy", "macro-F1", "similarity")
 _RECORD = "comparison.json"
 
 
+@takes_settings
 def compare(
+    settings: ComparisonSettings,
     source: Annotated[
         str,
         typer.Argument(
@@ -63,84 +64,6 @@ def compare(
         ),
     ] = None,
     text_field: options.TextField = "text",
-    mechanisms: Annotated[
-        str | None,
-        typer.Option(
-            "--mechanisms",
-            help="What to compare, with commas between. Settings follow a colon each: "
-            "near-words:guide=ngram:near=2, santext:calibration=published:epsilon=10/12. Common "
-            "ones in useful settings unless given.",
-        ),
-    ] = None,
-    epsilons: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilons", help="For mechanisms without epsilons of their own, as in 6,8,10."
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="attacker=SHARE",
-            help="Turn it round: find for each mechanism the epsilon at which the best attacker "
-            "names this share of words, and compare there.",
-        ),
-    ] = None,
-    space: Annotated[
-        str, typer.Option("--space", "-s", help="Public vocabulary that words come from.")
-    ] = "starter",
-    measure: Annotated[
-        str,
-        typer.Option(
-            "--measure",
-            help="What decides: accuracy, macro-F1 or similarity. Without labels it is similarity.",
-        ),
-    ] = "accuracy",
-    encoder: Annotated[
-        bool,
-        typer.Option(
-            "--encoder/--no-encoder",
-            help="Read texts with the sentence encoder too, where it is installed.",
-        ),
-    ] = True,
-    judge: Annotated[
-        bool,
-        typer.Option(
-            "--language-model/--no-language-model",
-            help="Judge fluency by SmolLM2 too, where it is installed.",
-        ),
-    ] = True,
-    peers: Annotated[
-        bool,
-        typer.Option(
-            "--peers",
-            help="Compare other packages too (mldp-text, dp-diffractor, dpmlm): each is INSTALLED "
-            "into an environment of its own in the cache, and runs without a network.",
-        ),
-    ] = False,
-    vectors: Annotated[
-        bool,
-        typer.Option(
-            "--vectors", help="Try sentence vectors for search as well; needs the encoder."
-        ),
-    ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer texts and one seed: about ten minutes.")
-    ] = False,
-    texts: Annotated[
-        int | None, typer.Option("--texts", help="Texts of INPUT to use, drawn at random.", min=1)
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds", help="Parts of the texts; each is tested by what learnt from others.", min=2
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", help="Releases of each setting.", min=1)
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Chooses texts, folds and noise.", min=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Compare mechanisms on your own kind of text: what is left of the use, what attackers get.
@@ -151,15 +74,10 @@ def compare(
 
     Example: discreet compare news.jsonl --label-field label --public other.jsonl --quick -o REPORT
     """
-    check.one_of(measure, _MEASURES, "--measure")
-    effort = QUICK if quick else Effort()
-    given = {"texts": texts, "folds": folds, "seeds": seeds, "seed": seed}
-    effort = replace(effort, **{name: value for name, value in given.items() if value is not None})
-    wanted = _share(at)
     figure_class()  # a missing extra shows before anything long is computed
-    vocabulary = load_space(space)
-    names = None if mechanisms is None else mechanisms.split(",")
-    entries = contenders(names, _numbers(epsilons), len(vocabulary))
+    effort, wanted = settings.effort, settings.share
+    vocabulary = load_space(settings.space)
+    entries = contenders(settings.names, settings.numbers, len(vocabulary))
     if label_field is None and author_field is None:
         raise InvalidValue(
             "name the field of the labels with --label-field, or that of the authors with "
@@ -174,18 +92,17 @@ def compare(
         label_field=label_field,
         author_field=author_field,
     )
-    judges = ("ngram", "smollm2") if judge else ("ngram",)
-    bench = Bench(task, vocabulary, effort, encoder, judges)
-    others = peer_jobs(bench, cache_directory() / "peers", say) if peers else []
+    bench = Bench(task, vocabulary, effort, settings.encoder, settings.judges)
+    others = peer_jobs(bench, cache_directory() / "peers", say) if settings.peers else []
     with progress_bar("comparing") as bar:
         found = compared(
             bench,
             entries,
             output / "parts",
-            measure=measure,
+            measure=settings.measure,
             at=wanted,
             peers=others,
-            vectors=vectors,
+            vectors=settings.vectors,
             say=say,
             progress=bar,
         )
@@ -207,26 +124,3 @@ def _checked_folder(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "parts").is_dir():
         raise OutputError(f"{folder} holds something else; name a new folder for the report")
     (folder / "parts").mkdir(parents=True, exist_ok=True)
-
-
-def _share(at: str | None) -> float | None:
-    if at is None:
-        return None
-    name, _, value = at.partition("=")
-    try:
-        share = float(value)
-    except ValueError:
-        share = -1.0
-    if name != "attacker" or not 0 < share < 1:
-        raise InvalidValue("--at must be attacker=SHARE with a share between 0 and 1, as in 0.3")
-    return share
-
-
-def _numbers(text: str | None) -> list[float]:
-    if text is None:
-        return []
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InvalidValue("--epsilons must be numbers with commas between them") from None
-    return [check.positive(number, "--epsilons") for number in numbers]

@@ -1,5 +1,6 @@
 """``discreet embed``: text files in, files of released vectors with a receipt out."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,16 +99,27 @@ def embed(
     """
     check.one_of(unit, ("sentence", "document"), "--unit")
     named = _possible(labels, label_field, label_choice)
-    most, rng = options.document_bytes(max_document_mb), generator(seed)
+    _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
+    if unit == "document" and (pair_field is not None or label_field is not None):
+        raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
+    made: Callable[[], Any] = partial(_documents, choice, documents, encoding)
+    if unit == "sentence":
+        made = partial(_sentences, choice, vectors, encoding, named, label_choice)
+    read: dict[str, Any] = {
+        "text_field": text_field,
+        "keep": tuple(keep or ()),
+        "format": format,
+        "delimiter": delimiter,
+        "max_document_bytes": options.document_bytes(max_document_mb),
+    }
+    fields: dict[str, Any] = {"pair_field": pair_field, "label_field": label_field}
+    said: dict[str, Any] = {"force": force, "operator": operator, "recipient": recipient}
     if engine.given or is_several(source):
         refuse_for_folders(
             seed=seed is not None,
             person_field=booking.person_field is not None,
             ledger=booking != VectorLedgerSettings(),
         )
-        _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
-        if unit == "document" and (pair_field is not None or label_field is not None):
-            raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
         law = None if named is None else label_choice.name_in("label")
         work = EmbedWork(
             unit=unit,
@@ -119,82 +131,35 @@ def embed(
             labels=named,
             label_mechanism=None if law == NO_MECHANISM else law,
             label_settings=label_choice.given(),
-            text_field=text_field,
-            pair_field=pair_field,
-            label_field=label_field,
-            keep=tuple(keep or ()),
-            format=format,
-            delimiter=delimiter,
             file_encoding=file_encoding,
-            max_document_bytes=most,
-            made_by=(
-                partial(_sentences, choice, vectors, encoding, named, label_choice)
-                if unit == "sentence"
-                else partial(_documents, choice, documents, encoding)
-            ),
+            made_by=made,
+            **read,
+            **fields,
         )
         with progress_bar("embedding") as show:
             receipt = release_folder(
-                source,
-                output,
-                work,
-                engine,
-                format=format,
-                force=force,
-                operator=operator,
-                recipient=recipient,
-                progress=show,
+                source, output, work, engine, format=format, progress=show, **said
             )
         _tell(receipt, unit)
         say(parts_line(receipt))
         say_written(output)
         return
     with booking.booked("embed") as ledger, progress_bar("embedding") as show:
+        release: Callable[..., Receipt] = embed_document_file
         if unit == "sentence":
-            _refuse_given(documents, "document")
-            receipt = embed_sentence_file(
-                source,
-                output,
-                partial(_sentences, choice, vectors, encoding, named, label_choice),
-                tells=_search,
-                text_field=text_field,
-                pair_field=pair_field,
-                label_field=label_field,
-                keep=keep or (),
-                format=format,
-                delimiter=delimiter,
-                encoding=file_encoding,
-                max_document_bytes=most,
-                force=force,
-                operator=operator,
-                recipient=recipient,
-                rng=rng,
-                progress=show,
-                person_field=booking.person_field,
-                ledger=ledger,
-            )
-        else:
-            _refuse_given(vectors, "sentence")
-            if pair_field is not None or label_field is not None:
-                raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
-            receipt = embed_document_file(
-                source,
-                output,
-                partial(_documents, choice, documents, encoding),
-                text_field=text_field,
-                keep=keep or (),
-                format=format,
-                delimiter=delimiter,
-                encoding=file_encoding,
-                max_document_bytes=most,
-                force=force,
-                operator=operator,
-                recipient=recipient,
-                rng=rng,
-                progress=show,
-                person_field=booking.person_field,
-                ledger=ledger,
-            )
+            release = partial(embed_sentence_file, tells=_search, **fields)
+        receipt = release(
+            source,
+            output,
+            made,
+            encoding=file_encoding,
+            rng=generator(seed),
+            progress=show,
+            person_field=booking.person_field,
+            ledger=ledger,
+            **read,
+            **said,
+        )
     _tell(receipt, unit)
     say_written(output)
 

@@ -68,7 +68,6 @@ def sanitize(
 
     Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 12 --drop-others --workers 4
     """
-
     if settings.readable:
         choice = choice.with_guide(NGramGuide.name)
     if choice.needs_epsilon():
@@ -119,16 +118,14 @@ def sanitize(
 
         def made() -> Sanitizer:
             check.one_of(layout, list(LAYOUTS), "--layout")
-            own = identifiers.made(mapping)
             return Sanitizer(
                 watched(choice.build(choice.vocabulary(), settings.spared), words),
-                identifiers=own,
+                identifiers=identifiers.made(mapping),
                 repeat=settings.repeat,
                 **(READABLE if settings.readable else chosen),
             )
 
         chosen = {"layout": layout, "public": settings.public, "polish": settings.polish}
-
         show, words = stack.enter_context(progress_bars("sanitising", "words of this part"))
         receipt = sanitize_file(
             source,

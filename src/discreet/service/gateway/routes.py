@@ -8,6 +8,7 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from discreet.errors import InvalidValue
 from discreet.service.endpoints import admitted, answer
 from discreet.service.gateway.conversations import Conversation, Conversations
 from discreet.service.gateway.fields import Fields, Reader
@@ -37,7 +38,8 @@ class Gateway:
 
     def __init__(self, service: Service) -> None:
         settings = service.policy.gateway
-        assert settings is not None
+        if settings is None:
+            raise InvalidValue("the policy has no gateway; add one, or leave its routes out")
         self._service = service
         self._reader = Reader(settings)
         self._conversations = Conversations(
