@@ -319,6 +319,17 @@ def test_the_commands_book_show_refuse_and_verify(run, tmp_path):
     assert (wrong.code, b"not what was booked" in wrong.out) == (4, True)
 
 
+def test_a_limit_may_come_before_the_first_release(run, tmp_path):
+    call, sanitize = run
+    book = tmp_path / "l.db"
+    assert call("ledger", "limits", book, "--dataset", "tickets").code == 2  # looking makes none
+    assert not book.exists()
+    set_first = call("ledger", "limits", book, "--dataset", "tickets", "--epsilon", "0.5")
+    assert set_first.code == 0, set_first.err
+    assert sanitize("a.csv").code == 3
+    assert not (tmp_path / "a.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -154,7 +154,7 @@ def limits(
     """Show the limits of a data set, or set one.
 
     Every limit that concerns a release must allow it. A window limits how fast a loss grows, not
-    how large it becomes.
+    how large it becomes. Where there is no ledger yet, setting a limit makes one.
 
     Example: discreet ledger limits budget.db --dataset tickets --epsilon 50 --delta 1e-5
     """
@@ -163,7 +163,8 @@ def limits(
     span = None if window is None else _span(window)
     if remove and epsilon is not None:
         raise InvalidValue("--remove takes a limit away, --epsilon sets one; choose one of the two")
-    with _opened(url, key) as book:
+    # A limit comes before the first release, and so does the ledger that it is set in.
+    with _opened(url, key, new=epsilon is not None) as book:
         if remove or epsilon is not None:
             book.limit(
                 dataset=dataset,
@@ -235,9 +236,9 @@ def verify(
         raise VerificationFailed(f"{counted(len(found), 'problem')} found in this ledger")
 
 
-def _opened(url: str, key: Path | None) -> Ledger:
+def _opened(url: str, key: Path | None, *, new: bool = False) -> Ledger:
     """A ledger that is there: looking at one makes none."""
-    return Ledger.open(url, key=key, new=False)
+    return Ledger.open(url, key=key, new=new)
 
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
