@@ -26,6 +26,36 @@ from discreet.release.search_quality import search_quality
 from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
 from discreet.settings import Settings, settings_of
 
+_Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
+]
+_Unit = Annotated[
+    str,
+    typer.Option(
+        "--unit",
+        help="What gets a vector: each text as one sentence, or each text as a document of many "
+        "sentences.",
+    ),
+]
+_PairField = Annotated[
+    str | None, typer.Option("--pair-field", help="Of the second sentence, where rows are pairs.")
+]
+_LabelField = Annotated[
+    str | None, typer.Option("--label-field", help="Column or field of a label to release beside.")
+]
+_Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="The possible labels, with commas between them. Known in advance, never read off the "
+        "input.",
+    ),
+]
+_Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
+]
+
 
 @takes_settings
 def embed(
@@ -37,38 +67,13 @@ def embed(
     booking: VectorLedgerSettings,
     engine: EngineSettings,
     source: options.Documents,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
-    ],
-    unit: Annotated[
-        str,
-        typer.Option(
-            "--unit",
-            help="What gets a vector: each text as one sentence, or each text as a document of "
-            "many sentences.",
-        ),
-    ] = "sentence",
+    output: _Output,
+    unit: _Unit = "sentence",
     text_field: options.TextField = "text",
-    pair_field: Annotated[
-        str | None,
-        typer.Option("--pair-field", help="Of the second sentence, where rows are pairs."),
-    ] = None,
-    label_field: Annotated[
-        str | None,
-        typer.Option("--label-field", help="Column or field of a label to release beside."),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--labels",
-            help="The possible labels, with commas between them. Known in advance, never read off "
-            "the input.",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
-    ] = None,
+    pair_field: _PairField = None,
+    label_field: _LabelField = None,
+    labels: _Labels = None,
+    keep: _Keep = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     file_encoding: options.Encoding = "utf-8",
