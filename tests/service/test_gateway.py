@@ -13,7 +13,7 @@ from discreet.statement import PrivacyStatement
 from echo_model import Model
 from serving import served, upstream
 
-MAIL = "jane.roe@place.example"
+MAIL = "xqjane.roe@place.example"  # a name that no surrogate has
 PHONE = "+49 170 1234567"
 TEXT = f"{WORDS[0]} {MARKER} {MAIL} {WORDS[1]} {PHONE}"
 ALLOWED = ["tools", "stop"]
@@ -51,7 +51,7 @@ def _user(text):
 
 def _reached(model):
     """Nothing protected reached the upstream, and the surrogates that did."""
-    for secret in (MARKER, MAIL, PHONE, "1234567", "jane"):
+    for secret in (MARKER, MAIL, PHONE, "1234567", "xqjane"):
         assert secret not in model.sent
     return re.findall(r"[\w.]+@example\.\w+", model.sent)
 
