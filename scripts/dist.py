@@ -32,7 +32,7 @@ NEEDED = (
 )
 TESTS = ("sanitize", "fates", "verify", "near_words", "restore", "explain")
 """Those of tests/end_to_end that the base install can run."""
-TOOLS = ("pytest", "hypothesis")
+TOOLS = ("pytest", "pytest-xdist", "pytest-random-order", "hypothesis")
 
 
 def main() -> int:
