@@ -28,9 +28,9 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 
 # Two workers with a thread each: libraries that take every core for themselves would fight over them.
-# What is skipped is listed with its reason, and at the end which tests took longest.
+# What is skipped is listed with its reason. `python scripts/slowest_tests.py` says where the time went.
 unit: $(VENV)/dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs --durations 20
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs --junitxml $(OUT)/tests.xml
 
 # The tests under other processors' code, other numbers of threads, other seeds and in other orders;
 # each row takes as long as `make test`. ROW="no vectors" for one of them.
