@@ -33,9 +33,9 @@ unit: $(VENV)/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs --junitxml $(OUT)/tests.xml
 
 # The tests under other processors' code, other numbers of threads, other seeds and in other orders;
-# each row takes as long as `make test`. ROW="no vectors" for one of them.
+# each row takes as long as `make test`. ROW="no vectors" for one of them, TESTS=tests/ledger for some tests.
 test-elsewhere: $(VENV)/dev
-	$(BIN)/python scripts/test_elsewhere.py $(if $(ROW),--only "$(ROW)") --output $(OUT)/elsewhere.md
+	$(BIN)/python scripts/test_elsewhere.py $(if $(ROW),--only "$(ROW)") --output $(OUT)/elsewhere.md $(if $(TESTS),-- $(TESTS))
 
 # The site, from docs/ and the docstrings; a broken link or a page that is nowhere in it is an error.
 docs: $(VENV)/dev

@@ -1,5 +1,7 @@
 """For all tests: an example that Hypothesis finds slow on a busy machine is no failure."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 
@@ -27,3 +29,9 @@ def pytest_collection_modifyitems(items):
         )
 
     items.sort(key=place)
+
+
+def pytest_collection_finish():
+    """What is imported stays: it is neither searched for garbage nor copied into forks by that."""
+    gc.collect()
+    gc.freeze()
