@@ -114,9 +114,13 @@ class Guardrail:
         }
 
     def _remember(self, call: tuple[str, str], restorer: Restorer) -> None:
-        now = time.monotonic()
         self._calls.pop(call, None)
-        self._calls[call] = (now, restorer)
+        self._calls[call] = (time.monotonic(), restorer)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the values of calls that are too old or too many."""
+        now = time.monotonic()
         while self._calls:
             since, _ = next(iter(self._calls.values()))
             if len(self._calls) <= _MOST_CALLS and now - since <= _SECONDS:
