@@ -2,12 +2,14 @@
 
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import openai
 import pytest
 
 from command import MARKER, WORDS, write_space
+from discreet.service.gateway import conversations
 from discreet.service.gateway.restoring import Restorer
 from discreet.statement import PrivacyStatement
 from echo_model import Model
@@ -361,6 +363,41 @@ def test_roles_that_cannot_be_told_are_taken_for_the_users(asked):
     _, _, up = asked
     messages = [{"role": "system", "content": "something else"}]
     assert MARKER not in _guardrail(up, structured_messages=messages)["texts"][0]
+
+
+def test_the_values_of_a_call_are_let_go_in_time_whether_others_come_or_not(space, monkeypatch):
+    from discreet.service import service as service_module
+    from discreet.service.gateway import guardrail
+
+    monkeypatch.setattr(service_module, "_SWEEP_SECONDS", 0.01)
+    profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
+    values = {"profiles": {"default": profile}, "gateway": {"upstream": "http://127.0.0.1:9/v1"}}
+    with served(values) as up:
+        told = _guardrail(up, texts=[TEXT])["texts"]
+        back = _guardrail(up, input_type="response", texts=told)["texts"]
+        assert MAIL in back[0]
+        monkeypatch.setattr(guardrail, "_SECONDS", -1.0)
+        for _ in range(1000):
+            if _guardrail(up, input_type="response", texts=told)["texts"] == told:
+                return
+            time.sleep(0.01)
+    raise AssertionError("the values of a call are still held")
+
+
+def test_conversations_are_forgotten_by_size_and_by_age(monkeypatch):
+    known = conversations.Conversations(most_bytes=2000, seconds=60.0)
+    for number in range(20):
+        known.of("key", str(number)).keep_answer("text", "short", "x" * 100)
+        assert known.total == sum(each.size for each in known._known.values())
+        assert known.total <= 2000 + 600  # what the last one added came after the look
+    assert 1 < len(known) < 20
+    late = known.of("key", "19")
+    now = time.monotonic()
+    monkeypatch.setattr(conversations.time, "monotonic", lambda: now + 61)
+    known.forget()
+    assert (len(known), known.total) == (0, 0)
+    late.grow(50)  # somebody is still at it
+    assert known.total == 0
 
 
 # -- restoring, against the slow and obvious way --------------------------------------------------

@@ -37,7 +37,8 @@ def log_to_standard_error() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO if name == LOGGER else logging.WARNING)
-    for name in ("httpx", "httpcore"):  # which log the addresses that they call
+    # They log the addresses that they call, and what a server said.
+    for name in ("httpx", "httpcore", "psycopg"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
