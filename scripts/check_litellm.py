@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 from echo_model import Model  # noqa: E402
 from serving import served, upstream  # noqa: E402
 
-MAIL, MARKER = "jane.roe@place.example", "zanzibar"
+MAIL, MARKER = "xqjane.roe@place.example", "qzanzibar"  # no word, no name of a surrogate
 CONFIG = """
 model_list:
   - model_name: tiny

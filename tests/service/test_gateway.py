@@ -5,6 +5,7 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import openai
 import pytest
 
@@ -12,6 +13,8 @@ from command import MARKER, WORDS, write_space
 from discreet.service.gateway import conversations
 from discreet.service.gateway.restoring import Restorer
 from discreet.statement import PrivacyStatement
+from discreet.text.identifiers import Surrogates, lists
+from discreet.text.identifiers.surrogates import WORDS as WORDS_OF_ONE
 from echo_model import Model
 from serving import served, upstream
 
@@ -56,6 +59,18 @@ def _reached(model):
     for secret in (MARKER, MAIL, PHONE, "1234567", "xqjane"):
         assert secret not in model.sent
     return re.findall(r"[\w.]+@example\.\w+", model.sent)
+
+
+def test_no_secret_of_these_tests_can_be_a_surrogate():
+    """What is looked for must not be there by chance."""
+    entries = [
+        each.lower() for some in vars(lists).values() if isinstance(some, tuple) for each in some
+    ]
+    assert len(entries) > 300
+    for secret in (MARKER, "xqjane", *WORDS):
+        assert not [entry for entry in entries if secret in entry]
+    words = np.random.default_rng(0).integers(0, 2**64, (200, WORDS_OF_ONE), np.uint64)
+    assert all("555-01" in phone for phone in Surrogates().made("phone", words))
 
 
 def test_messages_are_sanitised_and_answers_restored(asked):
