@@ -17,6 +17,7 @@ from discreet.evaluation.comparison.run import Comparison, Row, compared
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.spaces import load_space
+from discreet.spaces.space import EmbeddingSpace
 
 EFFORT = Effort(texts=80, longest=20, attacked=300, encoded=20, judged=20, seeds=2, folds=4)
 
@@ -214,6 +215,32 @@ def test_a_damaged_part_is_named(tmp_path):
     parts.path("one").write_text("{")
     with pytest.raises(Exception, match="is damaged; delete it"):
         parts.get("one", dict)
+
+
+def test_function_words_may_pass_in_every_mechanism(tmp_path):
+    words = ["<unk>", "the", "of", "and", "in", *WORDS[:40]]
+    rng = np.random.default_rng(0)
+    space = EmbeddingSpace.from_arrays(words, rng.standard_normal((45, 4)))
+    texts = [" ".join(rng.choice(words[1:], 12)) for _ in range(120)]
+    task = Task.of(texts[:60], ["a", "b"] * 30, None, texts[60:], EFFORT)
+    bench = Bench(task, space, EFFORT, encoder=False, judges=(), function_words=True)
+    entries = contenders(["near-words:near=1:outputs=20:epsilon=9", "uniform"], [], 45)
+    found = compared(bench, entries, tmp_path)
+    for row, entry in zip(found.rows, entries, strict=True):
+        made = bench.built(entry, row.epsilon)
+        seen, own = bench.released(made, 0), bench.batch.ids
+        assert np.array_equal(seen[own <= 4], own[own <= 4])
+        assert not (seen[own > 4] == own[own > 4]).all()
+        assert row.words == bench.attack.words * EFFORT.seeds
+    assert set(bench.built(entries[0], 9.0).words.tolist()).isdisjoint({1, 2, 3, 4})
+    assert found.space.endswith("function words pass")
+    assert found.raw.words < bench.attack.texts.tokens
+
+
+def test_function_words_do_not_pass_in_pieces_of_words(bench):
+    pieces = EmbeddingSpace.from_arrays(["in", "##sulin"], np.eye(2), subwords=True)
+    with pytest.raises(InvalidValue, match="a space of pieces of words"):
+        Bench(bench.task, pieces, EFFORT, function_words=True)
 
 
 # -- frontier --------------------------------------------------------------------------------------
