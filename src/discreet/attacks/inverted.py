@@ -196,7 +196,7 @@ def _of_near_sets(
     column_of[frequent] = np.arange(keep)
     words = np.empty((len(released), keep), dtype=np.int64)
     scores = np.empty((len(released), keep))
-    places, whose = mechanism.near_inputs(released, offsets, ~drawn)
+    places, whose = mechanism.near_inputs(released, offsets, ~drawn, weights > 0)
     starts = np.searchsorted(places, np.arange(len(released) + 1))
     most = int(np.diff(starts).max(initial=0))
     for part in row_blocks(len(released), most + keep, _NUMBERS):

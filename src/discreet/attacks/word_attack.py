@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Generator, Ids
 from discreet.attacks.bayes import text_prior
 from discreet.attacks.chain import English, Reader, contextual_guesses
 from discreet.attacks.inverted import law_bound, originals
@@ -46,6 +46,31 @@ class WordAttack:
     known: TokenBatch
     listed: NDArray[np.bool_] | None = field(default=None, repr=False)
     seed: int = 0
+
+    @classmethod
+    def within(
+        cls,
+        space: EmbeddingSpace,
+        sample: TokenBatch,
+        words: int,
+        *,
+        listed: NDArray[np.bool_] | None = None,
+        seed: int = 0,
+    ) -> "WordAttack":
+        """On one half of a PUBLIC sample, by who knows the other half.
+
+        Args:
+            space: The vocabulary.
+            sample: Texts of the same kind as those that are to be protected.
+            words: About so many are attacked, in whole texts.
+            listed: Which words of the space pass unchanged.
+            seed: Chooses the halves.
+        """
+        order = np.random.default_rng([seed, 3]).permutation(len(sample))
+        known, hidden = np.split(order, [len(order) // 2])
+        enough = np.searchsorted(np.cumsum(np.diff(sample.offsets)[hidden]), words) + 1
+        chosen = np.sort(hidden[: int(enough)])
+        return cls(space, sample.only(chosen), sample.only(np.sort(known)), listed, seed)
 
     @cached_property
     def truth(self) -> Ids:
@@ -124,6 +149,14 @@ class WordAttack:
         watcher = Watcher.of([words[own.ids[drawn]].tolist()], [words[theirs[drawn]].tolist()])
         guessed = np.array(watcher.guesses(words[released].tolist()), dtype=object)
         return self._by_text(guessed == words[self.truth])
+
+    def shares(self, mechanism: WordMechanism, rng: Generator) -> dict[str, float]:
+        """What the attackers who know the law name of one release of the texts, as shares."""
+        released = release_texts(mechanism, self.truth, rng, self.texts.offsets, self.passed)
+        return {
+            name: float(hits.sum() / total.sum())
+            for name, (hits, total) in self.named(mechanism, released)
+        }
 
     def bound(self, mechanism: WordMechanism) -> float | None:
         """What no attacker on single words can exceed, for words as frequent as these."""

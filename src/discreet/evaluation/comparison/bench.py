@@ -324,13 +324,8 @@ class Bench:
     def success(self, mechanism: WordMechanism) -> float:
         """What the better of the attackers who know the law names, from one release of the texts
         under attack."""
-        attack = self.attack
         rng = np.random.default_rng([self.effort.seed, 0])
-        ids = release_texts(mechanism, attack.truth, rng, attack.texts.offsets, attack.passed)
-        shares = [
-            float(hits.sum() / total.sum()) for _, (hits, total) in attack.named(mechanism, ids)
-        ]
-        return max(shares)
+        return max(self.attack.shares(mechanism, rng).values())
 
 
 def _share(hits: Any, count: Any) -> Any:

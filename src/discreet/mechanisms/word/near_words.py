@@ -220,7 +220,11 @@ class NearWords:
         return self._law.log_chances
 
     def near_inputs(
-        self, released: ArrayLike, offsets: ArrayLike, passed: ArrayLike | None = None
+        self,
+        released: ArrayLike,
+        offsets: ArrayLike,
+        passed: ArrayLike | None = None,
+        among: NDArray[np.bool_] | None = None,
     ) -> tuple[Ids, Ids]:
         """Which words have each released word among their near outputs, given what came before.
 
@@ -232,6 +236,7 @@ class NearWords:
             offsets: where each text starts.
             passed: which of them are public and came out as they were: a guide reads them too, and
                 there is nothing to invert.
+            among: which words of the space are asked about; all unless given.
 
         Returns:
             pairs: places in the released text, in rising order, and words.
@@ -244,7 +249,10 @@ class NearWords:
         if (outputs[drawn] < 0).any():
             raise InvalidValue("a word was given that cannot come out of this mechanism")
         near = self._sets if self.guide is None else self._pools[0]
-        order = np.argsort(near.ravel(), kind="stable")
+        asked_about = np.arange(near.size)
+        if among is not None:
+            asked_about = np.flatnonzero(np.repeat(among, near.shape[1]))
+        order = asked_about[np.argsort(near.ravel()[asked_about], kind="stable")]
         starts = np.searchsorted(near.ravel()[order], np.arange(self.outputs + 1))
         owners, counts = order // near.shape[1], np.diff(starts)
         starts = starts[:-1]
