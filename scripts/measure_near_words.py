@@ -54,7 +54,7 @@ ROWS = (
     ("near-words:epsilon=8/12", "english", True),
     ("near-words:guide=ngram:epsilon=8/12", "english", True),
 )
-ATTACKED = 6_000
+ATTACKED = 4_000
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--space", default="english")
     parser.add_argument("--function-words", action="store_true")
     parser.add_argument("--tuning", action="store_true")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()

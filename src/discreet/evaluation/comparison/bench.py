@@ -23,6 +23,7 @@ from discreet.encoders.settings import EncoderSettings
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.evaluation.bag_of_words import guessed_by_words
 from discreet.evaluation.comparison.contenders import Contender
+from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.guides import load_guide
 from discreet.protocols import WordMechanism, release_texts
@@ -192,6 +193,7 @@ class Bench:
         utility: dict[str, list[Columns]] = {}
         attacks: dict[str, list[Columns]] = {}
         style: dict[str, Estimate] = {}
+        member: dict[str, Estimate] = {}
         guesses: list[Ids] = []
         samples: list[str] = []
         seconds = 0.0
@@ -209,6 +211,7 @@ class Bench:
                 attacks.setdefault(name, []).append(columns)
             if seed == 0:
                 style |= self._style(texts)
+                member |= self._membership(mechanism, ids)
         rng = np.random.default_rng(self.effort.seed)
         worth = {
             name: _pooled(parts, _perplexity if name.startswith("perplexity") else _share, rng)
@@ -221,7 +224,8 @@ class Bench:
             "utility": {name: _plain(each) for name, each in worth.items()},
             "attackers": {
                 name: _plain(_pooled(parts, _share, rng)) for name, parts in attacks.items()
-            },
+            }
+            | {name: _plain(each) for name, each in member.items()},
             "authorship": {name: _plain(each) for name, each in style.items()},
             "words": int(sum(count.sum() for _, count in attacks.get("exact", []))),
             "bound": None if mechanism is None else self.attack.bound(mechanism),
@@ -294,6 +298,27 @@ class Bench:
         return right
 
     # -- attackers ---------------------------------------------------------------------------------
+
+    def _membership(self, mechanism: WordMechanism | None, ids: Ids) -> dict[str, Estimate]:
+        """How often the texts that a model learnt from are told from others."""
+        if self.task.labels is None:
+            return {}
+        rng = np.random.default_rng([self.effort.seed, 4])
+
+        def again(texts: TokenBatch) -> Ids:
+            assert mechanism is not None
+            passed = None if self.listed is None else self.listed[texts.ids]
+            return release_texts(mechanism, texts.ids, rng, texts.offsets, passed)
+
+        found = membership(
+            self.batch,
+            np.asarray(ids),
+            None if mechanism is None else again,
+            self.task.labels,
+            len(self.space),
+            self.effort.seed,
+        )
+        return {} if found is None else {"membership": found}
 
     def _attacks(
         self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int

@@ -213,7 +213,8 @@ def compared(
 
 def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
     """Attackers that do not beat chance where nothing is protected."""
-    tried = [(name, raw.attackers[name], chance) for name in raw.attackers if name != "identifiers"]
+    levels = dict.fromkeys(WORD_ATTACKERS, chance) | {"membership": 0.5}
+    tried = [(name, raw.attackers[name], levels[name]) for name in levels if name in raw.attackers]
     tried += [
         (f"authorship, {name}", each, (5 if "top" in name else 1) / authors)
         for name, each in raw.authorship.items()
