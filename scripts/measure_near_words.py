@@ -47,12 +47,11 @@ TUNING = {
 # Mechanism, space, and whether function words pass.
 ROWS = (
     (None, "english", False),
-    (None, "starter", False),
-    ("santext:epsilon=8", "starter", False),
     ("near-words:epsilon=8/12", "english", False),
-    ("near-words:guide=ngram:epsilon=8/12", "english", False),
-    ("near-words:epsilon=8/12", "english", True),
+    ("santext:epsilon=8", "starter", False),
     ("near-words:guide=ngram:epsilon=8/12", "english", True),
+    ("near-words:epsilon=8/12", "english", True),
+    ("near-words:guide=ngram:epsilon=8/12", "english", False),
 )
 ATTACKED = 4_000
 
@@ -186,8 +185,8 @@ def jobs_of(given):
     if given.mechanisms:
         rows = [(each, given.space, given.function_words) for each in given.mechanisms]
     spaces = {}
-    for name in given.data:
-        for text, space, passing in rows:
+    for text, space, passing in rows:
+        for name in given.data:
             place = name, space, passing
             data = spaces.setdefault(place, Data(given.folder, *place, given.tuning))
             (entry,) = (None,) if text is None else contenders([text], [], len(data.space))

@@ -203,15 +203,17 @@ class Bench:
             seconds += perf_counter() - start
             texts = self.decoded(ids)
             samples = samples or [_cut(text) for text in texts[:SAMPLES]]
-            for name, columns in self._utility(ids, texts, _guide_of(mechanism)):
-                utility.setdefault(name, []).append(columns)
+            if seed == 0:  # what reads whole texts takes longest, and texts say more than releases
+                utility = {
+                    name: [columns]
+                    for name, columns in self._utility(ids, texts, _guide_of(mechanism))
+                }
+                style |= self._style(texts)
+                member |= self._membership(mechanism, ids)
             if self.task.labels is not None:
                 guesses.append(self._guessed(ids))
             for name, columns in self._attacks(mechanism, ids, texts, seed):
                 attacks.setdefault(name, []).append(columns)
-            if seed == 0:
-                style |= self._style(texts)
-                member |= self._membership(mechanism, ids)
         rng = np.random.default_rng(self.effort.seed)
         worth = {
             name: _pooled(parts, _perplexity if name.startswith("perplexity") else _share, rng)
@@ -264,7 +266,8 @@ class Bench:
         else:
             alike = self._likeness(ids)
             yield "similarity", (alike, np.ones(len(alike)))
-        judged = self._read[: self.effort.judged]
+        words = np.cumsum(np.diff(self.batch.offsets)[self._read])
+        judged = self._read[: max(1, int(np.searchsorted(words, self.effort.judged, "right")))]
         places, row = self.batch.places(judged)
         offsets = np.r_[0, np.cumsum(np.diff(self.batch.offsets)[judged])]
         for name, judge in self.judge_models.items():
