@@ -26,9 +26,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from discreet.attacks.outcome import bootstrapped
+from discreet.attacks.outcome import Estimate, bootstrapped
 from discreet.attacks.word_attack import WordAttack
 from discreet.evaluation.comparison.contenders import contenders
+from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.parts import Parts
 from discreet.guides.ngram import NGramGuide
 from discreet.protocols import release_texts
@@ -155,6 +156,16 @@ def measured(data, entry, epsilon, seeds):
         "words": attack.words,
         "seconds": seconds,
     }
+    again = None
+    if mechanism is not None:
+        rng = np.random.default_rng(9)
+
+        def again(texts):
+            passed = None if data.listed is None else data.listed[texts.ids]
+            return release_texts(mechanism, texts.ids, rng, texts.offsets, passed)
+
+    found = membership(data.batches[1], releases[0], again, data.labels[1], len(data.space))
+    out["membership"] = [found.value, found.low, found.high]
     if mechanism is not None:
         drawn = np.ones(len(releases[0]), bool)
         truth = data.batches[1].ids.astype(np.int64)
@@ -215,6 +226,7 @@ def table(given, parts):
             f"{each} {bootstrapped(list(map(np.array, sums)), lambda a, b: a / b, rng)}"
             for each, sums in found["attackers"].items()
         ]
+        told.append(f"membership {Estimate(*found['membership'])}")
         told += [
             f"{key} {found[key]:.4g}"
             for key in ("outputs", "near", "bound", "distance", "kept", "ngram", "again")
