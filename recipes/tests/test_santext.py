@@ -12,8 +12,6 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet_recipes.record import Record
 from discreet_recipes.santext import run as santext
 from discreet_recipes.santext.data import (
-    FULL,
-    QUICK,
     Setting,
     in_few_dimensions,
     order_at,
@@ -21,6 +19,7 @@ from discreet_recipes.santext.data import (
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
 from discreet_recipes.santext.run import Bench
+from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD
 from small_data import write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
 
@@ -52,7 +51,6 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     space = EmbeddingSpace.from_arrays(
         pieces.words, pieces.vectors, frequencies=range(len(pieces)), subwords=True
     )
-    monkeypatch.setattr(santext, "ENCODER", str(bert))
     for name, seed in (("train", 3), ("test", 4)):
         texts, labels = sentences(80, seed)
         rows = [
@@ -61,7 +59,15 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
         ]
         write_rows(data / f"stsb-{name}.jsonl.gz", rows)
     size = replace(
-        SMALL, pairs=80, pair_tests=80, head_steps=3, steps=5, tuned=64, tuned_tests=40, attacked=50
+        SMALL,
+        encoder=str(bert),
+        pairs=80,
+        pair_tests=80,
+        head_steps=3,
+        steps=5,
+        tuned=64,
+        tuned_tests=40,
+        attacked=50,
     )
     bench = Bench(data, size)
     assert bench.pearson(Setting("unsanitised"))[0] > 0.8
@@ -103,7 +109,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_names_of_settings_are_different():
-    for size in (QUICK, FULL):
+    for size in (QUICK, STANDARD, PAPER):
         settings = settings_at(size.epsilons)
         keys = [setting.key for setting in settings]
         assert len(set(keys)) == len(keys)

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, NotFound
-from discreet_recipes.recipe import Options
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import data as corpora
 from discreet_recipes.uedp import run as uedp
 from discreet_recipes.uedp.pages import PAPER, Row, add_accounting, add_claims
+from discreet_recipes.uedp.sizes import CATEGORIES, QUICK
 from small_data import write_rows
 
-SIZE = corpora.Size(
+SIZE = replace(
+    QUICK,
     words=60,
     steps=2,
     epsilons=(1.0,),
@@ -22,6 +23,7 @@ SIZE = corpora.Size(
     sentence_rates=(0.0,),
     vocabularies=(30,),
     public_steps=(2, 3),
+    categories=CATEGORIES,
     seeds=2,
     ag_news=30,
     ag_news_test=6,
@@ -74,9 +76,7 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     monkeypatch.setattr(uedp, "_PRIVATE", replace(uedp._PRIVATE, holders=1))
     monkeypatch.setattr(corpora, "_PUBLIC_TEXTS", 10)
     monkeypatch.setattr(uedp, "_ATTACKED_STEPS", 5)
-    monkeypatch.setattr(uedp, "QUICK", SIZE)
-    quick = Options(quick=True)
-    record = uedp.run(data, tmp_path / "out", quick, silent)
+    record = uedp.run(data, tmp_path / "out", SIZE, silent)
     assert (tmp_path / "out" / "README.md").is_file()
     tables = {table.name: table for table in record.tables}
     rows = tables["conll2003-epsilon"].rows
@@ -129,7 +129,7 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
         raise AssertionError("a finished part was computed again")
 
     monkeypatch.setattr(uedp._Bench, "_trained", stop)
-    again = uedp.run(data, tmp_path / "out", quick, silent)
+    again = uedp.run(data, tmp_path / "out", SIZE, silent)
     assert again.tables == record.tables
 
 
@@ -223,7 +223,7 @@ def test_what_is_missing_is_named(data, tmp_path, monkeypatch):
     monkeypatch.setattr(uedp, "QUICK", SIZE)
     (data / "conll2003-test.jsonl.gz").unlink()
     with pytest.raises(NotFound, match=r"conll2003-test\.jsonl\.gz"):
-        uedp.run(data, tmp_path / "out", Options(quick=True), silent)
+        uedp.run(data, tmp_path / "out", SIZE, silent)
     write_rows(data / "agnews-dev.jsonl.gz", [{"text": "tea"}, {"words": "secret"}])
     with pytest.raises(InputError, match="line 2") as caught:
         corpora.ag_news_texts(data, "dev", 5)

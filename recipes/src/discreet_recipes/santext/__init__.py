@@ -1,6 +1,7 @@
 """Yue et al. (2021): SanText."""
 
 from discreet_recipes.recipe import Recipe
+from discreet_recipes.santext import sizes
 
 RECIPE = Recipe(
     folder=__name__,
@@ -27,4 +28,8 @@ RECIPE = Recipe(
     "with each other. The order of the paper's Table 1 is also looked for in the first principal "
     "directions of the starter space: in few dimensions noise on vectors leaves more.",
     quick_minutes=10,
+    quick=sizes.QUICK,
+    standard=sizes.STANDARD,
+    papers=sizes.PAPER,
+    files=sizes.files,
 )

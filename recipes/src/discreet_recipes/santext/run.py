@@ -31,36 +31,37 @@ from discreet.training.texts.masked_lm import pretrain
 from discreet.training.texts.settings import FineTuning, Pretraining
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.guarantee import add_guarantee, audited
-from discreet_recipes.recipe import Options, Say
+from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.santext import RECIPE
 from discreet_recipes.santext.data import (
     BOTH,
-    FULL,
-    QUICK,
     Setting,
-    Size,
     W,
     in_few_dimensions,
     order_at,
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages
+from discreet_recipes.santext.sizes import SanTextOptions
 
-ENCODER = "all-MiniLM-L6-v2"
 _BATCH = 16
+_LISTS = (
+    *("epsilons", "noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons"),
+    *("tuned_epsilons", "both_epsilons", "shares", "probabilities", "influence_epsilon"),
+)
 _SOURCE = {"name": "sst2-dev and imdb-val"}
 
 
-def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     """Run the recipe and write its record."""
-    size = QUICK if options.quick else FULL
+    size = options
     rows = (
         f"SST-2: {size.train:,} training phrases, {size.seeds} seeds (rows and noise); the figure "
         "after ± is the standard deviation over seeds. Published and certified carry the same "
         "proven guarantee at the same epsilon."
     )
-    record = Record.of(RECIPE, folder, {"size": asdict(size), "format": 4}, say, rows)
+    record = Record.of(RECIPE, folder, {**asdict(size), "format": 5}, say, rows, lists=_LISTS)
     bench = Bench(data, size, say)
     part = record.part
     utility = {
@@ -111,7 +112,7 @@ class Bench:
     """The computations, each a function of the data and the settings alone."""
 
     data: Path
-    size: Size
+    size: SanTextOptions
     say: Say = lambda _line: None
 
     def accuracy(self, setting: Setting) -> list[float]:
@@ -159,7 +160,7 @@ class Bench:
         )
         rng = np.random.default_rng(11)
         model = fine_tune(
-            load_masked_model(ENCODER),
+            load_masked_model(self.size.encoder),
             _sanitised(train, mechanism, rng),
             FineTuning(frozen=True),
             regression=True,
@@ -234,7 +235,7 @@ class Bench:
     def with_head(self) -> MaskedModel:
         """The encoder with a head that was trained alone, on public text as it is."""
         self.say("santext: a head for the encoder, on public text")
-        model = load_masked_model(ENCODER)
+        model = load_masked_model(self.size.encoder)
         settings = Pretraining(steps=0, head_steps=self.size.head_steps, batch=_BATCH)
         pretrain(model, self.public, self.pieces, None, settings, source=_SOURCE)
         return replace(model, has_head=True)
@@ -260,7 +261,7 @@ class Bench:
     @cached_property
     def pieces(self) -> EmbeddingSpace:
         """The vocabulary of the encoder."""
-        return load_space("encoder")
+        return load_space(self.size.pieces)
 
     @cached_property
     def few(self) -> EmbeddingSpace:
@@ -270,7 +271,7 @@ class Bench:
     @cached_property
     def words(self) -> EmbeddingSpace:
         """The vocabulary of whole words."""
-        return load_space("starter")
+        return load_space(self.size.space)
 
     def prior(self, space: EmbeddingSpace) -> Any:
         """How often words occur in the public part of SST-2: what an attacker may know."""

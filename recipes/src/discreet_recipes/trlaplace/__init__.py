@@ -1,18 +1,7 @@
 """Huang et al. (2024): truncated Laplace noise on words, and rewriting."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from discreet.settings import Setting
-from discreet_recipes.recipe import Options, Recipe
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpaceOptions(Options):
-    """The words can be chosen too."""
-
-    space: Annotated[str, Setting("Public vocabulary, as for sanitize.", short="-s")] = "starter"
-
+from discreet_recipes.recipe import Recipe
+from discreet_recipes.trlaplace import sizes
 
 RECIPE = Recipe(
     folder=__name__,
@@ -37,5 +26,8 @@ RECIPE = Recipe(
     "cross-entropy, in nats a word, of an interpolated Kneser-Ney model of the public text; loss "
     "is the rewriter's own cross-entropy of the original word.",
     quick_minutes=3,
-    options=SpaceOptions,
+    quick=sizes.QUICK,
+    standard=sizes.STANDARD,
+    papers=sizes.PAPER,
+    files=sizes.files,
 )
