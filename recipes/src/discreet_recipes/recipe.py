@@ -30,7 +30,8 @@ class Options(Settings):
     """Everything a recipe can be told: its parts, its sizes, its lists of epsilons.
 
     A recipe declares its own, and three instances: quick, standard and paper. A field that is a
-    tuple is a list with commas on the command line; a text that is empty must be given there.
+    tuple is a list with commas on the command line, or none; a text that is empty must be given
+    there.
     """
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class Recipe:
     def require(self, data: Path, options: Options) -> None:
         """Raise an error that names all that is missing: models, vectors, files of data."""
         for each in declared_in(type(options)):
-            if getattr(options, each.name) in ("", ()):
+            if getattr(options, each.name) == "" or getattr(options, each.name) == ("",):
                 raise InvalidValue(f"{each.flag} must be given. {each.setting.help}")
         absent = missing_files(data, self.files(options))
         if absent:
@@ -139,6 +140,8 @@ def _read(declared: Declared, value: Any) -> Any:
     member = _member(declared)
     if member is None:
         return value
+    if value.strip() == "none":
+        return ()
     try:
         found = tuple(member.kind(part.strip()) for part in value.split(",") if part.strip())
     except ValueError as error:
@@ -148,6 +151,8 @@ def _read(declared: Declared, value: Any) -> Any:
 
 
 def _said(value: Any) -> str:
+    if value == ("",):
+        return "to be given"
     if isinstance(value, tuple):
         return ",".join(map(_said, value)) or "none"
     if isinstance(value, float):

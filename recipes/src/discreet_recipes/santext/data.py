@@ -1,7 +1,7 @@
 """What the SanText recipe runs: how much, and which mechanisms in which space."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,6 +65,16 @@ def order_at(epsilons: Sequence[float]) -> list[Setting]:
     """The published mechanisms in few dimensions."""
     names = ("cmp", "santext", "santext-plus")
     return [Setting(name, epsilon, few=True) for epsilon in epsilons for name in names]
+
+
+def ranked(space: EmbeddingSpace) -> EmbeddingSpace:
+    """A space with public frequencies: those it has, or Zipf's law of the order of its words.
+
+    Files of vectors such as GloVe's list the frequent words first.
+    """
+    if space.frequencies is not None:
+        return space
+    return replace(space, frequencies=1.0 / np.arange(1, len(space) + 1))
 
 
 def in_few_dimensions(space: EmbeddingSpace) -> EmbeddingSpace:

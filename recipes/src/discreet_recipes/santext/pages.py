@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def add_pages(record: Record, size: SanTextOptions, figures: Figures) -> None:
     """Write everything that the figures show."""
     utility = figures.utility
     _utility(record, size, utility)
-    _order(record, size, utility)
+    if size.order_epsilons:
+        _order(record, size, utility)
     record.add_table(
         "influence",
         f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
@@ -60,12 +62,15 @@ def add_pages(record: Record, size: SanTextOptions, figures: Figures) -> None:
         ],
     )
     _privacy(record, utility, figures.privacy)
-    _pairs(record, size, figures.pairs)
-    _pretraining(record, size, figures.pretraining)
+    if size.pair_epsilons:
+        _pairs(record, size, figures.pairs)
+    if figures.pretraining:
+        _pretraining(record, size, figures.pretraining)
     _calibration_claim(record, size, utility)
     for calibration in BOTH:
         _order_claim(record, utility, size.epsilons, calibration)
-    _order_claim(record, utility, size.order_epsilons, "published", few=True)
+    if size.order_epsilons:
+        _order_claim(record, utility, size.order_epsilons, "published", few=True)
     if figures.pretraining:
         _pretraining_claims(record, size, figures.pretraining)
     _key_figures(record, size, figures)
@@ -97,7 +102,7 @@ def _utility(record: Record, size: SanTextOptions, utility: dict[str, list[float
     record.add_plot(
         "utility",
         "Accuracy at the same guarantee (SST-2, bag of words)",
-        ("epsilon per unit of distance (starter space)", "accuracy"),
+        (f"epsilon per unit of distance (space {Path(size.space).stem})", "accuracy"),
         curves,
         "Accuracy against epsilon: certified SanText rises to the unsanitised level where the "
         "published calibration is still near chance; SanText+ is flat in between.",
@@ -185,9 +190,9 @@ def _pairs(record: Record, size: SanTextOptions, pairs: dict[str, list[float]]) 
     ]
     record.add_table(
         "pairs",
-        "Pearson's correlation on STS-B",
+        f"Pearson's correlation on {size.pair_task}",
         rows,
-        f"Frozen all-MiniLM-L6-v2 and a ridge regression, {size.pairs:,} training pairs, "
+        f"Frozen {size.encoder} and a ridge regression, {size.pairs:,} training pairs, "
         f"{size.pair_tests:,} test pairs, one seed.",
     )
 

@@ -40,12 +40,16 @@ from discreet_recipes.santext.data import (
     W,
     in_few_dimensions,
     order_at,
+    ranked,
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages
 from discreet_recipes.santext.sizes import SanTextOptions
+from discreet_recipes.santext.tuned import TunedBench, sanitised
+from discreet_recipes.santext.tuned_pages import Shown, add_shown
 
 _BATCH = 16
+_EXAMPLES = 50  # the longest two of the first so many are shown
 _LISTS = (
     *("epsilons", "noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons"),
     *("tuned_epsilons", "both_epsilons", "shares", "probabilities", "influence_epsilon"),
@@ -61,8 +65,9 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         "after ± is the standard deviation over seeds. Published and certified carry the same "
         "proven guarantee at the same epsilon."
     )
-    record = Record.of(RECIPE, folder, {**asdict(size), "format": 5}, say, rows, lists=_LISTS)
     bench = Bench(data, size, say)
+    settings = {**asdict(size), "format": 5, "words": bench.words.fingerprint}
+    record = Record.of(RECIPE, folder, settings, say, rows, lists=_LISTS)
     part = record.part
     utility = {
         s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s))
@@ -89,11 +94,24 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     ]
     pairs = {
         s.key: part(f"stsb-{s.key}", partial(bench.pearson, s))
-        for s in settings_at(size.pair_epsilons)
+        for s in (settings_at(size.pair_epsilons) if size.pair_epsilons else ())
     }
     pretraining = [
         {"epsilon": e, **part(f"pretraining-{e:g}", partial(bench.pretraining, e))}
         for e in size.piece_epsilons
+    ]
+    tuning = TunedBench(data, size, bench.words)
+    tuned = {
+        task: {
+            s.key: part(f"tuned-{task}-{s.key}", partial(tuning.score, task, s))
+            for s in settings_at(size.tuned_epsilons)
+        }
+        for task in (tuning.tasks if size.tuned_epsilons else ())
+    }
+    both = [
+        {"space": name, "epsilon": e, **part(f"both-{name}-{e:g}", partial(bench.both, name, e))}
+        for name in ("words", "pieces")
+        for e in size.both_epsilons
     ]
     speed = part("speed", bench.speed)
     add_guarantee(
@@ -104,6 +122,9 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         "and looser than need be, which the certified calibration makes use of",
     )
     add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
+    examples = part("examples", partial(bench.examples, size.epsilons))
+    counts = part("vocabularies", bench.vocabularies)
+    add_shown(record, size, Shown(tuned, both, influence, examples, counts))
     return record.finish()
 
 
@@ -117,14 +138,16 @@ class Bench:
 
     def accuracy(self, setting: Setting) -> list[float]:
         """Accuracy on SST-2 of a bag of words, for each seed; the test text is sanitised too."""
-        mechanism = setting.build(self.few if setting.few else self.words)
+        return self._accuracy(setting.build(self.few if setting.few else self.words))
+
+    def _accuracy(self, mechanism: WordMechanism | None) -> list[float]:
         out = []
         for seed in range(self.size.seeds):
             train = self._subset("sst2-train", self.size.train, seed)
             test = self._read("sst2-test")
             rng = np.random.default_rng([seed, 7])
-            model = fit_bag_of_words(_sanitised(train, mechanism, rng))
-            noisy = _sanitised(test, mechanism, rng)
+            model = fit_bag_of_words(sanitised(train, mechanism, rng))
+            noisy = sanitised(test, mechanism, rng)
             out.append(class_scores(test.labels or [], _said(model, noisy))["accuracy"])
         return out
 
@@ -133,14 +156,43 @@ class Bench:
         mechanism = setting.build(self.words)
         if mechanism is None:
             raise NotFound("the text as it is has no mechanism to measure")
-        batch = self._tokens(self.words, self._read("sst2-test").texts)
+        return self._privacy(mechanism)
+
+    def both(self, space: str, epsilon: float) -> dict[str, Any]:
+        """The paper's Figure 5 in one of its two spaces: what is released, and its accuracy."""
+        own = self.words if space == "words" else self.pieces
+        mechanism = SanText(own, epsilon, calibration="published")
+        return {**self._privacy(mechanism), "accuracy": self._accuracy(mechanism)}
+
+    def examples(self, epsilons: Sequence[float]) -> list[dict[str, Any]]:
+        """The paper's Table 4: two PUBLIC phrases, and what becomes of them."""
+        some = self._read("sst2-dev", _EXAMPLES).texts
+        few = sorted(some, key=lambda text: len(text.split()), reverse=True)[:2]
+        rows: list[dict[str, Any]] = [{"mechanism": "none", "texts": few}]
+        for setting in settings_at(epsilons):
+            if setting.mechanism.startswith("santext"):
+                rng = np.random.default_rng(1)
+                texts = Sanitizer(setting.build(self.words)).sanitize(few, rng).values
+                rows.append({**asdict(setting), "texts": list(texts)})
+        return rows
+
+    def vocabularies(self) -> list[list[Any]]:
+        """The paper's Table 2: words of each space, and those that are sensitive."""
+        return [
+            [space.name, len(space), len(space.least_frequent(W))]
+            for space in (self.words, self.pieces)
+        ]
+
+    def _privacy(self, mechanism: WordMechanism) -> dict[str, Any]:
+        space = mechanism.space
+        batch = self._tokens(space, self._read("sst2-test").texts)
         rng = np.random.default_rng(0)
-        ids = batch.ids[batch.ids != self.words.unknown].astype(np.int64)
+        ids = batch.ids[batch.ids != space.unknown].astype(np.int64)
         some = rng.choice(ids, min(self.size.words, len(ids)), replace=False)
         released = mechanism.release(ids, rng)
         outputs = rng.choice(released, min(self.size.words, len(ids)), replace=False)
         inputs = word_privacy(mechanism, some)
-        known = self.prior(self.words)
+        known = self.prior(space)
         hits = best_guesses(mechanism, released, known) == ids
         seen = output_privacy(mechanism, outputs, known)
         return {
@@ -161,11 +213,11 @@ class Bench:
         rng = np.random.default_rng(11)
         model = fine_tune(
             load_masked_model(self.size.encoder),
-            _sanitised(train, mechanism, rng),
+            sanitised(train, mechanism, rng),
             FineTuning(frozen=True),
             regression=True,
         )
-        noisy = _sanitised(test, mechanism, rng)
+        noisy = sanitised(test, mechanism, rng)
         return [number_scores(test.numbers(), _said(model, noisy))["pearson"]]
 
     def pretraining(self, epsilon: float) -> dict[str, Any]:
@@ -271,7 +323,7 @@ class Bench:
     @cached_property
     def words(self) -> EmbeddingSpace:
         """The vocabulary of whole words."""
-        return load_space(self.size.space)
+        return ranked(load_space(self.size.space, max_words=self.size.vocabulary or None))
 
     def prior(self, space: EmbeddingSpace) -> Any:
         """How often words occur in the public part of SST-2: what an attacker may know."""
@@ -305,20 +357,6 @@ class Bench:
             label_field="score",
         )
         return examples.part(range(min(rows, len(examples))))
-
-
-def _sanitised(
-    examples: Labelled, mechanism: WordMechanism | None, rng: np.random.Generator
-) -> Labelled:
-    """The same examples with what the mechanism makes of their texts."""
-    if mechanism is None:
-        return examples
-    sanitizer = Sanitizer(mechanism)
-    texts = sanitizer.sanitize(examples.texts, rng).values
-    seconds = None
-    if examples.seconds is not None:
-        seconds = sanitizer.sanitize(examples.seconds, rng).values
-    return Labelled(texts, seconds, examples.labels)
 
 
 def _said(model: Any, examples: Labelled) -> Any:

@@ -14,6 +14,7 @@ class SanTextOptions(Options):
     """Options of the recipe santext."""
 
     space: Annotated[str, Setting("Public words with vectors, as for sanitize.", short="-s")]
+    vocabulary: Annotated[int, Setting("Most words of it, the first; 0 for all.", at_least=0)]
     pieces: Annotated[
         str, Setting("The space of the encoder's own tokens: for pretraining and for Figure 5.")
     ]
@@ -70,6 +71,7 @@ class SanTextOptions(Options):
 
 QUICK = SanTextOptions(
     space="starter",
+    vocabulary=0,
     pieces="encoder",
     encoder="all-MiniLM-L6-v2",
     train=6000,
@@ -89,7 +91,7 @@ QUICK = SanTextOptions(
     qnli=0,
     tuned_epsilons=(),
     piece_epsilons=(12.0,),
-    both_epsilons=(),
+    both_epsilons=(8.0, 12.0),
     reviews=1000,
     head_steps=80,
     steps=80,
@@ -114,8 +116,8 @@ STANDARD = replace(
     pair_epsilons=(7.0, 8.0, 10.0),
     joint_pairs=True,
     qnli=3000,
-    tuned_epsilons=(8.0, 10.0),
-    both_epsilons=(2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0),
+    tuned_epsilons=(8.0,),
+    both_epsilons=(4.0, 8.0, 12.0, 16.0),
     reviews=5000,
     head_steps=300,
     steps=300,
@@ -147,6 +149,7 @@ PAPER = replace(
     tuned_seeds=5,
     epochs=3,
     attacked=20_000,
+    both_epsilons=(1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0),
 )
 
 

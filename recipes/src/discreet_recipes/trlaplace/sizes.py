@@ -129,7 +129,7 @@ STANDARD = replace(
 )
 PAPER = replace(
     STANDARD,
-    space=(),
+    space=("",),
     vocabulary=10_000,
     news_utility=_UTILITY,
     # 80 % of SST-2, 16,000 and 4,000 articles of AG News.

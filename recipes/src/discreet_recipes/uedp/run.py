@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting.user_entity import UserEntityTraining, moments_epsilon, published_figures
+from discreet.accounting.user_entity import UserEntityTraining
 from discreet.audit.training import audit_training
 from discreet.models.awd_lstm import PARTS, AwdLstm
 from discreet.training.user_entity.rules import Rules
@@ -17,6 +17,13 @@ from discreet.training.user_entity.users import UserText
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import RECIPE, start
+from discreet_recipes.uedp.accounting import (
+    DELTA,
+    HOLDERS,
+    add_accounting,
+    paper_curves,
+    paper_figures,
+)
 from discreet_recipes.uedp.data import (
     Corpus,
     Users,
@@ -25,11 +32,7 @@ from discreet_recipes.uedp.data import (
     sensitive_share,
 )
 from discreet_recipes.uedp.pages import (
-    DELTA,
-    HOLDERS,
-    PAPER,
     Row,
-    add_accounting,
     add_attack,
     add_claims,
     add_data_set,
@@ -97,7 +100,8 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
         f"exact accounting of {_TIMED_STEPS} steps for a user and an entity together",
         f"{record.part('accounting-seconds', _accounting_seconds):.1f} s",
     )
-    add_accounting(record, record.part("accounting", _accounting))
+    figures = record.part("accounting", paper_figures)
+    add_accounting(record, figures, record.part("budget-curves", paper_curves))
     add_claims(record, rows, size.steps)
     optimized = replace(_ATTACKED, algorithm="published-optimized")
     certified = main.at(_rules_for(main)[0], size.epsilons[0])
@@ -137,26 +141,6 @@ def _differences(size: UeDPOptions) -> list[str]:
         "were dropped. Draws and noise have seeds, so that the run can be repeated: these models "
         "are for measuring, not for release.",
     ]
-
-
-def _accounting() -> list[list[Any]]:
-    """The paper's epsilons: printed, by its accounting, what holds, and certified training's."""
-    out: list[list[Any]] = []
-    held: dict[int, tuple[float, float]] = {}  # slow, and the same for all shares
-    for steps, what, share, printed in PAPER:
-        run = UserEntityTraining(
-            user_rate=0.05, entity_rate=0.5, noise=2.0, steps=steps, holders=HOLDERS
-        )
-        if share is None:
-            again = moments_epsilon(0.05, 2.0, steps, DELTA)
-            out.append([steps, what, printed, again, run.user_epsilon(DELTA), None])
-        else:
-            if steps not in held:
-                least = published_figures(run, DELTA).at_true_rate
-                held[steps] = (least, run.joint_epsilon(DELTA))
-            again = moments_epsilon(0.05 * 0.5 * share, 2.0, steps, DELTA)
-            out.append([steps, what, printed, again, *held[steps]])
-    return out
 
 
 def _accounting_seconds() -> float:
