@@ -117,7 +117,7 @@ def test_a_size_is_taken_by_its_name_and_changed_by_what_is_given():
     assert recipe.chosen(given) == Own(rows=300, epsilons=(3.0, 0.5), encoder="mine")
     flags = {each.flag: each for each in recipe.declared()}
     assert list(flags) == ["--quick", "--standard", "--paper", "--rows", "--epsilons", "--encoder"]
-    assert "1,2.5 (standard)" in flags["--epsilons"].setting.help
+    assert flags["--epsilons"].setting.help == "Epsilons. 1 (quick, paper); 1,2.5 (standard)."
     assert "to be given (paper)" in flags["--encoder"].setting.help
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 """Called with a line for people."""
 
+_LONGEST = 60  # letters of a list that a help shows
+
 SIZES = {
     "quick": "Stated subsets, fewer settings and trials: minutes.",
     "standard": "The default: about an hour on two cores.",
@@ -84,8 +86,11 @@ class Recipe:
         for name, words in SIZES.items():
             yield Declared(name, bool, False, Setting(words))
         for each in declared_in(type(self.quick)):
-            named = [f"{_said(getattr(self.sized(size), each.name))} ({size})" for size in SIZES]
-            words = f"{each.setting.help} {', '.join(named)}."
+            named: dict[str, list[str]] = {}
+            for size in SIZES:
+                named.setdefault(_said(getattr(self.sized(size), each.name)), []).append(size)
+            values = [f"{value} ({', '.join(sizes)})" for value, sizes in named.items()]
+            words = f"{each.setting.help} {'; '.join(values if len(values) > 1 else named)}."
             kind = str if _member(each) else each.kind
             yield Declared(each.name, kind | None, None, replace(each.setting, help=words))
 
@@ -104,9 +109,16 @@ class Recipe:
 
     def require(self, data: Path, options: Options) -> None:
         """Raise an error that names all that is missing: models, vectors, files of data."""
-        for each in declared_in(type(options)):
-            if getattr(options, each.name) == "" or getattr(options, each.name) == ("",):
-                raise InvalidValue(f"{each.flag} must be given. {each.setting.help}")
+        needed = [
+            each
+            for each in declared_in(type(options))
+            if getattr(options, each.name) in ("", ("",))
+        ]
+        if needed:
+            raise InvalidValue(
+                f"{' and '.join(each.flag for each in needed)} must be given. "
+                + " ".join(each.setting.help for each in needed)
+            )
         absent = missing_files(data, self.files(options))
         if absent:
             raise NotFound(
@@ -154,7 +166,8 @@ def _said(value: Any) -> str:
     if value == ("",):
         return "to be given"
     if isinstance(value, tuple):
-        return ",".join(map(_said, value)) or "none"
+        words = ",".join(map(_said, value)) or "none"
+        return words if len(words) <= _LONGEST else f"{len(value)} of them"
     if isinstance(value, float):
         return f"{value:g}"
     return str(value) if value not in ("", None) else "to be given"
