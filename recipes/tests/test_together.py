@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli.reproduce import _commands
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
 from discreet.settings import Setting
+from discreet_recipes import together
 from discreet_recipes.recipe import SIZES, Options, Recipe
 from discreet_recipes.record import Record
 from discreet_recipes.together import RECIPES, reproduce_all
@@ -154,6 +157,29 @@ def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, si
     with pytest.raises((InvalidValue, NotFound), match=r"must be given|there is no"):
         recipe.require(tmp_path, options)
     assert recipe.files(options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["santext", "--paper"], "--space and --pieces and --encoder must be given"),
+        (["santext", "--paper", "--quick"], "--quick and --paper exclude each other"),
+        (["sentdp", "--quick", "--epsilons", "1,x"], "--epsilons must be numbers with commas"),
+        (["sentdp", "--quick", "--data-sets", "20news,other"], "each of --data-sets must be"),
+        (["uedp", "--steps", "0"], "--steps must be"),
+        (["trlaplace"], "there is no sst2-train.jsonl.gz, no sst2-dev.jsonl.gz"),
+        (["all", "--quick", "--standard"], "--quick and --standard exclude each other"),
+    ],
+)
+def test_the_command_refuses_before_any_work(arguments, words, tmp_path):
+    out = tmp_path / "out"
+    found = CliRunner().invoke(_commands(together), [*arguments, *_places(tmp_path, out)])
+    assert words in str(found.exception)
+    assert not out.exists()
+
+
+def _places(data, out):
+    return ["--data", str(data), "-o", str(out)]
 
 
 def test_all_five_papers_are_there():

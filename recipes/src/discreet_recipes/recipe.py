@@ -90,9 +90,15 @@ class Recipe:
             for size in SIZES:
                 named.setdefault(_said(getattr(self.sized(size), each.name)), []).append(size)
             values = [f"{value} ({', '.join(sizes)})" for value, sizes in named.items()]
-            words = f"{each.setting.help} {'; '.join(values if len(values) > 1 else named)}."
-            kind = str if _member(each) else each.kind
-            yield Declared(each.name, kind | None, None, replace(each.setting, help=words))
+            words = each.setting.help
+            if _member(each) and each.setting.choices:
+                words += f" Any of {', '.join(each.setting.choices)}."
+            words += f" {'; '.join(values if len(values) > 1 else named)}."
+            setting, kind = replace(each.setting, help=words), each.kind
+            if _member(each):
+                # As it is typed; its members are looked at once it is read.
+                setting, kind = replace(setting, choices=()), str
+            yield Declared(each.name, kind | None, None, setting)
 
     def chosen(self, given: Mapping[str, Any]) -> Options:
         """One of the three, with what was given in place of what it has; None is not given."""
