@@ -24,7 +24,7 @@ FLOORS = [
     ["staging"],
     ["arrays", "bars", "card", "check", "files", "parallel", "search"],
     ["cached", "exact", "settings"],
-    ["composition", "randomness", "tensors"],
+    ["composition", "devices", "randomness", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],
