@@ -26,7 +26,7 @@ with needs_extra("the middleware of LangChain", "langchain"):
 _PASS = (AIMessage, SystemMessage)
 
 
-class SanitizingMiddleware(AgentMiddleware):
+class SanitizingMiddleware(AgentMiddleware):  # type: ignore[misc]
     """Sanitises what people and tools say before it goes to the model's provider.
 
     Privacy: ``statement`` holds for each word that is sent. A message that is sent again with its
