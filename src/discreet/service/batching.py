@@ -12,11 +12,13 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.service.problems import Problem, busy
 from discreet.service.releasing import Job, Outcome, TextReleaser
 
+T = TypeVar("T")
 _MOST_DOCUMENTS = 4096
 _SHORT = 0.01
 """Seconds for which the event loop may be kept from its other work."""
@@ -75,7 +77,7 @@ class Batcher:
             late.cancel()
             self.waiting -= 1
 
-    async def in_thread(self, work: Callable[[], object]) -> object:
+    async def in_thread(self, work: Callable[[], T]) -> T:
         """Do something else in the one thread, in its turn."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 

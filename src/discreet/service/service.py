@@ -110,7 +110,6 @@ class Service:
         chosen = (name, wanted.mechanism, float(wanted.settings.get("epsilon", 0.0)))
         if chosen not in self._chosen:
             made = await self.batcher.in_thread(lambda: TextReleaser(wanted, self.vocabularies))
-            assert isinstance(made, TextReleaser)
             self._chosen[chosen] = made
             while len(self._chosen) > _MOST_CHOSEN:
                 self._chosen.popitem(last=False)
