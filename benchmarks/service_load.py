@@ -3,8 +3,9 @@
     python benchmarks/service_load.py [--mechanism near-words] [--epsilon 10] [--seconds 10]
 
 Starts ``discreet serve`` on a loopback port and asks it over plain sockets; that nothing goes wrong
-under load is what ``service_storm.py`` looks at. Everything is measured in this one run on this machine: times are percentiles
-over requests, and what goes through is compared with the same work inside a process.
+under load is what ``service_storm.py`` looks at. Everything is measured in this one run on this
+machine: times are percentiles over requests, and what goes through is compared with the same work
+inside a process.
 """
 
 import argparse
