@@ -16,6 +16,7 @@ from command import MARKER, called, discreet, share_encodings
 from discreet.cli._choice import LabelChoice
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
+from discreet.ledger import Ledger
 from discreet.mechanisms import label
 from discreet.receipt import Receipt
 from discreet.release.vectors import read_vectors
@@ -113,6 +114,33 @@ def test_pairs(place, tmp_path):
     np.testing.assert_allclose(found.second, found.vectors[::-1], atol=1e-3)
     assert "changing both costs the sum" in done.err
     assert Receipt.beside(tmp_path / "v.parquet").counts == {"rows": 5, "sentences": 10}
+
+
+def test_vectors_are_booked_and_refused_without_budget(place, tmp_path):
+    book = tmp_path / "l.db"
+
+    def booked(name, *more):
+        given = ("-e", 4, "--ledger", book, "--dataset", "notes", *more)
+        return embed(place, place / "in.jsonl", "-o", tmp_path / name, *given)
+
+    first = booked("a.npz")
+    assert first.code == 0, first.err
+    again = booked("b.npz")
+    assert (again.code, "released before" in again.err) == (3, True)
+    with Ledger.open(book) as ledger:
+        (entry,) = ledger.entries()
+        assert (entry.command, entry.state) == ("embed", "committed")
+        assert entry.amount.epsilon > 0
+        ledger.limit(dataset="notes", epsilon=1.5 * entry.amount.epsilon, delta=0.1)
+    refused = booked("b.npz", "--again", "charge")
+    assert (refused.code, "budget" in refused.err) == (3, True)
+    assert not (tmp_path / "b.npz").exists()
+    assert called("ledger", "verify", book, tmp_path / "a.npz", cache=place / "cache").code == 0
+    folder = tmp_path / "many"
+    folder.mkdir()
+    (folder / "one.jsonl").write_bytes((place / "in.jsonl").read_bytes())
+    several = embed(place, folder, "-o", tmp_path / "c", "-e", 4, "--ledger", book)
+    assert (several.code, "single file" in several.err) == (2, True)
 
 
 def test_noise_is_fresh_unless_seeded(place, tmp_path):

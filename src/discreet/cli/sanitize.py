@@ -97,16 +97,26 @@ def sanitize(
             seed=seed is not None,
             keep_mapping=identifiers.keep_mapping is not None,
             person_field=settings.person_field is not None,
-            ledger=booking != RowLedgerSettings(),
+            keep_releases=booking.keep_releases,
         )
         recipe = recipe_from(choice, identifiers, settings, layout)
 
         def in_driver() -> Sanitizer:
             return recipe.make(choice.build(choice.vocabulary(), settings.spared))
 
-        with progress_bars("sanitising", "finding neighbours, once") as (show, preparing):
+        with (
+            booking.booked("sanitize") as ledger,
+            progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
+        ):
             receipt = sanitize_folder(
-                source, output, in_driver, engine, progress=show, preparing=preparing, **common
+                source,
+                output,
+                in_driver,
+                engine,
+                progress=show,
+                preparing=preparing,
+                ledger=ledger,
+                **common,
             )
         _tell(receipt)
         say(parts_line(receipt))
