@@ -171,9 +171,9 @@ class Bench:
         few = sorted(some, key=lambda text: len(text.split()), reverse=True)[:2]
         rows: list[dict[str, Any]] = [{"mechanism": "none", "texts": few}]
         for setting in settings_at(epsilons):
-            if setting.mechanism.startswith("santext"):
-                rng = np.random.default_rng(1)
-                texts = Sanitizer(setting.build(self.words)).sanitize(few, rng).values
+            mechanism = setting.build(self.words)
+            if mechanism is not None and setting.mechanism.startswith("santext"):
+                texts = Sanitizer(mechanism).sanitize(few, np.random.default_rng(1)).values
                 rows.append({**asdict(setting), "texts": list(texts)})
         return rows
 
