@@ -223,6 +223,11 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
         f"words of public text kept at the guarantee ({high:g}, 1e-5) a word",
         ", ".join(f"{n} {v:.2f}" for n, v in far.items()),
     )
+    if any(measured.utility.values()):
+        _add_utility_claims(record, measured)
+
+
+def _add_utility_claims(record: Record, measured: Measured) -> None:
     rows = [row for some in measured.utility.values() for row in some.values()]
     gains = [row["rewritten N_w"] - row["released N_w"] for row in rows]
     smoother = [row["released fluency"] - row["rewritten fluency"] for row in rows]
@@ -237,6 +242,8 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
     )
     lines, falls = [], []
     for task, some in measured.utility.items():
+        if not some:
+            continue
         found = [row["rewritten accuracy"] for row in some.values()]
         plain = measured.plain[task]["accuracy"]
         falls.append(found[0] < plain - 0.05)
