@@ -31,7 +31,8 @@ class AutoEncoder(nn.Module):
 
     def __init__(self, vectors: torch.Tensor, written: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(*vectors.shape, _weight=vectors)
+        words, dimension = vectors.shape
+        self.embedding = nn.Embedding(words, dimension, _weight=vectors)
         self.dropout = nn.Dropout(_DROPOUT)
         self.encoder = nn.LSTM(vectors.shape[1], _HIDDEN, batch_first=True, bidirectional=True)
         self.decoder = nn.Linear(2 * _HIDDEN, written)
