@@ -21,7 +21,7 @@ _LONGEST = 60  # letters of a list that a help shows
 
 SIZES = {
     "quick": "Stated subsets, fewer settings and trials: minutes.",
-    "standard": "The default: about an hour on two cores.",
+    "standard": "The default: meant for about an hour on two cores.",
     "paper": "The paper's own sizes and models: for a GPU, with --space, --encoder or --model "
     "as files of yours.",
 }
