@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.devices import find_device
 from discreet.encoders.encoder import DEFAULT, locate_model, quiet_transformers
 from discreet.errors import InvalidValue, MissingExtra
 
@@ -105,7 +106,7 @@ def bert_score(
                 model_type=str(directory),
                 num_layers=layer or layers,
                 batch_size=batch,
-                device="cpu",
+                device=find_device(),
             )
             _, _, f1 = scorer.score([texts[row] for row in rows], [originals[row] for row in rows])
         scores[rows] = f1.numpy()
