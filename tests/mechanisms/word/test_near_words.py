@@ -7,18 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.attacks.outcome import Rate
 from discreet.audit import audit
 from discreet.audit.subject import subject_of
 from discreet.errors import InvalidValue, NotFound
 from discreet.mechanisms.word import NearWords
-from discreet.mechanisms.word._alphabet import (
-    MOST_ALIKE,
-    Wanted,
-    alike,
-    choose,
-    most_guessed,
-)
+from discreet.mechanisms.word._alphabet import Wanted, choose, most_guessed
 from discreet.mechanisms.word._two_weights import exp_from_below
 from discreet.protocols import ContextualMechanism, FiniteMechanism, release_texts
 from discreet.release.text import Sanitizer
@@ -28,7 +21,6 @@ from discreet.spaces.exemplars import exemplars
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, Unit
-from discreet.text.function_words import on_the_list
 from goodness import fits
 from small_spaces import all_distances, both_spaces, clustered_space, random_space
 from toy_guide import ToyGuide
@@ -213,8 +205,7 @@ def test_what_is_chosen_is_where_words_stay_nearest_and_are_not_guessed(epsilon)
         if near <= outputs:
             mechanism = NearWords(space, epsilon, near=near, outputs=outputs)
             # What is chosen keeps to a bound on the best guess, which is a little above it.
-            fair = mechanism.guess_rate(prior) <= allowed - 0.05
-            if fair and alike(epsilon, near, outputs) <= MOST_ALIKE:
+            if mechanism.guess_rate(prior) <= allowed - 0.05:
                 law = mechanism.log_probabilities(known)
                 expected[outputs, near] = float((np.exp(law) * squared[known]).sum(axis=1).mean())
     assert NearWords(space, epsilon).guess_rate(prior) <= allowed
@@ -241,32 +232,8 @@ def test_the_starter_space_ships_its_exemplars(monkeypatch):
     chosen = {epsilon: NearWords(space, epsilon) for epsilon in (6.0, 8.0, 10.0, 12.0)}
     for epsilon, mechanism in chosen.items():
         assert mechanism.guess_rate(rank_prior(space)) <= most_guessed(epsilon)
-    near = chosen[10.0].near_outputs(space.id_of("doctor"))
-    assert {space.words[word] for word in near} <= {
-        "doctor",
-        "physician",
-        "medical",
-        "doctors",
-        "dr",
-    }
-
-
-@pytest.mark.parametrize("name", ["starter", "english"])
-def test_what_is_chosen_is_no_code(name):
-    space = load_space(name)
-    listed = on_the_list(space.words)
-    for epsilon, spared in itertools.product((6.0, 9.0, 9.7, 10.0, 12.0, 20.0), (None, listed)):
-        made = NearWords(space, epsilon, spared=spared)
-        assert alike(epsilon, made.near, made.outputs) <= MOST_ALIKE
-        assert made.expected_guess <= most_guessed(epsilon)
-    # Who wants one near word gets it, and one that is a code at this epsilon.
-    given = NearWords(space, 12.0, near=1)
-    assert given.near == 1
-    assert alike(12.0, 1, given.outputs) > MOST_ALIKE
-    # It is what it says: how often two draws agree, but for far words.
-    rng, words = np.random.default_rng(0), np.full(20_000, 50)
-    rate = Rate.of(made.release(words, rng) == made.release(words, rng), confidence=1 - 1e-9)
-    assert rate.low <= alike(20.0, made.near, made.outputs) <= rate.high
+    doctor = chosen[10.0].log_probabilities([space.id_of("doctor")])[0]
+    assert space.words[int(doctor.argmax())] in ("doctor", "physician", "medical", "doctors")
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 9.0])

@@ -159,30 +159,12 @@ def most_guessed(epsilon: float, *, guided: bool = False) -> float:
     return float(np.interp(epsilon, (8.0, 12.0), (0.31, 0.45) if guided else (0.27, 0.4)))
 
 
-MOST_ALIKE = 0.9
-"""How often two draws of a word in the same place may agree, at settings that are chosen.
-
-A law that gives the same word nearly always is a code, however many words share it: whoever makes
-the release of a text again holds the same text (measured: a model that learnt it is recognised by
-it). Two near words take that away and cost a classifier nothing that could be measured.
-"""
-
-
-def alike(epsilon: float, near: int, outputs: int) -> float:
-    """How often two draws of a word agree on one of its near outputs.
-
-    >>> round(alike(12.0, 1, 1218), 3), round(alike(12.0, 2, 3444), 3)
-    (0.985, 0.49)
-    """
-    return TwoWeights(epsilon, near, outputs).near_chance ** 2 / near
-
-
 @dataclass(frozen=True, order=True)
 class _Tried:
     """A setting, the better the smaller."""
 
     excess: float
-    """By how much too much is guessed; more than 1 where it would be a code."""
+    """By how much too much is guessed."""
     far: float
     outputs: int
     near: int
@@ -202,10 +184,7 @@ def _nearest_on_average(
         for count in range(1, len(figures.near) + 1):
             if near in (None, count):
                 far, guessed = _expected(epsilon, count, size, figures, commonest)
-                excess = max(0.0, guessed - allowed)
-                if near is None and alike(epsilon, count, size) > MOST_ALIKE:
-                    excess += 1.0  # worse than any guess
-                tried.append(_Tried(excess, far, size, count, guessed))
+                tried.append(_Tried(max(0.0, guessed - allowed), far, size, count, guessed))
     if not tried:
         most = max(len(figures.near) for figures in tables.values())
         raise check.fail("near of NearWords", f"at most {most} unless outputs is given", near)
