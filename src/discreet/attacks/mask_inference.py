@@ -11,6 +11,7 @@ at that place, given what was released before it.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.arrays import Ids, Progress, ragged_places, row_blocks
 from discreet.attacks.bayes import best_guesses, guesses_from, says_its_law
 from discreet.attacks.inverted import likelihoods_at, originals, reads_on
 from discreet.attacks.outcome import Rate
+from discreet.devices import array_of, device_of, in_halves, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
 from discreet.protocols import WordMechanism
@@ -114,22 +116,29 @@ def infer_masked(
     informed = None if likelihoods is None else np.empty(len(positions), dtype=np.int64)
     done = 0
     for chosen, rows in _masked_rows(model, target, positions, table, window):
+        row_of = np.arange(len(chosen))
         with torch.inference_mode():
-            scores = model.scores(
-                torch.from_numpy(rows.inputs),
-                torch.from_numpy(rows.attention),
-                torch.from_numpy(rows.targets != IGNORED),
-            )
-            scores[:, list(model.marks)] = -torch.inf
-            guess[chosen] = scores.argmax(dim=1).numpy()
+            scores = torch.cat(in_halves(partial(_scores, model, rows), row_of, "a text"))
+            scores.index_fill_(1, moved(np.array(model.marks), scores.device), -torch.inf)
+            guess[chosen] = array_of(scores.argmax(dim=1))
             if informed is not None and likelihoods is not None:
                 place, logs = likelihoods
-                beliefs = torch.log_softmax(scores, dim=1).numpy()
+                beliefs = array_of(torch.log_softmax(scores, dim=1))
                 informed[chosen] = (beliefs + logs[place[chosen]]).argmax(axis=1)
         done += len(chosen)
         if progress is not None:
             progress(done, len(positions))
     return guess, informed
+
+
+def _scores(model: MaskedModel, rows: Any, some: Ids) -> Any:
+    """Scores of all pieces at the masked place of some rows."""
+    device = device_of(model.network)
+    return model.scores(
+        moved(rows.inputs[some], device),
+        moved(rows.attention[some], device),
+        moved(rows.targets[some] != IGNORED, device),
+    )
 
 
 def _masked_rows(

@@ -95,11 +95,10 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
     else:
         wish = f"Set so that the best attacker names about {limit:.0f} of 100 words: "
     row = choice.row
-    if row is None:
+    use = None if row is None else row.worth(comparison.measure)
+    attack = None if row is None else row.best_attacker
+    if row is None or use is None or attack is None:
         return f"{wish}nothing that was tried keeps below that and is still of use."
-    use, attack = row.worth(comparison.measure), row.best_attacker
-    assert use is not None
-    assert attack is not None
     raw = comparison.raw.worth(comparison.measure)
     beside = "" if raw is None else f"; {raw.value:.2f} on the texts themselves"
     if comparison.classes:

@@ -211,7 +211,7 @@ class Bench:
                 style |= self._style(texts)
                 member |= self._membership(mechanism, ids)
             if self.task.labels is not None:
-                guesses.append(self._guessed(ids))
+                guesses.append(self._guessed(ids, self.task.labels))
             for name, columns in self._attacks(mechanism, ids, texts, seed):
                 attacks.setdefault(name, []).append(columns)
         rng = np.random.default_rng(self.effort.seed)
@@ -219,8 +219,8 @@ class Bench:
             name: _pooled(parts, _perplexity if name.startswith("perplexity") else _share, rng)
             for name, parts in utility.items()
         }
-        if guesses:
-            worth |= self._scores(guesses, rng)
+        if self.task.labels is not None:
+            worth |= self._scores(guesses, self.task.labels, rng)
         drawn = len(self.batch.ids) * self.effort.seeds
         return {
             "utility": {name: _plain(each) for name, each in worth.items()},
@@ -235,15 +235,12 @@ class Bench:
             "samples": samples,
         }
 
-    def _guessed(self, ids: Ids) -> Ids:
-        assert self.task.labels is not None
-        return guessed_by_words(
-            ids, self.batch.offsets, self.task.labels, len(self.space), self.task.folds
-        )
+    def _guessed(self, ids: Ids, labels: Ids) -> Ids:
+        return guessed_by_words(ids, self.batch.offsets, labels, len(self.space), self.task.folds)
 
-    def _scores(self, guesses: Sequence[Ids], rng: np.random.Generator) -> dict[str, Estimate]:
-        truth = self.task.labels
-        assert truth is not None
+    def _scores(
+        self, guesses: Sequence[Ids], truth: Ids, rng: np.random.Generator
+    ) -> dict[str, Estimate]:
         right = np.mean([each == truth for each in guesses], axis=0)
         f1 = [macro_f1(each, truth, self.task.classes, rng) for each in guesses]
         return {
@@ -261,7 +258,7 @@ class Bench:
             alike = np.einsum("ij,ij->i", vectors, self._vectors)
             yield "similarity", (alike, ones)
             if self.task.labels is not None:
-                right = self._by_vectors(vectors)
+                right = self._by_vectors(vectors, self.task.labels)
                 yield "accuracy, encoder", (right, ones)
         else:
             alike = self._likeness(ids)
@@ -286,12 +283,11 @@ class Bench:
         first, second = map(_units, sums)
         return np.asarray(np.einsum("ij,ij->i", first, second))
 
-    def _by_vectors(self, vectors: Floats) -> NDArray[np.bool_]:
+    def _by_vectors(self, vectors: Floats, labels: Ids) -> NDArray[np.bool_]:
         """Whether a linear model that learnt from the vectors of other folds is right."""
         from sklearn.linear_model import LogisticRegression
 
-        assert self.task.labels is not None
-        truth, folds = self.task.labels[self._read], self.task.folds[self._read]
+        truth, folds = labels[self._read], self.task.folds[self._read]
         right = np.zeros(len(truth), np.bool_)
         for fold in np.unique(folds):
             known, hidden = folds != fold, folds == fold
