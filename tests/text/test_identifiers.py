@@ -155,6 +155,15 @@ def test_long_odd_texts_take_no_longer_than_their_length(part):
     assert any(long < 16 * 6 * short for short, long in tries)
 
 
+def test_a_surname_goes_with_the_name_before_it() -> None:
+    text = (
+        "this is Sipho Miller. Ask for Miller, or for Sipho van der Merwe Smith Now. Thanks, Sipho"
+    )
+    (spans,) = RuleFinder().find([text])
+    found = [text[s.start : s.end] for s in spans]
+    assert found == ["Sipho Miller", "Miller", "Sipho van der Merwe Smith", "Sipho"]
+
+
 def test_a_name_that_was_found_is_found_wherever_it_stands():
     text = "Mwangi's disk failed; mwangi and Mwangilo are others. Mark it. Regards, Mwangi Mark"
     (spans,) = RuleFinder().find([text])
