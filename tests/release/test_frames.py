@@ -197,7 +197,7 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
         ({"tea"}, {}, "got a set"),
         (np.array([["a"]]), {}, "one dimension"),
         (pd.DataFrame({"body": ["tea"]}), {}, "columns=\\['NAME', ...\\]"),
-        (pd.DataFrame({"body": ["tea"]}), {"columns": ["bod"]}, "no column bod"),
+        (pd.DataFrame({"body": ["tea"]}), {"columns": ["bod"]}, "no column bod; its columns: body"),
         (pd.DataFrame({"body": [3.5]}), {"columns": ["body"]}, "of type float"),
         (pd.DataFrame({0: ["tea"]}), {"columns": ["body"]}, "column 1 .* must be a string"),
         (pd.DataFrame([["a", "b"]], columns=["c", "c"]), {"columns": "c"}, "the same name"),
