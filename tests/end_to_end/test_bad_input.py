@@ -107,7 +107,9 @@ ROWS = {
         name="in.csv",
     ),
     "a csv without a header": Row(
-        "not named here because they may be text", data=f"1,{MARKER} babax\n".encode(), name="in.csv"
+        "not named here because they may be text",
+        data=f"1,{MARKER} babax\n".encode(),
+        name="in.csv",
     ),
     "a csv without a header, of single words": content(
         "it has 2 columns", f"{MARKER},babax\nkokox,babax\n".encode(), "in.csv"

@@ -74,6 +74,7 @@ def embed(
     label_field: _LabelField = None,
     labels: _Labels = None,
     keep: _Keep = None,
+    yes_weak: options.YesWeak = False,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     file_encoding: options.Encoding = "utf-8",
@@ -116,6 +117,7 @@ def embed(
         "format": format,
         "delimiter": delimiter,
         "max_document_bytes": options.document_bytes(max_document_mb),
+        "accept_weak": yes_weak,
     }
     fields: dict[str, Any] = {"pair_field": pair_field, "label_field": label_field}
     said: dict[str, Any] = {"force": force, "operator": operator, "recipient": recipient}
