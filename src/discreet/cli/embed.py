@@ -38,17 +38,19 @@ _Unit = Annotated[
     ),
 ]
 _PairField = Annotated[
-    str | None, typer.Option("--pair-field", help="Of the second sentence, where rows are pairs.")
+    str | None,
+    typer.Option("--pair-field", help="Column or field of the second sentence, if rows are pairs."),
 ]
 _LabelField = Annotated[
-    str | None, typer.Option("--label-field", help="Column or field of a label to release beside.")
+    str | None,
+    typer.Option("--label-field", help="Column or field of a label to release with the vector."),
 ]
 _Labels = Annotated[
     str | None,
     typer.Option(
         "--labels",
-        help="The possible labels, with commas between them. Known in advance, never read off the "
-        "input.",
+        help="The possible labels, separated by commas. They must be known in advance, and are "
+        "never read from the input.",
     ),
 ]
 _Keep = Annotated[

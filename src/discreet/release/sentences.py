@@ -344,7 +344,7 @@ def embed_sentence_file(
         embedder: Or a function that makes one, called once the input was opened: a mistake in a
             name shows before an encoder is loaded.
         text_field: Column or field that holds the text.
-        pair_field: Of the second sentence, where rows are pairs.
+        pair_field: Column or field of the second sentence, if rows are pairs.
         label_field: Of the label, if the embedder releases labels.
         keep: Columns that are written as they are beside the vectors.
         format: Of the input, if its name does not tell it.
