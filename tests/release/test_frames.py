@@ -187,7 +187,7 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
 @pytest.mark.parametrize(
     ("data", "given", "says"),
     [
-        (["tea", 7], {}, "row 1 .* no string but of type int"),
+        (["tea", 7], {}, "row 1 .* not a string but of type int"),
         ([b"tea"], {}, "of type bytes"),
         ([["tea"]], {}, "of type list"),
         (["a\0b"], {}, "row 0 .* NUL"),

@@ -220,7 +220,7 @@ def _possible(
     if (label_field is None) != (labels is None):
         raise InvalidValue(
             "--label-field and --labels belong together: the possible labels are public and are "
-            "never read off the input"
+            "never read from the input"
         )
     if labels is None:
         if not label_choice.is_empty:

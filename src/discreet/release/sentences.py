@@ -288,9 +288,7 @@ class SentenceEmbedder:
 
     def _indices(self, labels: Sequence[str] | None, rows: int, first_row: int) -> Ids | None:
         if (labels is None) != (self.labels is None):
-            raise InvalidValue(
-                "labels must be given exactly if the embedder knows the possible ones"
-            )
+            raise InvalidValue("give labels if the embedder knows the possible ones, and only then")
         if labels is None or self.labels is None:
             return None
         if len(labels) != rows:

@@ -40,7 +40,7 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
             values = plain_json(path.read_bytes())
         except (ValueError, OSError) as error:
             raise InputError(
-                f"{path} is not a receipt or a result (it is no JSON text of ours) and no "
+                f"{path} is not a receipt or a result (it is not JSON that discreet wrote) and no "
                 "receipt lies beside it; give a file that discreet released, its receipt, or what "
                 "a command printed with --json"
             ) from error
@@ -55,7 +55,7 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
             values["checked"] = _checked(path, values)
         out.append((_name(path), values))
     if not out:
-        raise NotFound("there is no receipt and no result in what was given; name the files")
+        raise NotFound("none of these is a receipt or a result; name the files")
     return out
 
 

@@ -189,6 +189,6 @@ def sensitive_words(
     if not known:
         raise InvalidValue(
             f"{file}: none of its {len(words)} lines is a word of {space.name}; "
-            "give one word a line"
+            "give one word per line"
         )
     return np.array(known, dtype=np.int64)
