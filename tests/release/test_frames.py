@@ -205,7 +205,7 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
         (pl.LazyFrame({"body": ["tea"]}), {"columns": ["body"]}, "collect"),
         (pa.table({"body": [3]}), {"columns": ["body"]}, "not of a string type"),
         ({"body": ["tea"], "id": [1, 2]}, {"columns": ["body"]}, "differ in length"),
-        ([{"body": "tea"}, "tea"], {"columns": ["body"]}, "row 1 .* no dictionary"),
+        ([{"body": "tea"}, "tea"], {"columns": ["body"]}, "row 1 .* not a dictionary"),
         (["tea"], {"keep": ["id"]}, "no column id"),
         (["tea"], {"num_proc": 2}, "num_proc is for datasets"),
         (["tea"], {"epsilon": 2}, "epsilon belongs to the sanitizer"),

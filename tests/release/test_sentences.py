@@ -218,7 +218,7 @@ def test_rows_that_cannot_be_released(release, message):
 
 
 def test_labels_that_nobody_announced():
-    with pytest.raises(InvalidValue, match="exactly if"):
+    with pytest.raises(InvalidValue, match="only then"):
         embedder().release(["tea"], ["bad"])
 
 
@@ -288,7 +288,7 @@ def test_from_file_to_file(tmp_path):
     assert done[-1] == (source.stat().st_size,) * 2
     with pytest.raises(OutputError, match="exists already"):
         embed_sentence_file(source, output, made, label_field="mood")
-    with pytest.raises(InvalidValue, match="exactly if"):
+    with pytest.raises(InvalidValue, match="only then"):
         embed_sentence_file(source, tmp_path / "other.npz", made)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "in.jsonl",
