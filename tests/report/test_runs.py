@@ -262,7 +262,7 @@ def test_other_files_are_refused(tmp_path, content, error):
 def test_missing_files_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(NotFound, match="check the path"):
         runs_in([tmp_path / "absent.json"])
-    with pytest.raises(NotFound, match="none of these is a receipt"):
+    with pytest.raises(NotFound, match="holds no receipt"):
         runs_in([tmp_path])
     (tmp_path / "curve.json").write_text("[1, 2]")
     with pytest.raises(NotFound, match="none of these is a receipt"):
