@@ -105,6 +105,8 @@ def test_each_text_field_is_sanitised_and_counted(place, tmp_path, format):
         "email": "surrogate of type email",
     }
     assert said["input"]["text_field"] == ["body", "customer"]
+    assert "may stand in the texts as well" in said["statement"]["caveats"][-1]
+    assert "may stand in the texts as well" in done.err
     assert any("written as they are: id" in part for part in said["statement"]["public"])
 
 

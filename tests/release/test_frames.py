@@ -125,6 +125,8 @@ def test_a_column_is_replaced_by_surrogates_and_several_are_sanitised(kind, sani
         surrogates={"customer": "person"},
         drop=["stars"],
     )
+    assert "may stand in the texts as well" in made.statement.caveats[-1]
+    assert made.receipt.statement.caveats == made.statement.caveats
     people = columns_of(made.values)["customer"]
     assert not set(people) & set(NAMES)
     assert all(isinstance(each, str) and each for each in people)

@@ -14,7 +14,7 @@ from discreet.errors import InputError
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release._kinds import Kind, is_missing
-from discreet.release._parts import TextSanitizer, surrogate_columns
+from discreet.release._parts import TextSanitizer, surrogate_columns, with_surrogates
 from discreet.release.rows import Tally, receipt_of_rows
 from discreet.release.tables import release_column
 from discreet.release.whole import MOST_OF_A_PERSON
@@ -107,7 +107,8 @@ class Plan:
             public = ["every other column, written as it is"]
         if self.person_field is not None:
             public.append(MOST_OF_A_PERSON)
-        return self.sanitizer.sanitize([], rng).statement.with_public(MISSING, *public)
+        statement = self.sanitizer.sanitize([], rng).statement.with_public(MISSING, *public)
+        return with_surrogates(statement, self.sanitizer, self.fates.surrogates)
 
     def fate_of(self, names: Sequence[str]) -> dict[str, str]:
         """The fate of each column, for the receipt."""
