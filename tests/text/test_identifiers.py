@@ -329,7 +329,7 @@ def test_what_is_disclosed_is_said(key):
 @pytest.mark.parametrize(
     ("prepare", "error", "message"),
     [
-        (lambda path: path.chmod(0o640), InputError, "others than its owner have rights"),
+        (lambda path: path.chmod(0o640), InputError, "others than its owner can open"),
         (lambda path: path.chmod(0o604), InputError, "chmod 600"),
         (lambda path: path.write_bytes(b"x" * 31), InputError, "31 bytes and needs at least 32"),
         (lambda path: path.write_bytes(b""), InputError, "0 bytes"),
