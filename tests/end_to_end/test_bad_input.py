@@ -107,7 +107,7 @@ ROWS = {
         name="in.csv",
     ),
     "a csv without a header": Row(
-        "not named here because they may be text",
+        "not named here because a name may be text",
         data=f"1,{MARKER} babax\n".encode(),
         name="in.csv",
     ),

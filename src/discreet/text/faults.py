@@ -84,7 +84,7 @@ def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
         return f"{kind} {alike[0]} of its {len(names)} differs only in capitals or spaces"
     count = f"{len(names)} {kind}" + "s" * (len(names) > 1)
     return (
-        f"it has {count}, not named here because they may be text; check the spelling, or "
+        f"it has {count}, not named here because a name may be text; check the spelling, or "
         "say with --text-field where the text is"
     )
 
