@@ -69,8 +69,8 @@ def compare(
     """Compare mechanisms on your own kind of text: how useful it stays, what attackers learn.
 
     Epsilons of different mechanisms cannot be compared. What can be compared is how useful a
-    release is against how much attackers learn who know the mechanism. The report is one page: the frontier, what to choose and why,
-    all figures with intervals, and samples side by side.
+    release is against how much attackers learn who know the mechanism. The report is one page: the
+    frontier, what to choose and why, all figures with intervals, and samples side by side.
 
     Example: discreet compare news.jsonl --label-field label --public other.jsonl --quick -o REPORT
     """
