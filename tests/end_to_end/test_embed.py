@@ -93,7 +93,9 @@ def test_a_run_of_the_installed_command(place, tmp_path):
 def test_every_format_gives_the_same_vectors(place, tmp_path, name):
     more = [] if name == "in.txt" else ["--label-field", "label", "--labels", "bad,good"]
     more += [] if name == "in.txt" else ["--label-mechanism", "none"]
-    done = embed(place, place / name, "-o", tmp_path / "v.npz", "-e", 1e6, "--dim", 4, *more)
+    done = embed(
+        place, place / name, "-o", tmp_path / "v.npz", "-e", 1e6, "--dim", 4, "--yes-weak", *more
+    )
     assert done.code == 0, done.err
     found = read_vectors(tmp_path / "v.npz")
     assert found.labels == (None if name == "in.txt" else LABELS)
@@ -107,7 +109,15 @@ def test_every_format_gives_the_same_vectors(place, tmp_path, name):
 
 def test_pairs(place, tmp_path):
     done = embed(
-        place, place / "in.csv", "-o", tmp_path / "v.parquet", "-e", 1e6, "--pair-field", "text2"
+        place,
+        place / "in.csv",
+        "-o",
+        tmp_path / "v.parquet",
+        "-e",
+        1e6,
+        "--yes-weak",
+        "--pair-field",
+        "text2",
     )
     assert done.code == 0, done.err
     found = read_vectors(tmp_path / "v.parquet")
@@ -194,7 +204,7 @@ def test_what_a_search_is_worth_stands_beside_the_statement(place, tmp_path):
     recall = []
     for epsilon, verdict in ((2, "do not use these vectors for search"), (1e5, "search works")):
         out = tmp_path / f"{epsilon:g}.npy"
-        options = ["-o", out, "-e", epsilon, "--dim", 16, "--encoder", letters]
+        options = ["-o", out, "-e", epsilon, "--dim", 16, "--encoder", letters, "--yes-weak"]
         done = embed(place, place / "in.txt", *options)
         assert verdict in done.err, done.err
         told = Receipt.beside(out).about["search"]
@@ -283,6 +293,7 @@ BAD = {
     "keeping what is not there": Row("has no column nothing", ["--keep", "nothing"]),
     "the text twice": Row("each field can be used once", ["--pair-field", "text"]),
     "epsilon below 0": Row("got -1", ["--epsilon", "-1"]),
+    "epsilon that protects nothing": Row("two texts at a distance of 1", ["--epsilon", "30"]),
     "epsilon nan": Row("got nan", ["--epsilon", "nan"]),
     "no epsilon": Row("purkayastha needs --epsilon", ["--epsilon", ""]),
     "dimension 1": Row("at least 2; got 1", ["--dim", "1"]),
@@ -367,7 +378,17 @@ def test_the_packaged_encoder(tmp_path):
     texts = ["The tea is hot.", "A warm cup of tea.", "Stocks fell sharply."] * 20
     (tmp_path / "in.txt").write_text("\n".join(texts) + "\n")
     done = discreet(
-        *("embed", tmp_path / "in.txt", "-o", tmp_path / "v.npy", "-e", 300, "--dim", 32),
+        *(
+            "embed",
+            tmp_path / "in.txt",
+            "-o",
+            tmp_path / "v.npy",
+            "-e",
+            300,
+            "--yes-weak",
+            "--dim",
+            32,
+        ),
         cache=tmp_path / "cache",
     )
     assert done.code == 0, done.err

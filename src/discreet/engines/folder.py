@@ -169,7 +169,9 @@ def unfinished(
         if (path / _JOB).exists():
             _refuse_another(path, job)
         elif any(path.iterdir()):
-            raise OutputError(f"{path} is there and is not ours; move it away, or delete it")
+            raise OutputError(
+                f"{path} exists and was not made by discreet; move it away, or delete it"
+            )
         else:
             check_output_folder(output, force=force)
             _write_job(path / _JOB, job)

@@ -133,7 +133,7 @@ def _text_of(part: dict[str, Any]) -> str:
     text = part.get("text")
     if part.get("type") != "text" or not isinstance(text, str):
         raise InvalidValue(
-            "a message holds something that is no text, such as a picture or a file, which cannot "
+            "a message holds something that is not text, such as a picture or a file, which cannot "
             "be sanitised; leave it out"
         )
     return text
