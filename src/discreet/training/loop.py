@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Floats, Generator, Ids, Progress
+from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
 from discreet.errors import InputError, InvalidValue, OutputError, needs_extra
 from discreet.staging import PRIVATE
 from discreet.tensors import Arrays, arrays_under, load_tensors, save_tensors
@@ -28,6 +28,7 @@ from discreet.training.settings import WARMUP, Resumption
 T = TypeVar("T")
 KIND = "training state"
 _WEIGHTS, _MEMORY = "parameter/", "optimizer/"
+_BATCHES_OF_POOL = 50
 Schedule = Callable[[int, int], dict[str, Any]]
 """From a step and the number of steps to what the optimiser is set to."""
 
@@ -115,6 +116,17 @@ class ShuffledRows(Epochs[Ids]):
 def epoch_order(documents: int, seed: int, epoch: int) -> Ids:
     """The order in which an epoch takes the documents: a function of seed and epoch alone."""
     return np.random.default_rng([check.whole(seed, "seed"), epoch]).permutation(documents)
+
+
+def batches_of_like_length(lengths: Ids, batch: int, seed: int, epoch: int) -> list[Ids]:
+    """Random batches of texts of like length: sorted within pools of a random order."""
+    order = epoch_order(len(lengths), seed, epoch)
+    batches = []
+    for part in row_blocks(len(order), numbers=batch * _BATCHES_OF_POOL):
+        some = order[part][np.argsort(lengths[order[part]], kind="stable")]
+        batches += [some[rows] for rows in row_blocks(len(some), numbers=batch)]
+    again = np.random.default_rng([seed, epoch, 1]).permutation(len(batches))
+    return [batches[number] for number in again]
 
 
 def step_seed(seed: int, step: int) -> int:
@@ -293,6 +305,7 @@ def train_in_stages(
     state: RunState | None = None,
     weight_decay: float = 0.01,
     clip: float | None = 1.0,
+    times: Callable[[str], float] = lambda _name: 1.0,
     after: Callable[[int], None] | None = None,
     progress: Progress | None = None,
 ) -> Floats:
@@ -305,6 +318,7 @@ def train_in_stages(
         state: Where the state is kept; None keeps nothing.
         weight_decay: Of AdamW.
         clip: Longest gradient, if there is a limit.
+        times: What the learning rate of a parameter is multiplied by, from its name.
         after: Called with the number of steps that are behind, after each.
         progress: Called with (done, total) steps.
     """
@@ -317,8 +331,14 @@ def train_in_stages(
     losses = np.zeros(total)
     named = dict(network.named_parameters())
     # Foreach updates add in another order than one tensor at a time; one fixed way is repeatable.
+    groups: dict[float, list[Any]] = {}
+    for name, parameter in named.items():
+        groups.setdefault(times(name), []).append(parameter)
     optimizer = torch.optim.AdamW(
-        list(named.values()), lr=0.0, weight_decay=weight_decay, foreach=False
+        [{"params": some, "times": factor} for factor, some in groups.items()],
+        lr=0.0,
+        weight_decay=weight_decay,
+        foreach=False,
     )
     done = 0 if state is None else state.restore(named, optimizer, losses)
 
@@ -331,7 +351,9 @@ def train_in_stages(
             for parameter in named.values():
                 parameter.requires_grad_(id(parameter) in trained)
         torch.manual_seed(step_seed(seed, number))
-        optimizer.param_groups[0].update(stage.schedule(step, stage.steps))
+        for group in optimizer.param_groups:
+            group.update(stage.schedule(step, stage.steps))
+            group["lr"] *= group["times"]
         loss = stage.loss(step)
         if not torch.isfinite(loss):
             raise InvalidValue(

@@ -49,6 +49,7 @@ class TaskTarget:
         labels: The possible classes, in order; None for scores.
         values: The class index of each row, or its score.
         transition: Row y is the law of the release of class y; None if labels are as they were.
+            With a law of its own for each row of the data, ``(n, k, k)``.
     """
 
     labels: tuple[str, ...] | None
@@ -113,8 +114,9 @@ class TaskTarget:
         codes = torch.from_numpy(self.values[rows])
         if self.transition is None:
             return torch.nn.functional.cross_entropy(said, codes)
-        law = torch.from_numpy(self.transition.astype(np.float32))
-        released = torch.softmax(said, dim=1) @ law
+        laws = self.transition if self.transition.ndim == 2 else self.transition[rows]
+        law = torch.from_numpy(laws.astype(np.float32))
+        released = (torch.softmax(said, dim=1)[:, None, :] @ law)[:, 0]
         return torch.nn.functional.nll_loss(torch.log(released.clamp_min(1e-12)), codes)
 
     def unscaled(self, layers: Any) -> Any:
