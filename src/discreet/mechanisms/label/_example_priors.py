@@ -96,7 +96,7 @@ class PriorPerExample:
 
     @property
     def transitions(self) -> Floats:
-        """``(n, k, k)``: the law of the release of every label, row by row; what training corrects."""
+        """``(n, k, k)``: the law of every release, row by row; what training corrects."""
         every = [
             np.exp(self.log_probabilities(np.full(len(self._order), label)))
             for label in range(self.classes)
