@@ -107,7 +107,7 @@ class Attributed:
                 epsilon=label_epsilon,
                 stages=stages,
                 rng=rng,
-                settings=TaskSettings(seed=trial),
+                settings=TaskSettings(epochs=self.size.model_epochs, batch=64, seed=trial),
             )
             kept.append(float((found.released == codes[middle:]).mean()))
             right.append(

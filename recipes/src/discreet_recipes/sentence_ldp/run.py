@@ -92,10 +92,10 @@ def _differences(size: SentenceLDPOptions) -> list[str]:
     return [
         "Where we differ: another encoder, with fewer rows and epochs and its lowest layers as "
         "they are; what the loop end to end costs is said beside what it reaches, and releasing "
-        "once with an encoder and a map from public text stands beside it; curves over epsilon1, m' and "
-        "epsilon2 are with the encoder as it is, and maps that see public text only; randomised "
-        "labels are corrected for; of QNLI only the dev part is to be had, of which two thirds "
-        f"train. Rows (public, private, test): SST-2 {size.sst2}, IMDb {size.imdb}; "
+        "once with an encoder and a map from public text stands beside it; curves over epsilon1, "
+        "m' and epsilon2 are with the encoder as it is, and maps that see public text only; "
+        "randomised labels are corrected for; of QNLI only the dev part is to be had, of which "
+        f"two thirds train. Rows (public, private, test): SST-2 {size.sst2}, IMDb {size.imdb}; "
         f"{size.trials} trials over the noise.",
         "The guarantee is in the angle after the map. A map trained for two classes puts them "
         "nearly opposite each other: two sentences of one class are hardly told apart, two of "
