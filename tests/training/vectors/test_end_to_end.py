@@ -1,11 +1,13 @@
 """Encoder, M1, M2 and task layers through the noise: what the server gets, what it costs."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from command import called
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
@@ -262,7 +264,7 @@ def test_a_saved_folder_serves_the_commands(bert, tmp_path):
     examples = _single(60, 3)
     found = _trained(bert, public=True, noise_seed=0)
     found.save(tmp_path / "out")
-    encoder = load_encoder(str(tmp_path / "out" / "encoder"), pooling="mean", max_tokens=16)
+    encoder = load_encoder(str(tmp_path / "out" / "encoder"), pooling="mean")
     mapped = PublicMap.load(tmp_path / "out" / "map.safetensors")
     mapped.require(encoder.fingerprint)
     units = unit_rows(mapped.apply(encoder.encode(examples.texts)))
@@ -272,6 +274,20 @@ def test_a_saved_folder_serves_the_commands(bert, tmp_path):
     assert (model.released.mechanism, model.released.epsilon) == ("purkayastha", 20.0)
     rows = VectorSet(units)
     np.testing.assert_allclose(model.probabilities(rows), found.model.probabilities(rows))
+    # Released once by the command, and predicted from that.
+    rows = zip(examples.texts, examples.labels, strict=True)
+    lines = [json.dumps({"text": text, "label": label}) + "\n" for text, label in rows]
+    (tmp_path / "in.jsonl").write_text("".join(lines))
+    out, folder = tmp_path / "out.parquet", tmp_path / "out"
+    options = ["--encoder", folder / "encoder", "--pooling", "mean", "--epsilon", 20]
+    options += ["--map", f"trained:{folder / 'map.safetensors'}"]
+    options += ["--label-field", "label", "--labels", "0,1", "--label-mechanism", "none"]
+    done = called("embed", tmp_path / "in.jsonl", "-o", out, *options, cache=tmp_path / "cache")
+    assert done.code == 0, done.err
+    options = ["--model", folder / "model.safetensors", "-o", tmp_path / "said.csv", "--json"]
+    said = called("predict", out, *options, cache=tmp_path / "cache")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["metrics"]["accuracy"] > 0.8
 
 
 @pytest.mark.parametrize(

@@ -106,13 +106,12 @@ class EndToEnd:
     def save(self, folder: Path, *, force: bool = False) -> None:
         """Write the encoder as transformers reads it, M1 and the model, each in a place of its own.
 
-        ``discreet embed --encoder FOLDER/encoder --pooling mean --map FOLDER/map.safetensors``
-        releases vectors for the model.
+        ``discreet embed --encoder F/encoder --pooling mean --map trained:F/map.safetensors``, with
+        F for the folder, releases vectors for the model; there texts are not cut as in training.
         """
         folder.mkdir(parents=True, exist_ok=True)
         save_masked_model(self.reader.model, folder / ENCODER, self.model.about, force=force)
-        longest = self.reader.longest
-        encoder = load_encoder(str(folder / ENCODER), pooling="mean", max_tokens=longest)
+        encoder = load_encoder(str(folder / ENCODER), pooling="mean")
         mapped = replace(self.map, encoder=encoder.fingerprint)
         mapped.save(folder / MAP, force=force)
         made = None

@@ -192,8 +192,8 @@ def train_published(
     covered; the statement carries that as a caveat. Prefer :func:`train_on_release` with a map
     trained on public text: it pays once and everything is covered.
 
-    Paper: Du et al., WWW 2023, section 3.3. Where we differ: the encoder is frozen, and what the
-    loop costs is said.
+    Paper: Du et al., WWW 2023, section 3.3. Where we differ: the encoder is frozen (with it:
+    ``train_end_to_end``), and what the loop costs is said.
 
     Args:
         raw: UNPROTECTED vectors of the encoder.
