@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Generator, Ids, Progress
 from discreet.errors import InputError, InvalidValue, OutputError, needs_extra
 from discreet.staging import PRIVATE
 from discreet.tensors import Arrays, arrays_under, load_tensors, save_tensors
@@ -28,7 +28,6 @@ from discreet.training.settings import WARMUP, Resumption
 T = TypeVar("T")
 KIND = "training state"
 _WEIGHTS, _MEMORY = "parameter/", "optimizer/"
-_BATCHES_OF_POOL = 50
 Schedule = Callable[[int, int], dict[str, Any]]
 """From a step and the number of steps to what the optimiser is set to."""
 
@@ -116,17 +115,6 @@ class ShuffledRows(Epochs[Ids]):
 def epoch_order(documents: int, seed: int, epoch: int) -> Ids:
     """The order in which an epoch takes the documents: a function of seed and epoch alone."""
     return np.random.default_rng([check.whole(seed, "seed"), epoch]).permutation(documents)
-
-
-def batches_of_like_length(lengths: Ids, batch: int, seed: int, epoch: int) -> list[Ids]:
-    """Random batches of texts of like length: sorted within pools of a random order."""
-    order = epoch_order(len(lengths), seed, epoch)
-    batches = []
-    for part in row_blocks(len(order), numbers=batch * _BATCHES_OF_POOL):
-        some = order[part][np.argsort(lengths[order[part]], kind="stable")]
-        batches += [some[rows] for rows in row_blocks(len(some), numbers=batch)]
-    again = np.random.default_rng([seed, epoch, 1]).permutation(len(batches))
-    return [batches[number] for number in again]
 
 
 def step_seed(seed: int, step: int) -> int:

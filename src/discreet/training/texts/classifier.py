@@ -20,12 +20,12 @@ from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, ne
 from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
+from discreet.training.batches import batches_of_like_length
 from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
 from discreet.training.loop import (
     Epochs,
     RunState,
     TrainingStage,
-    batches_of_like_length,
     train_in_stages,
     warmed_up,
 )

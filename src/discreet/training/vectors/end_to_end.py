@@ -30,11 +30,11 @@ from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch
+from discreet.training.batches import batches_of_like_length
 from discreet.training.loop import (
     Epochs,
     RunState,
     TrainingStage,
-    batches_of_like_length,
     seeded_weights,
     train_in_stages,
     warmed_up,
