@@ -31,6 +31,7 @@ from discreet.attacks.inversion import (
 )
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.public_halves import checked_halves
+from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue, needs_extra
 from discreet.models.bert import MaskedModel
 from discreet.spaces.encoder_space import model_space
@@ -87,7 +88,7 @@ def white_box_inversion(
         seed: Chooses the held-out sentences and the resamples of the intervals.
     """
     with needs_extra("a white-box attack", "train"):
-        import torch
+        import torch  # noqa: F401
     space = model_space(model.directory)
     words, truth = (Bags.of(texts, space) for texts in (auxiliary_texts, target_texts))
     search = _Search(model, effort or SearchEffort(), words)
@@ -95,8 +96,7 @@ def white_box_inversion(
 
     def attacked(known: ArrayLike, hidden: ArrayLike) -> Floats:
         halves = checked_halves(known, words, hidden, truth, ("a white-box inversion", "words"))
-        with torch.random.fork_rng(devices=[]):
-            return _attacked(search, halves, means, (words, truth), seed)
+        return _attacked(search, halves, means, (words, truth), seed)
 
     hits = attacked(auxiliary, targets)
     bare = None if unprotected is None else attacked(*unprotected)
@@ -176,20 +176,18 @@ class _Search:
 
     def tokens(self, aimed: Floats, near: Floats, weight: float) -> Ids:
         """``(n, size)`` different tokens for each aimed mean, by exchanging one after another."""
-        import torch
-
         vocabulary = self._tokens
         share = self.public.present.sum(axis=0)[vocabulary] / len(self.public)
-        costs = torch.full((len(self.model.pieces),), float("inf"))
-        costs[torch.from_numpy(vocabulary)] = torch.from_numpy(
-            (-weight * np.log(share)).astype(np.float32)
+        prices = np.full(len(self.model.pieces), np.inf, dtype=np.float32)
+        prices[vocabulary] = -weight * np.log(share)
+        device = device_of(self.model.network)
+        costs, goal, metric = (
+            moved(array.astype(np.float32), device) for array in (prices, aimed, near)
         )
-        goal = torch.from_numpy(aimed.astype(np.float32))
-        metric = torch.from_numpy(near.astype(np.float32))
-        now = torch.from_numpy(np.tile(vocabulary[: self.size], (len(aimed), 1)))
+        now = moved(np.tile(vocabulary[: self.size], (len(aimed), 1)), device)
         for step in range(self.effort.rounds * self.size):
             now = self._exchanged(now, step % self.size, goal, metric, costs)
-        return np.asarray(now.numpy())
+        return array_of(now)
 
     def _exchanged(
         self,
@@ -227,7 +225,10 @@ class _Search:
         import torch
 
         marks = self.model.marks
-        ends = (torch.full((len(tokens), 1), mark) for mark in (marks.start, marks.end))
+        ends = (
+            torch.full((len(tokens), 1), mark, device=tokens.device)
+            for mark in (marks.start, marks.end)
+        )
         start, end = ends
         return torch.cat([start, tokens, end], dim=1)
 
@@ -236,7 +237,7 @@ class _Search:
         import torch
 
         network = self.model.network.base_model.eval()
-        attention = torch.ones(given.shape[:2], dtype=torch.int64)
+        attention = torch.ones(given.shape[:2], dtype=torch.int64, device=given.device)
         states = network.embeddings(inputs_embeds=given)
         return run_layers_from(self.model, states, attention, 0, self.effort.layer).mean(dim=1)
 

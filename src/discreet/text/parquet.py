@@ -69,16 +69,20 @@ class ParquetSource:
 
     def group_rows(self, hidden: Sequence[str]) -> int:
         """How many rows to hold, by what the other columns take: the hidden ones have no say."""
-        about = self._file.metadata
-        groups = (about.row_group(i) for i in range(about.num_row_groups))
-        columns = (group.column(j) for group in groups for j in range(group.num_columns))
+        # What a file says of a column is parsed when it is asked for, and Arrow ends the process if
+        # it is damaged; a reader of the same columns says so in an exception.
+        for group in self._groups:
+            next(self._read(1, [group]), None)
+        about = [self._file.metadata.row_group(i) for i in self._groups]
+        columns = (group.column(j) for group in about for j in range(group.num_columns))
         paths, inside = set(hidden), tuple(f"{name}." for name in hidden)
         size = sum(
             column.total_uncompressed_size
             for column in columns
             if column.path_in_schema not in paths and not column.path_in_schema.startswith(inside)
         )
-        return max(1, min(_READ_ROWS, _GROUP_BYTES * about.num_rows // max(size, 1)))
+        rows = sum(group.num_rows for group in about)
+        return max(1, min(_READ_ROWS, _GROUP_BYTES * rows // max(size, 1)))
 
     def batches(
         self, *, document_bytes: int, batch_bytes: int, batch_documents: int
@@ -105,9 +109,10 @@ class ParquetSource:
         about = self._file.metadata
         size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         rows = batch_bytes * about.num_rows // max(size, 1)
-        parts = self._file.iter_batches(
-            max(1, min(rows, batch_documents, _READ_ROWS)), row_groups=self._groups
-        )
+        yield from self._read(max(1, min(rows, batch_documents, _READ_ROWS)), groups=self._groups)
+
+    def _read(self, rows: int, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        parts = self._file.iter_batches(rows, row_groups=groups)
         while True:
             try:
                 part = next(parts, None)

@@ -122,7 +122,8 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         "and looser than need be, which the certified calibration makes use of",
     )
     add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
-    examples = part("examples", partial(bench.examples, size.epsilons))
+    tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
+    examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons))
     counts = part("vocabularies", bench.vocabularies)
     add_shown(record, size, Shown(tuned, both, influence, examples, counts))
     return record.finish()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,6 @@ from discreet_recipes.sentdp.pages import (
     PAPER_TABLE_1,
     RANGES,
     WORDS,
-    Runs,
     add_claims,
     add_data_set,
     add_table_1,
@@ -60,6 +59,7 @@ Predict = Callable[[Rows], NDArray[np.int64]]
 MIN_SENTENCES = 8
 """Of a candidate, and of the documents that choices are made on."""
 FLIP = "permute-and-flip"
+_LISTS = ("data_sets", "epsilons", "word_epsilons")
 _REPLACED = 200
 
 
@@ -73,7 +73,7 @@ def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
         "encoder": encoder.fingerprint,
         "space": load_space(size.space).fingerprint,
     }
-    record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=("data_sets",))
+    record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     for name in size.data_sets:
         _data_set(
             record, name, data, size.news if name == "20news" else size.reviews, encoder, size
@@ -114,15 +114,21 @@ def _data_set(
         record.say(f"sentdp: encoding {name}")
         return load_corpus(name, data, sizes, encoder, record.folder / "vectors")
 
-    def released() -> Any:
+    @cache
+    def found() -> dict[str, Method]:
         store = _store(record, corpus(), size, encoder)
-        record.say(f"sentdp: releasing {name}")
-        found = methods(corpus(), store, without_recoder(store, corpus()), size.classifier)
-        return measured(corpus(), found, size.epsilons, size.trials)
+        return methods(corpus(), store, without_recoder(store, corpus()), size.classifier)
 
-    def words() -> Any:
-        few, method = word_method(corpus(), encoder, size)
-        return measured(few, {WORDS: method}, size.word_epsilons, size.word_trials)
+    @cache
+    def on_words() -> tuple[Corpus, Method]:
+        return word_method(corpus(), encoder, size)
+
+    def released(epsilon: float) -> Any:
+        return measured(corpus(), found(), (epsilon,), size.trials)
+
+    def words(epsilon: float) -> Any:
+        few, method = on_words()
+        return measured(few, {WORDS: method}, (epsilon,), size.word_trials)
 
     def levels() -> Any:
         public, private = corpus().public, corpus().private
@@ -168,10 +174,15 @@ def _data_set(
             f"{took['documents'] / took['seconds']:,.0f} documents a second",
         )
     base = record.part(f"{name}-unprotected", levels)
-    runs: Runs = {
-        **record.part(f"{name}-releases", released),
-        **record.part(f"{name}-words", words),
-    }
+    runs: dict[str, Any] = {}
+    for kind, epsilons, compute in (
+        ("releases", size.epsilons, released),
+        ("words", size.word_epsilons, words),
+    ):
+        for epsilon in epsilons:
+            some = record.part(f"{name}-{kind}-{epsilon:g}", partial(compute, epsilon))
+            for method, by_epsilon in some.items():
+                runs.setdefault(method, {}).update(by_epsilon)
     if name == "20news":
         add_claims(record, base, runs)
     add_data_set(record, name, base, runs)

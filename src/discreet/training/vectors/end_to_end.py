@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import Floats32, Generator, Progress
+from discreet.devices import array_of, device_of
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.layers import affine_network, layers_of
 from discreet.encoders.maps import PublicMap
@@ -186,6 +187,7 @@ def train_end_to_end(
     with seeded_weights(settings.seed, "training end to end"):
         import torch
 
+        device = device_of(reader.network)
         parts = torch.nn.ModuleDict(
             {
                 "encoder": reader.network,
@@ -193,7 +195,7 @@ def train_end_to_end(
                 "m2": torch.nn.Linear(size, inputs, bias=False),
                 "head": affine_network([inputs, inputs, target.outputs]),
             }
-        )
+        ).to(device)
     secure = secure_generator()
     batches = Epochs(
         math.ceil(len(texts) / settings.batch),
@@ -273,5 +275,5 @@ def _on_sphere(rows: "torch.Tensor") -> "torch.Tensor":
 
 def _layers(linear: Any) -> Any:
     """A linear layer without bias as affine layers."""
-    weight = linear.weight.detach().numpy().T.copy()
+    weight = array_of(linear.weight).T.copy()
     return ((weight, np.zeros(weight.shape[1], np.float32)),)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress, ragged_places, row_blocks
+from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, SpecialPieces
 from discreet.text.tokens import TokenBatch
@@ -101,7 +102,7 @@ class SentenceReader:
                 states, _ = self._lower(batch, rows)
                 places, row = ragged_places(starts[rows], lengths[rows])
                 column, _ = ragged_places(np.zeros_like(rows), lengths[rows])
-                out[places] = states.numpy()[row, column]
+                out[places] = array_of(states)[row, column]
         return LowerStates(out, starts, lengths)
 
     def vectors(self, batch: TokenBatch, rows: Ids, kept: LowerStates | None) -> "torch.Tensor":
@@ -112,7 +113,8 @@ class SentenceReader:
             states, attention = self._lower(batch, rows)
         else:
             found, present = kept.rows(rows)
-            states, attention = torch.from_numpy(found), torch.from_numpy(present)
+            device = device_of(self.network)
+            states, attention = moved(found, device), moved(present, device)
         if self.frozen:
             states = run_layers_from(self.model, states, attention, self.frozen)
         mask = attention[:, :, None].to(states.dtype)
@@ -130,12 +132,13 @@ class SentenceReader:
         out = np.empty((len(batch), self.network.config.hidden_size), dtype=np.float32)
         with torch.inference_mode(), _evaluated(self.network):
             for rows in _by_length(np.diff(batch.offsets), progress):
-                out[rows] = self.vectors(batch, rows, kept).numpy()
+                out[rows] = array_of(self.vectors(batch, rows, kept))
         return out
 
     def _lower(self, batch: TokenBatch, rows: Ids) -> tuple["torch.Tensor", "torch.Tensor"]:
         """The states after the frozen layers, or after all if none are, and where there are any."""
-        inputs, attention, types = piece_rows(batch, rows, self.model.marks, self.longest)
+        arrays = piece_rows(batch, rows, self.model.marks, self.longest)
+        inputs, attention, types = (moved(array, device_of(self.network)) for array in arrays)
         if self.frozen:
             states = self.network.embeddings(input_ids=inputs, token_type_ids=types)
             return run_layers_from(self.model, states, attention, 0, self.frozen), attention
@@ -156,17 +159,14 @@ def joined(first: TokenBatch, second: TokenBatch, marks: SpecialPieces) -> Token
 
 def piece_rows(
     batch: TokenBatch, rows: Ids, marks: SpecialPieces, longest: int
-) -> tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]:
+) -> tuple[Ids, Ids, Ids]:
     """Padded ids, where there are any, and which text of a pair each is of."""
-    import torch
-
     places, row = batch.places(rows)
     pieces = batch.ids[places].astype(np.int64)
     ready = padded(pieces, pieces, row, len(rows), marks, longest)
     ends = ready.inputs == marks.end
     types = ((np.cumsum(ends, axis=1) - ends) > 0) & (ready.attention > 0)
-    arrays = (ready.inputs, ready.attention, types.astype(np.int64))
-    return tuple(torch.from_numpy(array) for array in arrays)  # type: ignore[return-value]
+    return ready.inputs, ready.attention, types.astype(np.int64)
 
 
 def run_layers_from(
