@@ -123,7 +123,7 @@ def _attacked(
     spread = errors.T @ errors / len(errors)
     # As much again of the same in every direction: few sentences do not tell the small ones.
     spread += (np.trace(spread) / len(spread) + _SMALLEST) * np.eye(len(spread))
-    near = np.linalg.inv(spread)
+    near: Floats = np.linalg.inv(spread).astype(np.float64)
     few = held[:_TRIED]
     aimed = with_one(known[few]) @ ridge_regression(known[rest], means[rest], ridge)
 

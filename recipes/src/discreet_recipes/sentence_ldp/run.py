@@ -1,8 +1,9 @@
 """Du et al. (2023), "Sanitizing Sentence Embeddings (and Labels) for Local DP", run again."""
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
         said: {
             mechanism: record.part(
                 f"{name}-attribute-{mechanism}",
-                lambda n=name, f=field, m=mechanism: texts(n, f).attacked(m, WITH_LABELS),
+                partial(_attributed, texts, name, field, mechanism),
             )
             for mechanism in MECHANISMS
         }
@@ -129,9 +130,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
             "stages": stages,
             **record.part(
                 f"20news-stages-{epsilon:g}-{stages}",
-                lambda e=epsilon, s=stages: texts("20news", "label").label_stages(
-                    BY_DIMENSION, e, s
-                ),
+                partial(_staged, texts, epsilon, stages),
             ),
         }
         for epsilon in size.label_epsilons
@@ -139,6 +138,18 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
         if size.news
     ]
     add_stages(record, staged, BY_DIMENSION)
+
+
+def _attributed(
+    texts: Callable[[str, str], Attributed], name: str, field: str, mechanism: str
+) -> dict[str, Any]:
+    return texts(name, field).attacked(mechanism, WITH_LABELS)
+
+
+def _staged(
+    texts: Callable[[str, str], Attributed], epsilon: float, stages: int
+) -> dict[str, float]:
+    return texts("20news", "label").label_stages(BY_DIMENSION, epsilon, stages)
 
 
 def _guarantee() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ class TunedTask:
     ) -> list[float]:
         """Accuracy on test rows, which go through the noise too, for each of some draws."""
         texts, truth = self._texts(found.reader, self.test), np.array(self.test.labels)
-        units = VectorSet(found.units(texts))
+        units = VectorSet(found.units(texts).astype(np.float32))
         out = []
         for draw in range(1 if found.mechanism is None else _DRAWS):
             seen = units
@@ -184,14 +184,7 @@ def tuned_parts(
     out: dict[str, Any] = {}
     tasks = {"sst2": sentiment, **({"qnli": questions} if size.qnli else {})}
     for name, make in tasks.items():
-        task: list[TunedTask] = []
-
-        def made(make: Any = make, task: list[TunedTask] = task, name: str = name) -> TunedTask:
-            if not task:
-                say(f"sentence-ldp: reading {name} for the encoder")
-                task.append(make(data, size, folder / name))
-            return task[0]
-
+        made = cache(partial(_announced, say, name, make, data, size, folder / name))
         first = size.tuned_dimensions[0]
         for dimension in size.tuned_dimensions if name == "sst2" else (first,):
             for mechanism in (None, *MECHANISMS):
@@ -201,9 +194,7 @@ def tuned_parts(
                     out[key] = [
                         part(
                             f"tuned-{key}-{seed}",
-                            lambda w=way, m=mechanism, d=dimension, s=seed: getattr(made(), w)(
-                                m, epsilon, d, s
-                            ),
+                            partial(_run, made, way, mechanism, epsilon, dimension, seed),
                         )
                         for seed in size.tuned_seeds
                     ]
@@ -211,3 +202,29 @@ def tuned_parts(
 
 
 _WAYS = ("end_to_end", "release_once")
+
+
+def _announced(
+    say: Say,
+    name: str,
+    make: Callable[[Path, SentenceLDPOptions, Path], TunedTask],
+    data: Path,
+    size: SentenceLDPOptions,
+    folder: Path,
+) -> TunedTask:
+    say(f"sentence-ldp: reading {name} for the encoder")
+    return make(data, size, folder)
+
+
+def _run(
+    made: Callable[[], TunedTask],
+    way: str,
+    mechanism: str | None,
+    epsilon: float,
+    dimension: int,
+    seed: int,
+) -> dict[str, Any]:
+    task = made()
+    if way == "end_to_end" or mechanism is None:
+        return task.end_to_end(mechanism, epsilon, dimension, seed)
+    return task.release_once(mechanism, epsilon, dimension, seed)

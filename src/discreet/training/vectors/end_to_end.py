@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Generator, Progress
+from discreet.arrays import Floats, Generator, Progress
 from discreet.devices import array_of, device_of
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.layers import affine_network, layers_of
@@ -90,18 +90,16 @@ class EndToEnd:
     mechanism: Trainable | None
     statement: PrivacyStatement | None
 
-    def units(self, texts: ReadTexts) -> Floats32:
+    def units(self, texts: ReadTexts) -> Floats:
         """Texts on the sphere, before noise: UNPROTECTED, and not to leave the user's side."""
-        units: Floats32 = unit_rows(
-            self.map.apply(self.reader.units(texts.tokens, None, texts.kept))
-        )
-        return units
+        read = self.reader.units(texts.tokens, None, texts.kept)
+        return unit_rows(self.map.apply(read))
 
     def release(self, texts: ReadTexts, rng: Generator | None = None) -> VectorSet:
         """What the server gets of each text: one draw of the mechanism itself, on its grid."""
         units = self.units(texts)
         if self.mechanism is None:
-            return VectorSet(units)
+            return VectorSet(units.astype(np.float32))
         return VectorSet(self.mechanism.release(units, rng or secure_generator()))
 
     def save(self, folder: Path, *, force: bool = False) -> None:
@@ -253,7 +251,9 @@ def _result(
     made = {"made": about["trained"]}
     if not public:
         made["caveat"] = NOT_PUBLIC
-    mapped = PublicMap.of_layers(_layers(parts["m1"]), encoder=None, about=made)
+    (down,) = _layers(parts["m1"])
+    # For which encoder is known once that is saved, and has a fingerprint.
+    mapped = PublicMap((down[0],), (down[1],), None, made)
     model = TaskModel((up,), head, target.labels, False, None, about, sphere=True)
     statement = None
     if noise is not None and not public:
