@@ -127,6 +127,14 @@ def test_an_import_of_what_is_private_elsewhere_is_seen(tmp_path):
     assert found == ["audit/other.py imports discreet.spaces._index"]
 
 
+def test_no_assert_stands_in_the_package():
+    """An assert is gone under ``python -O``; what must hold is an error or a type."""
+    for package in PACKAGES.values():
+        for path in sorted(package.rglob("*.py")):
+            found = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assert)]
+            assert not found, f"{path.name}:{found[0].lineno}"
+
+
 def test_every_mechanism_has_a_module_a_test_and_a_page():
     mechanisms = {Path(entry.family, entry.name.replace("-", "_")) for entry in entries()}
     tests = {

@@ -19,6 +19,7 @@ import psutil
 import pytest
 from safetensors.numpy import load_file
 
+from command import called
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer
@@ -189,25 +190,32 @@ def test_flowers_simulation_trains_as_one_process_does(tmp_path):
             for s in range(3)
         ],
     )
+
+    def arguments(name, *more):
+        return [
+            *("train", "user-entity", "notes.jsonl", "-o", name, "--json"),
+            *("--tokens-field", "tokens", "--tags-field", "tags", "--steps", "2"),
+            *("--vocabulary", "vocabulary.txt", "--embedding", "4", "--hidden", "5"),
+            *("--user-rate", "0.9", "--noise", "3", "--holders", "3", "--population", "3"),
+            *("--seed", "1", *more),
+        ]
+
+    with contextlib.chdir(tmp_path):
+        alone = called(*arguments("alone"), cache=tmp_path / "cache")
+    assert alone.code == 0, alone.err
+    done = subprocess.run(
+        ["discreet", *arguments("flower", "--federated", "2")],
+        cwd=tmp_path,
+        env=quiet_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
     figures, models = [], []
-    for name, more in {"alone": (), "flower": ("--federated", "2")}.items():
-        done = subprocess.run(
-            [
-                *("discreet", "train", "user-entity", "notes.jsonl", "-o", name, "--json"),
-                *("--tokens-field", "tokens", "--tags-field", "tags", "--steps", "2"),
-                *("--vocabulary", "vocabulary.txt", "--embedding", "4", "--hidden", "5"),
-                *("--user-rate", "0.9", "--noise", "3", "--holders", "3", "--population", "3"),
-                *("--seed", "1", *more),
-            ],
-            cwd=tmp_path,
-            env=quiet_environment(tmp_path),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        receipt = json.loads(done.stdout)
+    for name, printed in {"alone": alone.out, "flower": done.stdout}.items():
+        receipt = json.loads(printed)
         figures.append((receipt["figures"], receipt["steps"], receipt["statement"]))
         models.append(load_file(tmp_path / name / "model.safetensors"))
     assert figures[0] == figures[1]

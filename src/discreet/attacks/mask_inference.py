@@ -5,7 +5,8 @@ turn is masked, the model predicts from the words around, and the attacker wins 
 the *original* word. It ignores the released word itself and the mechanism, both of which a real
 attacker has, so it is reported beside two that do not: :mod:`discreet.attacks.bayes` inverts the
 mechanism with a public prior, and the *informed* attacker does so with what the language model
-expects at that place as the prior.
+expects at that place as the prior. Where a guide reads along, the law that is inverted is the one
+at that place, given what was released before it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Ids, Progress, ragged_places, row_blocks
-from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
+from discreet.attacks.bayes import best_guesses, guesses_from, says_its_law
+from discreet.attacks.inverted import likelihoods_at, originals, reads_on
 from discreet.attacks.outcome import Rate
 from discreet.devices import array_of, device_of, in_halves, moved
 from discreet.errors import InvalidValue
@@ -266,9 +268,12 @@ def attack_words(
         table = piece_table(mechanism.space, model)
         word = table.single[truth]
         unguessable = int((word < 0).sum())
-        small = len(np.unique(seen)) * len(mechanism.space) <= _MOST_LIKELIHOODS
+        rows = len(positions) if reads_on(mechanism) else len(np.unique(seen))
+        small = rows * len(mechanism.space) <= _MOST_LIKELIHOODS
         if model.shares_pieces(mechanism.space) and small:
-            likelihoods = log_likelihoods(mechanism, seen, weights, rng=rng)
+            likelihoods = likelihoods_at(
+                mechanism, target.released, target.offsets, positions, weights, rng=rng
+            )
         guesses, informed = infer_masked(
             model, target, positions, table, likelihoods=likelihoods, progress=progress
         )
@@ -277,7 +282,15 @@ def attack_words(
         hits["mask"], hits["unprotected"] = guesses == word, plain == word
         if informed is not None:
             hits["informed"] = informed == truth
-    if likelihoods is None:
+    if likelihoods is None and reads_on(mechanism):
+        # Only what is attacked is inverted; the law at a place reads all that came before it.
+        elsewhere = np.ones(len(target.released), np.bool_)
+        elsewhere[positions] = False
+        found = originals(
+            mechanism, target.released, target.offsets, weights, passed=elsewhere, keep=1
+        )
+        hits["bayes"] = found.best()[positions] == truth
+    elif likelihoods is None:
         guessed = best_guesses(mechanism, seen, weights, rng=rng, progress=progress)
         hits["bayes"] = guessed == truth
     else:

@@ -123,6 +123,21 @@ def step_seed(seed: int, step: int) -> int:
     return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> 1)
 
 
+def seed_draws(seed: int) -> None:
+    """What PyTorch draws next comes from this seed, on every device in use.
+
+    As ``torch.manual_seed``, which for each device that is *not* in use notes down the whole stack
+    of calls: longer work than a small network's step.
+    """
+    import torch
+
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(seed)
+
+
 @contextmanager
 def seeded_weights(seed: int, feature: str) -> Iterator[None]:
     """Where first weights are drawn: from the seed, and nobody else's draws are touched.
@@ -130,9 +145,9 @@ def seeded_weights(seed: int, feature: str) -> Iterator[None]:
     Without PyTorch there is an error that names the extra for this feature.
     """
     with needs_extra(feature, "train"):
-        import torch
+        pass
     with own_chance():
-        torch.manual_seed(seed)
+        seed_draws(seed)
         yield
 
 
@@ -334,7 +349,7 @@ def train_in_stages(
             trained = {id(parameter) for parameter in stage.parameters}
             for parameter in named.values():
                 parameter.requires_grad_(id(parameter) in trained)
-        torch.manual_seed(step_seed(seed, number))
+        seed_draws(step_seed(seed, number))
         optimizer.param_groups[0].update(stage.schedule(step, stage.steps))
         with room_for(f"step {number + 1} of {total}", "use a smaller batch, or --device cpu"):
             loss = stage.loss(step)

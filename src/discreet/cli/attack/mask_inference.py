@@ -15,6 +15,7 @@ from discreet.devices import prefer_device
 from discreet.mechanisms.registry import parameters_of
 from discreet.mechanisms.word.santext_plus import sensitive_words
 from discreet.models.bert import load_masked_model
+from discreet.protocols import release_texts
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.spaces.prior import rank_prior
 from discreet.text.labelled import read_labelled
@@ -89,7 +90,8 @@ def mask_inference(
     rng = generator(seed)
     batch = tokenizer.encode(texts)
     with progress_bar("sanitising") as bar:
-        target = Target.of(batch, watched(mechanism, bar).release(batch.ids, rng))
+        made = watched(mechanism, bar)
+        target = Target.of(batch, release_texts(made, batch.ids, rng, batch.offsets))
     weights = rank_prior(vocabulary)
     if known is not None:
         weights = text_prior(vocabulary, tokenizer.encode(known))
