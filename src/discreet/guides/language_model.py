@@ -194,7 +194,8 @@ def load_language_model(
             folder = path if path.is_dir() else _unpacked(path)
             refuse_no_tokenizer(folder)
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).to(where)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+            model = model.to(where)
     except DiscreetError:
         raise
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, ImportError) as error:
