@@ -31,6 +31,7 @@ from discreet.release.vectors import VectorSet
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet.training.documents.recoder import train_recoder
+from discreet.training.loop import kept_arrays, restore_kept
 from discreet.training.texts.alignment import piece_table
 from discreet.training.texts.classifier import TextClassifier, fine_tune
 from discreet.training.texts.masked_lm import pretrain
@@ -397,6 +398,24 @@ def test_noise_for_users_is_drawn_by_the_secure_generator(monkeypatch):
         assert drawn == [(tuple(p.shape),) for p in model.trainable().values()]
 
 
+def resumed(_bert):
+    """A step, everything through arrays, and another step."""
+    arrays = None
+    for _ in range(2):
+        with devices.own_chance():
+            torch.manual_seed(0)
+            network = torch.nn.Linear(3, 2).to(find_device())
+        named = dict(network.named_parameters())
+        optimizer = torch.optim.AdamW(named.values(), lr=0.1, foreach=False)
+        if arrays is not None:
+            restore_kept(arrays, named, optimizer)
+        rows = moved(np.eye(3, dtype=np.float32), devices.device_of(network))
+        network(rows).pow(2).sum().backward()
+        optimizer.step()
+        arrays = kept_arrays(named, optimizer)
+    return np.concatenate([array.ravel() for array in arrays.values()])
+
+
 RUNS = [
     encoded,
     classified,
@@ -410,6 +429,7 @@ RUNS = [
     guided,
     trained_for_users,
     trained_by_adapters,
+    resumed,
 ]
 
 
