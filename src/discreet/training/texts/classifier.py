@@ -272,7 +272,7 @@ def _trained_together(
         layer.weight.copy_(torch.tensor(head.weight.T))
         layer.bias.copy_(torch.tensor(head.bias))
     numbers = head.classes is None
-    target = moved(np.float32(labels) if numbers else classes_of(labels)[1], device)
+    target = moved(np.asarray(labels, np.float32) if numbers else classes_of(labels)[1], device)
     # In units of the labels' own spread, so that one learning rate suits every scale.
     scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
     lengths = np.diff(tokens[0].offsets)
