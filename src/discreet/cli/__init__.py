@@ -18,26 +18,26 @@ from discreet.errors import DiscreetError
 typer.core.HAS_RICH = False
 
 _COMMANDS = {
-    "advise": "Say which way of releasing fits, from trials on public text.",
+    "advise": "Recommend a way of releasing, from trials on public text.",
     "sanitize": "Replace every word of a file's texts by a private draw.",
     "embed": "Release a private vector for each text, and its label beside it.",
-    "restore": "Put back what surrogates stand for, where a mapping was kept.",
+    "restore": "Put back the values that surrogates stand for, from a kept mapping.",
     "rewrite": "Sanitise, then rewrite the release into likelier text.",
-    "predict": "Say what a trained model makes of each row.",
+    "predict": "Apply a trained model to each row.",
     "explain": "Say what a setting means, before anything is released.",
     "audit": "Check a mechanism's guarantee: its law, its sampler, a black box.",
     "evaluate": "Measure how often words stay and how many they may become.",
     "verify": "Check a released file against its receipt.",
-    "report": "Put receipts and results on one page for people.",
+    "report": "Put receipts and results on one page.",
     "entities": "Find the sensitive entities of every row, for training.",
     "spaces": "List and prepare the vocabularies that words come from.",
     "account": "Say what releases guarantee together.",
-    "serve": "Sanitise text over HTTP, and before language models.",
+    "serve": "Sanitise text over HTTP, and in front of language models.",
     "ledger": "Show, limit and check what was released about whom.",
-    "cache": "Show what is kept from run to run, or throw it away.",
+    "cache": "Show or clear what is kept from run to run.",
     "train": "Train models on releases or raw text, and their public parts.",
     "attack": "Measure what an attacker still learns, beside chance.",
-    "compare": "Compare mechanisms: what is left of the use, what attackers get.",
+    "compare": "Compare mechanisms: how useful the text stays, what attackers learn.",
     "reproduce": "Run the experiments of the papers on data in a folder.",
 }
 

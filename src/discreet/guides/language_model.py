@@ -20,7 +20,7 @@ from discreet.arrays import Floats, Floats32, Ids, ragged_places, row_blocks
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
-from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, needs_extra
+from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
 from discreet.files import cache_directory, file_sha256
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
@@ -189,19 +189,13 @@ def load_language_model(
         )
     with needs_extra("a language model as a guide", "train"):
         from transformers import AutoModelForCausalLM, AutoTokenizer
-    try:
-        with quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
-            folder = path if path.is_dir() else _unpacked(path)
-            refuse_no_tokenizer(folder)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).to(where)
-    except DiscreetError:
-        raise
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError, ImportError) as error:
-        raise InputError(
-            f"{path} holds no causal language model that transformers can read "
-            f"({type(error).__name__})"
-        ) from error
+    reading = read_as(f"{path} holds no causal language model that transformers can read")
+    with reading, quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
+        folder = path if path.is_dir() else _unpacked(path)
+        refuse_no_tokenizer(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+        model = model.to(where)
     fingerprint = model_files_sha256(folder, {})
     return LanguageModelGuide(space, model, tokenizer, name=path.stem, fingerprint=fingerprint)
 

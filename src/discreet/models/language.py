@@ -17,6 +17,8 @@ import torch
 from torch.nn import functional
 
 from discreet import check
+from discreet.devices import CPU, own_chance
+from discreet.encoders.library import refuse_no_tokenizer
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 
@@ -33,6 +35,7 @@ class AdaptedLanguageModel:
         rank: of the adapters.
         classes: number of classes; None for a causal language model.
         seed: of the adapters' first weights; public.
+        device: where it computes, as :func:`discreet.devices.find_device` gives it.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class AdaptedLanguageModel:
         rank: int,
         classes: int | None = None,
         seed: int = 0,
+        device: str = CPU,
     ) -> None:
         with needs_extra("adapters", "train"):
             from peft import LoraConfig, TaskType, get_peft_model
@@ -58,9 +62,10 @@ class AdaptedLanguageModel:
             # peft asks for this in GPT-2, whose matrices are kept the other way round.
             fan_in_fan_out=type(network).__name__.startswith("GPT2"),
         )
-        with torch.random.fork_rng(devices=[]):
+        with own_chance():
             torch.manual_seed(seed)
-            self._network = get_peft_model(network, config).eval()
+            self._network = get_peft_model(network, config).eval().to(device)
+        self._device = torch.device(device)
         self._layers = {
             name: module
             for name, module in self._network.named_modules()
@@ -79,7 +84,9 @@ class AdaptedLanguageModel:
         self._rank = rank
 
     @classmethod
-    def load(cls, folder: Path, *, rank: int, classes: int | None = None) -> Self:
+    def load(
+        cls, folder: Path, *, rank: int, classes: int | None = None, device: str = CPU
+    ) -> Self:
         """The model in a local folder, with its tokenizer; nothing is downloaded."""
         with needs_extra("a transformers model", "train"):
             from transformers import (
@@ -89,10 +96,11 @@ class AdaptedLanguageModel:
             )
         if not (folder / "config.json").is_file():
             raise NotFound(f"{folder} is not the folder of a transformers model")
+        refuse_no_tokenizer(folder)
         local: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            with torch.random.fork_rng(devices=[]):
+            with own_chance():
                 torch.manual_seed(0)  # of a classifier's new head
                 network = (
                     AutoModelForCausalLM.from_pretrained(folder, **local)
@@ -107,7 +115,7 @@ class AdaptedLanguageModel:
         boundary = next(mark for mark in marks if mark is not None)
         if classes is not None and network.config.pad_token_id is None:
             network.config.pad_token_id = boundary
-        return cls(network, tokenizer, boundary=boundary, rank=rank, classes=classes)
+        return cls(network, tokenizer, boundary=boundary, rank=rank, classes=classes, device=device)
 
     @property
     def description(self) -> str:
@@ -131,6 +139,7 @@ class AdaptedLanguageModel:
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors; there is no dropout."""
         del masks
+        batch = batch.on(self._device)
         seen: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
 
         def keep(name: str, _module: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
@@ -156,7 +165,8 @@ class AdaptedLanguageModel:
         for (name, (inputs, _)), error in zip(seen.items(), errors, strict=True):
             each = error[0].numel() // error.shape[-1]
             if each not in layouts:
-                layouts[each] = torch.repeat_interleave(torch.arange(len(batch)), each)
+                rows_of = torch.arange(len(batch), device=self._device)
+                layouts[each] = torch.repeat_interleave(rows_of, each)
             flat = error.reshape(-1, error.shape[-1])
             rows = inputs.reshape(len(flat), -1)
             factors.append(Factor(f"{name}.weight", flat, layouts[each], rows))
@@ -167,10 +177,12 @@ class AdaptedLanguageModel:
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong."""
+        batch = batch.on(self._device)
         losses, wrong = self._token_losses(batch)
         if self.classes is not None:
             return Predicted(losses[:, 0], wrong[:, 0])
-        there = torch.arange(losses.shape[1])[None, :] <= batch.lengths[:, None]
+        place = torch.arange(losses.shape[1], device=self._device)[None, :]
+        there = place <= batch.lengths[:, None]
         return Predicted(losses[there], wrong[there])
 
     def predictions(self, batch: SentenceBatch) -> int:
@@ -180,10 +192,11 @@ class AdaptedLanguageModel:
     def _token_losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each prediction, and whether it is wrong: ``(sentences, predictions)``."""
         lengths = batch.lengths if self.classes is not None else batch.lengths + 1
-        there = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-        ids = torch.full(there.shape, self.boundary)
+        place = torch.arange(int(lengths.max()), device=self._device)[None, :]
+        there = place < lengths[:, None]
+        ids = torch.full(there.shape, self.boundary, device=self._device)
         targets = ids.clone()
-        inner = torch.arange(there.shape[1])[None, :] < batch.lengths[:, None]
+        inner = place < batch.lengths[:, None]
         if self.classes is not None:
             ids[inner] = batch.tokens
             if batch.labels is None:

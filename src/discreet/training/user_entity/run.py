@@ -2,12 +2,13 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.arrays import Progress
-from discreet.errors import BudgetExceeded
+from discreet.devices import AUTO, CPU, array_of
+from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.files import private_folder, withdraw, written_whole
 from discreet.ledger.book import Reservation
 from discreet.ledger.charge import Charge
@@ -64,7 +65,14 @@ class UserEntityRun:
         self._output, self._run = output, run or RunSettings()
         made = rules.rules()
         records.require_entities(rules.algorithm)
-        self._built = built_network(network or NetworkSettings(), records.classes)
+        network = network or NetworkSettings()
+        if self._run.federated is not None:
+            if network.device not in (AUTO, CPU):
+                raise InvalidValue(
+                    "--federated simulates its clients on the processor: use --device cpu"
+                )
+            network = replace(network, device=CPU)
+        self._built = built_network(network, records.classes)
 
         def read(name: str) -> tuple[UserText, ...]:
             masked = rules.algorithm == "de-identified" and name == source
@@ -181,7 +189,7 @@ class UserEntityRun:
     ) -> Receipt:
         """Write the model and what goes with it, each file whole, and last the receipt for them."""
         withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
-        arrays = {n: p.detach().numpy() for n, p in self._built.network.weights().items()}
+        arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
         save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
         files = {"curve.json": json.dumps(outcome.curve, indent=1) + "\n"}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from discreet import check
+from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue
 from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.settings import Setting, Settings
@@ -207,6 +208,7 @@ class NetworkSettings(AwdLstmSizes):
         Path | None, Setting("A local transformers causal model, trained by adapters.")
     ] = None
     rank: Annotated[int, Setting("Rank of the adapters of --model.", at_least=1)] = 4
+    device: Annotated[str, DEVICE] = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)
