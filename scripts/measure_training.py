@@ -4,11 +4,11 @@
         [--seeds 3] [--epsilon 8] [--only NAME ...]
 
 One network (an AWD-LSTM of 3,000 public words) begins with public text: of another kind (``other``:
-AG News for CoNLL-2003 and the reverse), or for CoNLL-2003 also of the same kind (``same``: three of four
-of its validation documents). From there it is trained on the protected text without noise, with
-entities masked, for users, and for users and entities. Numbers of steps and rates are chosen
-on ``dev``, which is neither trained on nor tested on. Every run is kept in FOLDER, and none is made
-twice.
+AG News for CoNLL-2003 and the reverse), or for CoNLL-2003 also of the same kind (``same``: three of
+four of its validation documents). From there it is trained on the protected text without noise,
+with entities masked, for users, and for users and entities. Rates were chosen on the ``dev`` text,
+which is neither trained on nor tested on; it also ends the runs without noise. Every run is kept in
+FOLDER, and none is made twice.
 """
 
 import argparse
@@ -214,11 +214,12 @@ def main() -> None:
                 )  # fmt: skip
                 kept.write_text(json.dumps(found) + "\n")
             found = json.loads(kept.read_text())
+            before, after = found["before"], found["after"]
             print(
-                f"{options.set} from {options.start}, {name}, seed {seed}: "
-                f"{found['before']['perplexity']:.2f} -> {found['after']['perplexity']:.2f}, entities "
-                f"{found['before'].get('entities', np.nan):.2f} -> {found['after'].get('entities', np.nan):.2f}, "
-                f"dropped {found['dropped']['sentences']}, {found['seconds']:.0f} s",
+                f"{options.set} from {options.start}, {name}, seed {seed}: perplexity "
+                f"{before['perplexity']:.2f} -> {after['perplexity']:.2f}, of entities "
+                f"{before.get('entities', np.nan):.2f} -> {after.get('entities', np.nan):.2f}; "
+                f"dropped {found['dropped']['sentences']:,}; {found['seconds']:.0f} s",
                 flush=True,
             )
 
