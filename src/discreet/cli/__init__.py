@@ -23,6 +23,7 @@ _COMMANDS = {
     "embed": "Release a private vector for each text, and its label beside it.",
     "restore": "Put back what surrogates stand for, where a mapping was kept.",
     "rewrite": "Sanitise, then rewrite the release into likelier text.",
+    "generate": "Print text that a privately trained model writes.",
     "predict": "Say what a trained model makes of each row.",
     "explain": "Say what a setting means, before anything is released.",
     "audit": "Check a mechanism's guarantee: its law, its sampler, a black box.",

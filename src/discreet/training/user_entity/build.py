@@ -84,7 +84,13 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
             raise InvalidValue(
                 "--start and --trained are for the AWD-LSTM; leave them out with --model"
             )
-        adapted = AdaptedLanguageModel.load(settings.model, rank=settings.rank, classes=number)
+        adapted = AdaptedLanguageModel.load(
+            settings.model,
+            rank=settings.rank,
+            adapters=settings.adapters,
+            last_blocks=settings.last_blocks,
+            classes=number,
+        )
         return BuiltNetwork(adapted, adapted, adapted.description)
     if settings.vocabulary is not None:
         words = PublicWords(read_vocabulary(settings.vocabulary))
