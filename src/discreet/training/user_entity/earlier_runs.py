@@ -96,9 +96,9 @@ def _refuse_same_users(run: Path, names: Sequence[str], covers: tuple[str, ...])
             continue
         if not marks.users.isdisjoint(_digests(names, salt)):
             raise BudgetExceeded(
-                f"the run in {run.parent / beside.name} has used some of the same users, and what two runs spend "
-                "adds up: go on with it (--resume), begin with its model (--start), book both in "
-                "a --ledger, or say with --again that you know"
+                f"the run in {run.parent / beside.name} has used some of the same users, and what "
+                "two runs spend adds up: go on with it (--resume), begin with its model (--start), "
+                "book both in a --ledger, or say with --again that you know"
             )
 
 
