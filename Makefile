@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out
 
+# Hundreds of tests start the command: each would compile the whole package again without its bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-elsewhere lint unit docs bench dist clean
 
 run: $(VENV)/base
@@ -15,7 +18,9 @@ run: $(VENV)/base
 	@echo "--- $(OUT)/reviews.txt, first lines"
 	@head -n 4 $(OUT)/reviews.txt
 
-test: lint unit
+# Side by side: types are checked by one process, and some tests wait for others.
+test: $(VENV)/dev
+	@$(MAKE) --no-print-directory --jobs 2 lint unit
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -23,14 +28,14 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 
 # Two workers with a thread each: libraries that take every core for themselves would fight over them.
-# What is skipped is listed with its reason.
+# What is skipped is listed with its reason. `python scripts/slowest_tests.py` says where the time went.
 unit: $(VENV)/dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs --junitxml $(OUT)/tests.xml
 
 # The tests under other processors' code, other numbers of threads, other seeds and in other orders;
-# each row takes as long as `make test`. ROW="no vectors" for one of them.
+# each row takes as long as `make test`. ROW="no vectors" for one of them, TESTS=tests/ledger for some tests.
 test-elsewhere: $(VENV)/dev
-	$(BIN)/python scripts/test_elsewhere.py $(if $(ROW),--only "$(ROW)") --output $(OUT)/elsewhere.md
+	$(BIN)/python scripts/test_elsewhere.py $(if $(ROW),--only "$(ROW)") --output $(OUT)/elsewhere.md $(if $(TESTS),-- $(TESTS))
 
 # The site, from docs/ and the docstrings; a broken link or a page that is nowhere in it is an error.
 docs: $(VENV)/dev

@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 from echo_model import Model  # noqa: E402
 from serving import served, upstream  # noqa: E402
 
-MAIL, MARKER = "jane.roe@place.example", "zanzibar"
+MAIL, MARKER = "xqjane.roe@place.example", "qzanzibar"  # no word, no name of a surrogate
 CONFIG = """
 model_list:
   - model_name: tiny
@@ -38,6 +38,8 @@ guardrails:
       mode: [pre_call, post_call]
       api_base: {service}
       default_on: true
+      streaming_transform_mode: incremental_diff
+      streaming_sampling_rate: 2
 litellm_settings: {{telemetry: false}}
 """
 
@@ -53,6 +55,24 @@ def asked(port: int) -> httpx.Response:
         headers={"authorization": "Bearer sk-local"},
         timeout=60,
     )
+
+
+def streamed(port: int) -> list[str]:
+    """The parts of a streamed answer."""
+    message = {"role": "user", "content": f"Please write to {MAIL} today"}
+    parts = []
+    with httpx.stream(
+        "POST",
+        f"http://127.0.0.1:{port}/v1/chat/completions",
+        json={"model": "tiny", "stream": True, "messages": [message]},
+        headers={"authorization": "Bearer sk-local"},
+        timeout=60,
+    ) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: {"):
+                for choice in json.loads(line[6:]).get("choices", [{"delta": {"content": line}}]):
+                    parts.append(choice["delta"].get("content") or "")
+    return [part for part in parts if part]
 
 
 def main() -> int:
@@ -96,11 +116,18 @@ def main() -> int:
                 )
                 found["the system's message passed"] = "Be kind." in model.sent
                 found["the value came back"] = MAIL in answer.text
+                parts = streamed(port)
+                print("streamed:", parts)
+                found["a stream came in parts"] = len(parts) > 2
+                found["the value came back in a stream"] = MAIL in "".join(parts)
+                found["nothing protected reached the upstream by a stream"] = (
+                    MAIL not in model.sent and len(model.bodies) == 2
+                )
                 up.service.stopping = True
                 refused = asked(port)
                 print(refused.status_code, refused.text[:200])
                 found["blocked while the service stops"] = (
-                    refused.status_code >= 400 and len(model.bodies) == 1
+                    refused.status_code >= 400 and len(model.bodies) == 2
                 )
             finally:
                 proxy.terminate()

@@ -4,8 +4,9 @@
 
 What is built is checked by twine and looked into: the spaces, the guide, the page of reports and
 the notices must be in the wheel. Then the wheel of discreet is installed into an environment of its
-own under every Python that is found (3.11 and newer, on the path, of pyenv and of uv), and the
-end-to-end tests that need no extra are run there against it. It needs a package index for pip.
+own under every Python that is found (3.11 and newer, on the path, of pyenv and of uv), and six
+files of end-to-end tests that need no extra (about 200 tests) are run there against it. A Python
+for which that takes longer than a quarter of an hour has failed. It needs a package index for pip.
 """
 
 import argparse
@@ -32,7 +33,9 @@ NEEDED = (
 )
 TESTS = ("sanitize", "fates", "verify", "near_words", "restore", "explain")
 """Those of tests/end_to_end that the base install can run."""
-TOOLS = ("pytest", "hypothesis")
+SECONDS = 900
+"""For the tests under one Python; on two idle cores they take less than one minute."""
+TOOLS = ("pytest", "pytest-xdist", "pytest-random-order", "hypothesis")
 
 
 def main() -> int:
@@ -125,15 +128,20 @@ def tried(python: Path, wheel: Path, folder: Path) -> str | None:
     where = subprocess.run([inside, "-c", code], capture_output=True, text=True, env=plain())
     assert Path(where.stdout.strip()).is_relative_to(folder), "the tests would not see the wheel"
     tests = [str(ROOT / "tests" / "end_to_end" / f"test_{name}.py") for name in TESTS]
-    options = ["-q", "-p", "no:cacheprovider", "-m", "not encoder and not entities"]
-    done = subprocess.run(
-        [inside, "-m", "pytest", *options, *tests],
-        cwd=ROOT,
-        env=plain(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-m", "not encoder and not entities"]
+    try:
+        done = subprocess.run(
+            [inside, "-m", "pytest", *options, *tests],
+            cwd=ROOT,
+            env=plain(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        print(f"The tests under {python} were stopped after {SECONDS} seconds.", flush=True)
+        return None
     print(done.stdout[-3000:] if done.returncode else "", end="", flush=True)
     return None if done.returncode else done.stdout.strip().splitlines()[-1]
 

@@ -18,7 +18,7 @@ from litellm.llms.openai.chat.guardrail_translation.handler import OpenAIChatCom
 from discreet import DiscreetError
 from discreet.integrations.litellm import SanitizingGuardrail
 
-SECRET = "zanzibar"
+SECRET = "qzanzibar"  # in no vocabulary: it cannot be drawn by chance
 MESSAGES = [
     {"role": "system", "content": "Be kind."},
     {"role": "user", "content": f"my name is {SECRET} " * 3},

@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from discreet.cli import main
+from discreet.files import cache_directory
 
 COMMAND = Path(sys.executable).with_name("discreet")
 UNKNOWN = "<unk>"
@@ -49,6 +50,17 @@ def environment(cache: Path) -> dict[str, str]:
     plain = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
     fixed = {"DISCREET_CACHE": str(cache), "HF_HUB_OFFLINE": "1", "COLUMNS": "100"}
     return {"OPENBLAS_NUM_THREADS": "1"} | plain | fixed
+
+
+def share_encodings(cache: Path) -> None:
+    """Let a cache of one's own have the encoder's vectors of public words, which take seconds.
+
+    They are kept where those tests keep them that have no cache of their own.
+    """
+    shared = cache_directory() / "encoded"
+    shared.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
+    (cache / "encoded").symlink_to(shared)
 
 
 def discreet(

@@ -24,7 +24,7 @@ FLOORS = [
     ["staging"],
     ["arrays", "bars", "card", "check", "files", "parallel", "search"],
     ["cached", "exact", "settings"],
-    ["composition", "randomness", "tensors"],
+    ["composition", "devices", "randomness", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],
@@ -125,6 +125,14 @@ def test_an_import_of_what_is_private_elsewhere_is_seen(tmp_path):
     (room / "other.py").write_text("from discreet.spaces import _index\n")
     found = _private_elsewhere(tmp_path / "discreet")
     assert found == ["audit/other.py imports discreet.spaces._index"]
+
+
+def test_no_assert_stands_in_the_package():
+    """An assert is gone under ``python -O``; what must hold is an error or a type."""
+    for package in PACKAGES.values():
+        for path in sorted(package.rglob("*.py")):
+            found = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assert)]
+            assert not found, f"{path.name}:{found[0].lineno}"
 
 
 def test_every_mechanism_has_a_module_a_test_and_a_page():

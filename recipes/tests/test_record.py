@@ -34,6 +34,19 @@ def test_other_settings_or_another_part_compute_anew(tmp_path):
     assert _record(tmp_path).part("b", lambda: 3) == 3
 
 
+def test_a_longer_list_computes_only_what_is_new(tmp_path):
+    def parts(*epsilons, seed=1):
+        record = Record(tmp_path, "small", {"seed": seed, "e": epsilons}, lists=frozenset({"e"}))
+        done = []
+        for epsilon in epsilons:
+            record.part(f"a-{epsilon}", lambda epsilon=epsilon: done.append(epsilon))
+        return done
+
+    assert parts(1, 2) == [1, 2]
+    assert parts(2, 3, 1) == [3]
+    assert parts(2, seed=7) == [2]
+
+
 def test_a_part_that_fails_leaves_nothing(tmp_path):
     record = _record(tmp_path)
 

@@ -7,20 +7,24 @@ import numpy as np
 import pytest
 
 from discreet.errors import NotFound
+from discreet.models.bert import load_masked_model
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.labelled import Labelled
 from discreet_recipes.record import Record
 from discreet_recipes.santext import run as santext
 from discreet_recipes.santext.data import (
-    FULL,
-    QUICK,
     Setting,
     in_few_dimensions,
     order_at,
+    ranked,
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
 from discreet_recipes.santext.run import Bench
+from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD
+from discreet_recipes.santext.tuned import TunedBench, joint_tokens
+from discreet_recipes.santext.tuned_pages import Shown, add_shown
 from small_data import write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
 
@@ -52,7 +56,6 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     space = EmbeddingSpace.from_arrays(
         pieces.words, pieces.vectors, frequencies=range(len(pieces)), subwords=True
     )
-    monkeypatch.setattr(santext, "ENCODER", str(bert))
     for name, seed in (("train", 3), ("test", 4)):
         texts, labels = sentences(80, seed)
         rows = [
@@ -61,12 +64,20 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
         ]
         write_rows(data / f"stsb-{name}.jsonl.gz", rows)
     size = replace(
-        SMALL, pairs=80, pair_tests=80, head_steps=3, steps=5, tuned=64, tuned_tests=40, attacked=50
+        SMALL,
+        encoder=str(bert),
+        pairs=80,
+        pair_tests=80,
+        head_steps=3,
+        steps=5,
+        tuned=64,
+        tuned_tests=40,
+        attacked=50,
     )
     bench = Bench(data, size)
     assert bench.pearson(Setting("unsanitised"))[0] > 0.8
     assert bench.pearson(Setting("uniform"))[0] < 0.5
-    monkeypatch.setattr(santext, "load_space", lambda _name: space)
+    monkeypatch.setattr(santext, "load_space", lambda _name, **_most: space)
     found = bench.pretraining(300.0)
     assert min(found["original"]["accuracy"]) > 0.9
     for name in ("plain", "sanitised"):
@@ -77,6 +88,73 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     both = [found[name]["attack"]["defence"]["bayes"] for name in ("plain", "sanitised")]
     assert both[0] == both[1]
     json.dumps(found)
+
+
+def test_a_pair_is_read_with_a_mark_between(data):
+    model = load_masked_model(str(write_bert(data / "bert", head=False)))
+    pairs = Labelled(["tea is good", "run"], ["cup", "the warm cup"], None)
+    both = joint_tokens(model, pairs)
+    one, other = (model.tokenizer.encode(texts) for texts in (pairs.texts, pairs.seconds))
+    for row in range(2):
+        parts = [
+            batch.ids[batch.offsets[row] : batch.offsets[row + 1]].tolist()
+            for batch in (one, other)
+        ]
+        joined = both.ids[both.offsets[row] : both.offsets[row + 1]].tolist()
+        assert joined == [*parts[0], model.marks.end, *parts[1]]
+
+
+def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):
+    bert = write_bert(data / "bert", head=False)
+    texts, labels = sentences(90, 5)
+    others, theirs = sentences(90, 6)
+    rows = [
+        {"question": a, "sentence": b, "label": "entailment" if x == y else "not_entailment"}
+        for a, b, x, y in zip(texts, others, labels, theirs, strict=True)
+    ]
+    write_rows(data / "qnli-dev.jsonl.gz", rows)
+    size = replace(
+        SMALL, encoder=str(bert), tuned=64, tuned_tests=40, tuned_seeds=2, epochs=4, qnli=90
+    )
+    bench = TunedBench(data, size, load_space("starter"))
+    assert bench.tasks == ("sst2", "qnli")
+    assert min(bench.score("sst2", Setting("unsanitised"))) > 0.9
+    assert max(bench.score("sst2", Setting("uniform"))) < 0.9
+    assert len(bench.score("qnli", Setting("santext", 14.0, "certified"))) == 2
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_shown_beside(data, tmp_path):
+    size = replace(SMALL, epsilons=(8.0,), both_epsilons=(4.0, 8.0), tuned_epsilons=(8.0,))
+    bench = Bench(data, replace(size, pieces="starter"))
+    both = [
+        {"space": name, "epsilon": e, **bench.both(name, e)}
+        for name in ("words", "pieces")
+        for e in size.both_epsilons
+    ]
+    assert both[0]["keep"] < both[1]["keep"]
+    score = {"santext": 0.5, "unsanitised": 0.9}
+    tuned = {
+        "sst2": {
+            s.key: [score.get(s.mechanism, 0.6) + 0.2 * (s.calibration == "certified")]
+            for s in settings_at((8.0,))
+        }
+    }
+    influence = [{"w": 0.9, "p": p, "accuracy": [0.6, 0.61]} for p in (0.3, 0.9)]
+    record = Record(tmp_path / "out", "santext", {})
+    shown = Shown(tuned, both, influence, bench.examples((8.0,)), bench.vocabularies())
+    add_shown(record, size, shown)
+    assert [claim.verdict for claim in record.claims] == ["holds", "holds"]
+    tables = {table.name: table for table in record.tables}
+    assert len(tables["both-spaces"].rows) == 4
+    assert tables["vocabularies"].rows[0][1:] == (20_000, 18_000)
+    # The phrases as they are, and four ways to sanitise them.
+    assert len(tables["examples"].rows) == 5
+
+
+def test_words_without_frequencies_are_ranked_by_their_order():
+    space = EmbeddingSpace.from_arrays(["the", "tea", "cup"], np.eye(3))
+    assert ranked(space).least_frequent(0.34).tolist() == [2]
 
 
 def test_few_dimensions_keep_words_and_neighbours():
@@ -103,7 +181,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_names_of_settings_are_different():
-    for size in (QUICK, FULL):
+    for size in (QUICK, STANDARD, PAPER):
         settings = settings_at(size.epsilons)
         keys = [setting.key for setting in settings]
         assert len(set(keys)) == len(keys)

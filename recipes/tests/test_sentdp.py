@@ -1,6 +1,7 @@
 """The SentDP recipe: its pieces by hand, and the whole of it on documents of our own."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,18 +9,19 @@ import pytest
 from discreet.encoders.encoder import load_encoder
 from discreet.errors import InputError, NotFound
 from discreet.report.claims import VERDICTS
-from discreet_recipes.recipe import Options
 from discreet_recipes.sentdp import run as sentdp
-from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, Size, Sizes, load_corpus
+from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, load_corpus
 from discreet_recipes.sentdp.pages import ALL, AT_LEAST_8, PAPER, PAPER_TABLE_1, values
-from discreet_recipes.sentdp.run import guesser, needed_candidates, scores
+from discreet_recipes.sentdp.run import classifier, guesser, needed_candidates, scores
+from discreet_recipes.sentdp.sizes import QUICK
 from small_data import write_rows
 from tiny_bert import MARKS, write_bert
 
 WORDS = ["tea", "warm", "good", "cup", "run", "walk", "very", "cold", "the", "is", "was", "a"]
-SIZE = Size(
-    news=Sizes(public=60, validation=20, private=20),
-    imdb=Sizes(public=60, validation=20, private=20),
+SIZE = replace(
+    QUICK,
+    news=(60, 20, 20),
+    reviews=(60, 20, 20),
     candidates=20,
     trials=2,
     word_documents=4,
@@ -110,11 +112,9 @@ def encoder(tmp_path_factory):
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
-    monkeypatch.setattr(sentdp, "load_encoder", lambda: encoder)
-    monkeypatch.setattr(sentdp, "QUICK", SIZE)
+    monkeypatch.setattr(sentdp, "load_encoder", lambda _model: encoder)
     said = []
-    quick = Options(quick=True)
-    record = sentdp.run(data, tmp_path, quick, said.append)
+    record = sentdp.run(data, tmp_path, SIZE, said.append)
     page = (tmp_path / "README.md").read_text()
     for method in (PAPER, "sentence-votes", "truncation"):
         assert page.count(f"| {method} |") == 6  # three tables for each data set
@@ -126,7 +126,7 @@ def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     }
     # A second run takes everything over: no encoding, no store, the same page.
     said.clear()
-    sentdp.run(data, tmp_path, quick, said.append)
+    sentdp.run(data, tmp_path, SIZE, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
 
@@ -136,4 +136,26 @@ def test_data_that_is_missing_or_broken_is_one_sentence(encoder, tmp_path):
         load_corpus("20news", tmp_path, SIZE.news, encoder, tmp_path)
     (tmp_path / "imdb-train.jsonl.gz").write_bytes(b"not gzip")
     with pytest.raises(InputError, match="is not intact gzip data"):
-        load_corpus("imdb", tmp_path, SIZE.imdb, encoder, tmp_path)
+        load_corpus("imdb", tmp_path, SIZE.reviews, encoder, tmp_path)
+
+
+def test_documents_of_yelp_are_ten_sentences_of_one_label(encoder, tmp_path):
+    rows = [{"text": f"the tea is {WORDS[i % 4]} .", "label": i % 2} for i in range(130)]
+    for part in ("dev", "test"):
+        write_rows(tmp_path / f"yelp-{part}.jsonl.gz", rows)
+    corpus = load_corpus("yelp", tmp_path, (100, 100, 5), encoder, tmp_path / "vectors")
+    parts = (corpus.public, corpus.validation, corpus.private)
+    assert [len(each.labels) for each in parts] == [10, 2, 5]
+    for each in parts:
+        assert set(each.counts.tolist()) == {10}
+        # Words of even places are of one label, the others of the other.
+        words = {WORDS.index(sentence.split()[3]) % 2 for sentence in each.sentences[:10]}
+        assert words == {int(each.labels[0])}
+
+
+@pytest.mark.parametrize("kind", ["logistic", "mlp"])
+def test_both_classifiers_tell_two_clouds_apart(kind):
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 2
+    rows = rng.standard_normal((300, 5)) + 4 * labels[:, None]
+    assert (classifier(rows, labels, kind)(rows) == labels).mean() > 0.95

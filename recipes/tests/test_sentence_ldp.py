@@ -1,6 +1,7 @@
 """The sentence-ldp recipe as a whole, on sentences of our own and a tiny encoder."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
@@ -8,13 +9,25 @@ from discreet.encoders.encoder import load_encoder
 from discreet.errors import InputError, NotFound
 from discreet.report.claims import VERDICTS
 from discreet.training.vectors import _bottleneck
-from discreet_recipes.recipe import Options
 from discreet_recipes.sentence_ldp import run as sentence_ldp
-from discreet_recipes.sentence_ldp.data import Size, load_part
+from discreet_recipes.sentence_ldp.data import load_part
+from discreet_recipes.sentence_ldp.sizes import QUICK
 from small_data import write_labelled
 from tiny_bert import bert_space, write_bert
 
-SIZE = Size((60, 120, 40), (60, 100, 40), (2, 4), 1, 1, 2, 30)
+SIZE = replace(
+    QUICK,
+    sst2=(60, 120, 40),
+    imdb=(60, 100, 40),
+    dimensions=(2, 4),
+    epsilons=(2.0, 4.0, 8.0, 10.0),
+    label_epsilons=(0.5, 3.0),
+    attacked_epsilons=(8.0,),
+    map_epochs=1,
+    model_epochs=1,
+    trials=2,
+    attacked=30,
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +42,11 @@ def place(tmp_path_factory):
 @pytest.mark.usefixtures("undrawn")
 def test_the_whole_recipe(place, tmp_path, monkeypatch):
     encoder = load_encoder(str(place / "model"))
-    monkeypatch.setattr(sentence_ldp, "load_encoder", lambda: encoder)
-    monkeypatch.setattr(sentence_ldp, "QUICK", SIZE)
+    monkeypatch.setattr(sentence_ldp, "load_encoder", lambda _model: encoder)
     monkeypatch.setattr(sentence_ldp, "encoder_space", lambda: bert_space(place / "model"))
-    monkeypatch.setattr(sentence_ldp, "EPSILONS", (2.0, 4.0, 8.0, 10.0))
-    monkeypatch.setattr(sentence_ldp, "LABEL_EPSILONS", (0.5, 3.0))
-    monkeypatch.setattr(sentence_ldp, "ATTACKED", (8.0,))
     monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)  # figures do not matter here
     said = []
-    quick = Options(quick=True)
-    record = sentence_ldp.run(place, tmp_path, quick, said.append)
+    record = sentence_ldp.run(place, tmp_path, SIZE, said.append)
     page = (tmp_path / "README.md").read_text()
     assert {path.stem for path in (tmp_path / "tables").iterdir()} == {
         f"{name}-{kind}"
@@ -55,7 +63,7 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
     assert not any(word in page for word in ("the tea", "a cup"))
     # A second run takes everything over, without the encoder or the data.
     said.clear()
-    sentence_ldp.run(place / "nowhere", tmp_path, quick, said.append)
+    sentence_ldp.run(place / "nowhere", tmp_path, SIZE, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
 

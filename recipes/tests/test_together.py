@@ -1,13 +1,27 @@
 """All recipes in one go: a page, and a failure that does not take the others with it."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
+from typer.testing import CliRunner
 
-from discreet.errors import DiscreetError, InputError
-from discreet_recipes.recipe import Recipe
+from discreet.cli.reproduce import _commands
+from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
+from discreet.settings import Setting
+from discreet_recipes import together
+from discreet_recipes.recipe import SIZES, Options, Recipe
 from discreet_recipes.record import Record
 from discreet_recipes.together import RECIPES, reproduce_all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(Options):
+    """What it can be told."""
+
+    rows: Annotated[int, Setting("Rows.", at_least=1)] = 1
+    epsilons: Annotated[tuple[float, ...], Setting("Epsilons.", above=0)] = (1.0,)
+    encoder: Annotated[str, Setting("The model.")] = "small"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +33,7 @@ class Small(Recipe):
     def run(self, data, folder, options, say):
         if self.fails:
             raise InputError("there is no file x.jsonl.gz; check --data")
-        record = Record.of(self, folder, {"quick": options.quick}, say)
+        record = Record.of(self, folder, {"rows": options.rows}, say)
         record.part("one", lambda: str(data))
         record.add_claim(f"claim of {self.name}", "1", "2", "does not hold", "because", main=True)
         record.add_claim("a detail", "3", "4", "holds")
@@ -37,6 +51,10 @@ def _recipe(name, *, fails=False):
         subject=f"Paper {name}",
         title=f"Recipe {name}",
         quick_minutes=3,
+        quick=Own(),
+        standard=Own(rows=20, epsilons=(1.0, 2.5)),
+        papers=Own(rows=300, encoder=""),
+        files=lambda options: ["a-train", f"b-{options.rows}"],
         fails=fails,
     )
 
@@ -47,7 +65,7 @@ def test_the_page_opens_with_a_summary_of_all_claims_and_figures(tmp_path):
         [_recipe("a"), _recipe("b")],
         tmp_path,
         tmp_path / "out",
-        quick=True,
+        size="quick",
         say=said.append,
     )
     text = page.read_text()
@@ -86,12 +104,82 @@ def test_a_recipe_that_fails_is_named_and_the_others_are_shown(tmp_path):
             [_recipe("bad", fails=True), _recipe("good")],
             tmp_path,
             tmp_path / "out",
-            quick=True,
+            size="quick",
             say=lambda _line: None,
         )
     text = (tmp_path / "out" / "index.html").read_text()
     assert "Recipes that failed" in text
     assert "claim of good" in text
+
+
+def test_a_size_is_taken_by_its_name_and_changed_by_what_is_given():
+    recipe = _recipe("a")
+    assert recipe.chosen({}) == recipe.standard
+    assert recipe.chosen({"quick": True, "rows": None}) == recipe.quick
+    given = {"paper": True, "encoder": "mine", "epsilons": " 3, 0.5 "}
+    assert recipe.chosen(given) == Own(rows=300, epsilons=(3.0, 0.5), encoder="mine")
+    flags = {each.flag: each for each in recipe.declared()}
+    assert list(flags) == ["--quick", "--standard", "--paper", "--rows", "--epsilons", "--encoder"]
+    assert flags["--epsilons"].setting.help == "Epsilons. 1 (quick, paper); 1,2.5 (standard)."
+    assert "to be given (paper)" in flags["--encoder"].setting.help
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"quick": True, "paper": True}, "--quick and --paper exclude each other"),
+        ({"epsilons": "1,two"}, "--epsilons must be numbers with commas"),
+        ({"epsilons": "1,-2"}, "each of --epsilons must be"),
+        ({"rows": 0}, "rows of Own must be"),
+    ],
+)
+def test_what_cannot_be_chosen(given, words):
+    with pytest.raises(InvalidValue, match=words):
+        _recipe("a").chosen(given)
+
+
+def test_what_is_missing_is_named_before_any_work(tmp_path):
+    recipe = _recipe("a")
+    with pytest.raises(InvalidValue, match=r"--encoder must be given. The model."):
+        Recipe.run(recipe, tmp_path, tmp_path / "out", recipe.papers, print)
+    with pytest.raises(NotFound, match=r"no a-train\.jsonl\.gz, no b-20\.jsonl\.gz in"):
+        Recipe.run(recipe, tmp_path, tmp_path / "out", recipe.standard, print)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("size", SIZES)
+def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, size, tmp_path):
+    options = recipe.sized(size)
+    assert type(options) is type(recipe.quick)
+    assert [o for o in map(recipe.sized, SIZES) if o == options] == [options]
+    # Whatever is missing, the error says so: the folder is empty.
+    with pytest.raises((InvalidValue, NotFound), match=r"must be given|there is no"):
+        recipe.require(tmp_path, options)
+    assert recipe.files(options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["santext", "--paper"], "--space and --pieces and --encoder must be given"),
+        (["santext", "--paper", "--quick"], "--quick and --paper exclude each other"),
+        (["sentdp", "--quick", "--epsilons", "1,x"], "--epsilons must be numbers with commas"),
+        (["sentdp", "--quick", "--data-sets", "20news,other"], "each of --data-sets must be"),
+        (["uedp", "--steps", "0"], "--steps must be"),
+        (["trlaplace"], "there is no sst2-train.jsonl.gz, no sst2-dev.jsonl.gz"),
+        (["all", "--quick", "--standard"], "--quick and --standard exclude each other"),
+    ],
+)
+def test_the_command_refuses_before_any_work(arguments, words, tmp_path):
+    out = tmp_path / "out"
+    found = CliRunner().invoke(_commands(together), [*arguments, *_places(tmp_path, out)])
+    assert words in str(found.exception)
+    assert not out.exists()
+
+
+def _places(data, out):
+    return ["--data", str(data), "-o", str(out)]
 
 
 def test_all_five_papers_are_there():

@@ -1,20 +1,40 @@
 """The recipe of truncated Laplace noise: from data to pages, on a small data set."""
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from discreet.errors import NotFound
+from discreet.errors import InvalidValue, NotFound
 from discreet.report.claims import VERDICTS
-from discreet_recipes.similarity import bert_score
-from discreet_recipes.trlaplace import SpaceOptions
+from discreet.spaces.space import EmbeddingSpace
+from discreet.text.tokens import TokenBatch
 from discreet_recipes.trlaplace import run as trlaplace
-from discreet_recipes.trlaplace.data import PRIVACY, Setting, Size, read_tasks
+from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
+from discreet_recipes.trlaplace.data import Setting, build, random_space, read_tasks
+from discreet_recipes.trlaplace.sizes import QUICK
 from small_data import write_labelled
 from tiny_bert import WORDS, write_bert
 
-SMALL = Size(public=40, train=60, test=40, epochs=1, compared=10, words=12, runs=10, seeds=2)
+SMALL = replace(
+    QUICK,
+    epsilons=(0.1, 1.0, 10.0),
+    high_epsilons=(100.0,),
+    metric_epsilons=(10.0,),
+    santext_epsilons=(8.0,),
+    utility=("truncated-laplace:1:published", "santext:14"),
+    news_utility=("truncated-laplace:1:published",),
+    public=40,
+    train=60,
+    test=40,
+    epochs=1,
+    compared=10,
+    words=12,
+    runs=10,
+    seeds=2,
+    auto_texts=40,
+    auto_epochs=1,
+)
 FILES = ("sst2-train", "sst2-dev", "sst2-test", "agnews-dev", "agnews-test")
 
 
@@ -35,18 +55,11 @@ def space(tmp_path):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path, monkeypatch):
-    monkeypatch.setattr(trlaplace, "QUICK", SMALL)
-    chosen = (Setting("truncated-laplace", 1.0, "published"), Setting("santext", 14.0))
-    monkeypatch.setattr(trlaplace, "QUICK_UTILITY", chosen)
-    monkeypatch.setattr(trlaplace, "QUICK_NEWS", chosen[:1])
-    fewer = [s for s in PRIVACY if s.calibration == "published" or s.epsilon == 100]
-    monkeypatch.setattr(trlaplace, "PRIVACY", tuple(fewer))
+def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path):
     model = write_bert(tmp_path / "model", head=False)
     (model / "tokenizer_config.json").write_text('{"model_max_length": 24}')
-    monkeypatch.setattr(trlaplace, "bert_score", partial(bert_score, model=model))
     said = []
-    options = SpaceOptions(quick=True, space=space)
+    options = replace(SMALL, space=(space, "random"), encoder=str(model))
     record = trlaplace.run(data, tmp_path / "out", options, said.append)
     tables = {table.name: table for table in record.tables}
     # Released and rewritten text of each setting, and the original.
@@ -62,6 +75,14 @@ def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path, monkeypatch):
     assert {claim.verdict for claim in record.claims} <= set(VERDICTS[:3])
     assert record.claims[0].verdict == "does not hold"
     assert [figure.subject for figure in record.key_figures] == ["utility"]
+    # Without noise, and three mechanisms, in both spaces; a box of random vectors is no better.
+    assert len(tables["auto-encoder"].rows) == 8
+    assert {row[0] for row in tables["auto-encoder"].rows} == {"vectors", "random"}
+    assert {row[0] for row in tables["privacy-random"].rows} == {
+        "laplace",
+        "gaussian",
+        "truncated-laplace",
+    }
     assert "163 words, 40 dimensions" in record.introduction[2]
     # A second run has nothing left to compute.
     said.clear()
@@ -73,3 +94,51 @@ def test_missing_files_are_named(data):
     (data / "agnews-dev.jsonl.gz").unlink()
     with pytest.raises(NotFound, match="agnews-dev"):
         read_tasks(data, SMALL)
+
+
+def test_the_published_delta_is_that_of_all_dimensions_also_where_it_is_no_number():
+    words = [f"w{i}" for i in range(30)]
+    vectors = np.random.default_rng(1).standard_normal((30, 40))
+    space = EmbeddingSpace.from_arrays(words, vectors)
+    for epsilon, total in ((1.0, 40), (10.0, 500), (20.0, 1700)):
+        box = build(Setting("truncated-laplace", epsilon, "published"), space)
+        assert box.dummy_dimensions + 40 == total
+        # delta ** (1 / d) is 1/4 whatever d is.
+        wanted = -np.log1p(-epsilon / (0.5 * np.sqrt(total))) * box.noise.scale
+        assert box.half_width == pytest.approx(wanted, rel=1e-6)
+    assert "1e-1024" in box.statement.caveats[0] or "1e-1023" in box.statement.caveats[0]
+
+
+def test_random_vectors_keep_words_and_lengths():
+    vectors = 3 * np.random.default_rng(1).standard_normal((300, 40))
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(300)], vectors)
+    found = random_space(space)
+    assert found.words == space.words
+    lengths = [np.median(np.linalg.norm(each.vectors, axis=1)) for each in (space, found)]
+    assert lengths[0] == pytest.approx(lengths[1], rel=0.05)
+    assert abs(np.corrcoef(space.vectors.ravel(), found.vectors.ravel())[0, 1]) < 0.05
+
+
+def test_the_auto_encoder_learns_to_write_what_it_reads_and_nothing_from_noise():
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(12)], np.eye(12))
+    rng = np.random.default_rng(0)
+    offsets = np.arange(0, 1201, 6)
+
+    def batch():
+        return TokenBatch(rng.integers(0, 12, 1200).astype(np.int32), offsets)
+
+    public, test = batch(), batch()
+    found = {}
+    for setting in (None, Setting("truncated-laplace", 0.1, "published")):
+        mechanism = setting and build(setting, space)
+        trained = TextAutoEncoder(space, public, mechanism, epochs=8)
+        result = trained.measured(test, np.random.default_rng(1))
+        found[setting and setting.mechanism] = float((result["texts"].ids == test.ids).mean())
+    assert found[None] > 0.95
+    assert found["truncated-laplace"] < 0.3
+
+
+@pytest.mark.parametrize("text", ["gaussian", "gaussian:x", ""])
+def test_a_mechanism_that_is_not_one_is_refused(text):
+    with pytest.raises(InvalidValue, match="NAME:EPSILON"):
+        Setting.of(text)

@@ -13,7 +13,7 @@ off the same fields.
 
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -36,6 +36,8 @@ class Setting:
     """A one-letter name on the command line, such as -e."""
     option: bool = True
     """Whether the command line has it; if not, it is for Python alone."""
+    refuse: Callable[[Any], None] | None = None
+    """Raises an error for a value that this machine cannot serve."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,10 @@ class Declared:
             return value
         if plain is str:
             choices = self.setting.choices
-            return check.one_of(value, choices, name) if choices else value
+            value = check.one_of(value, choices, name) if choices else value
+            if self.setting.refuse is not None:
+                self.setting.refuse(value)
+            return value
         if plain is int:
             value = check.whole(value, name, at_least=int(self.setting.at_least or 0))
         return check.in_range(

@@ -7,12 +7,14 @@ import pytest
 
 from discreet.attacks.attacker import ROOM, is_broken
 from discreet.attacks.chain import Pairs, Reader, contextual_guesses
-from discreet.attacks.inverted import law_bound, originals
+from discreet.attacks.inverted import law_bound, likelihoods_at, originals
 from discreet.attacks.outcome import Estimate, Rate
 from discreet.attacks.survivors import survivors
 from discreet.attacks.watching import Watcher
+from discreet.attacks.word_attack import WordAttack
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, NearWords, SanText, Uniform
+from discreet.protocols import release_texts
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from small_spaces import clustered_space
@@ -86,6 +88,61 @@ def test_a_law_that_depends_on_the_text_before_is_inverted_place_by_place():
                 != _joint(mechanism)[:, seen[place]].max()
             )
     assert wrong > 10  # the law of an empty text would have been the wrong one
+
+
+@pytest.mark.parametrize("guided", [True, False])
+def test_public_words_are_read_and_are_their_own_originals(guided):
+    listed = np.zeros(40, bool)
+    listed[[3, 8, 30]] = True
+    guide = {"guide": ToyGuide(40), "pool": 9} if guided else {}
+    mechanism = NearWords(SPACE, 3.0, near=3, outputs=20, spared=listed, **guide)
+    rng, prior = np.random.default_rng(2), np.where(listed, 0.0, PRIOR)
+    words, offsets = rng.integers(0, 40, 80), np.array([0, 30, 80])
+    passed = listed[words]
+    seen = release_texts(mechanism, words, rng, offsets, passed)
+    found = originals(mechanism, seen, offsets, prior, passed=passed, keep=5)
+    assert np.array_equal(found.best()[passed], words[passed])
+    for start, end in itertools.pairwise(offsets):
+        for place in range(start, end):
+            law = np.exp(mechanism.log_probabilities(np.arange(40), seen[start:place]))
+            joint = (law[:, seen[place]] * prior)[found.words[place]]
+            assert passed[place] or joint[0] == pytest.approx((law[:, seen[place]] * prior).max())
+    # Reading along, too, only that word is possible there.
+    guess = contextual_guesses(found, offsets, PRIOR, _Known(PRIOR, np.tile(PRIOR, (40, 1))))
+    assert np.array_equal(guess[passed], words[passed])
+    # A law without near sets is inverted at the other places alone.
+    other = originals(SanText(SPACE, 3.0), seen, offsets, prior, passed=passed, keep=5)
+    assert np.array_equal(other.best()[passed], words[passed])
+    assert not listed[other.words[~passed]].any()
+
+
+def test_the_law_at_a_place_is_that_after_what_was_released():
+    mechanism, rng = _guided(), np.random.default_rng(5)
+    offsets, places = np.array([0, 12, 30]), np.array([17, 4, 0, 29])
+    seen = mechanism.release(rng.integers(0, 40, 30), rng, offsets)
+    row, logs = likelihoods_at(mechanism, seen, offsets, places, PRIOR)
+    for place, given in zip(places, logs[row], strict=True):
+        start = 0 if place < 12 else 12
+        law = mechanism.log_probabilities(np.arange(40), seen[start:place])[:, seen[place]]
+        assert np.allclose(given, law, rtol=1e-6)
+
+
+def test_words_that_pass_are_not_counted():
+    listed = np.zeros(40, bool)
+    listed[:10] = True
+    mechanism = NearWords(SPACE, 30.0, near=1, outputs=40, spared=listed)
+    rng = np.random.default_rng(7)
+    texts = [TokenBatch(rng.integers(0, 40, 300).astype(np.int32), np.arange(0, 301, 10))] * 2
+    attack = WordAttack(SPACE, *texts, listed)
+    assert attack.words == int((~listed[texts[0].ids]).sum())
+    seen = release_texts(mechanism, attack.truth, rng, texts[0].offsets, attack.passed)
+    for name, (hits, total) in attack.named(mechanism, seen):
+        assert total.sum() == attack.words, name
+        assert hits.sum() == attack.words, name  # all but certain to come out as they are
+    hits, total = attack.watched(mechanism, seen)
+    assert hits.sum() == total.sum() == attack.words
+    nothing, _ = attack.columns(np.where(attack.passed, attack.truth, -1))
+    assert nothing.sum() == 0
 
 
 def test_near_inputs_are_those_of_the_stated_law():

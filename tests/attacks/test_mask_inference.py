@@ -8,14 +8,16 @@ import pytest
 from command import called
 from discreet.attacks.mask_inference import Target, attack_words, attacked_positions, infer_masked
 from discreet.errors import InvalidValue
-from discreet.mechanisms.word import CMP, SanText
+from discreet.mechanisms.word import CMP, NearWords, SanText
 from discreet.models.bert import load_masked_model
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from discreet.training.texts.alignment import piece_table
 from discreet.training.texts.masked_lm import pretrain
 from discreet.training.texts.settings import Pretraining
+from small_spaces import clustered_space
 from tiny_bert import bert_space, sentences, write_bert
+from toy_guide import ToyGuide
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +193,33 @@ def test_a_mechanism_without_a_formula_is_inverted_all_the_same():
     assert found.simulated
     assert found.success["bayes"].value >= found.success["chance"].value == 0.75
     assert "inverted by simulation" in "\n".join(found.lines())
+
+
+def test_a_guided_law_is_inverted_by_what_came_before():
+    space, rng = clustered_space(40), np.random.default_rng(0)
+    mechanism = NearWords(space, 9.0, near=1, outputs=20, guide=ToyGuide(40), pool=9)
+    known = np.setdiff1d(np.arange(40), [space.unknown])
+    original, offsets = rng.choice(known, 120), np.array([0, 60, 120])
+    seen = mechanism.release(original, rng, offsets)
+    prior = np.linspace(1.0, 1.1, 40)
+    prior[space.unknown] = 0.0
+    found = attack_words(
+        mechanism,
+        Target(original, seen, offsets),
+        model=None,
+        prior=prior,
+        most=None,
+        rng=rng,
+    )
+    told, blind = [], []
+    for place in range(120):
+        before = seen[60 * (place // 60) : place]
+        for guesses, released in ((told, before), (blind, ())):
+            law = mechanism.log_probabilities(np.arange(40), released)[:, seen[place]]
+            guesses.append((np.exp(law) * prior).argmax())
+    right, without = (float((np.array(each) == original).mean()) for each in (told, blind))
+    assert found.success["bayes"].value == pytest.approx(right)
+    assert right > 1.5 * without  # as if nothing had been released before, it looked safer
 
 
 def test_a_model_without_a_head_is_refused(tmp_path):

@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from discreet.attacks.membership import (
     SCORES,
     LabelledPredictions,
     best_threshold,
     confidence,
+    learnt_by_heart,
     membership_attack,
     negative_entropy,
     negative_modified_entropy,
@@ -121,3 +123,21 @@ def test_too_few_rows():
     rng = np.random.default_rng(5)
     with pytest.raises(InvalidValue, match="at least 4 members and 4 others; got 3 and 9"):
         membership_attack(sure(3, 0.9, rng), sure(9, 0.9, rng))
+
+
+def test_a_model_of_few_texts_has_them_by_heart():
+    rng = np.random.default_rng(0)
+    counts, labels = csr_array(rng.poisson(0.1, (60, 200)) * 1.0), rng.integers(0, 3, 60)
+    said = learnt_by_heart(counts, labels, 3)(counts)
+    assert np.allclose(said.sum(axis=1), 1)
+    assert (said.argmax(axis=1) == labels).all()  # although there was nothing to learn
+    assert said.max(axis=1).min() > 0.9
+
+
+def test_an_attack_that_fails_without_protection_is_called_broken():
+    rng = np.random.default_rng(3)
+    alike = sure(400, 0.8, rng), sure(400, 0.8, rng)
+    apart = sure(400, 0.95, rng), sure(400, 0.6, rng)
+    for unprotected, broken in ((alike, True), (apart, False)):
+        outcomes = membership_attack(*alike, unprotected=unprotected)
+        assert all(("BROKEN" in "\n".join(each.lines())) == broken for each in outcomes)

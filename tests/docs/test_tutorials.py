@@ -14,7 +14,7 @@ INDEX = TUTORIALS / "README.md"
 @pytest.mark.parametrize(
     ("name", "here"),
     [
-        ("sanitise-and-train", False),
+        ("sanitise-and-train", True),
         pytest.param("sentence-vectors", True, marks=pytest.mark.encoder),
         pytest.param("document-vectors", True, marks=pytest.mark.encoder),
         ("user-entity-privacy", True),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.encoders.bert import BertEncoder, bert_encoder
-from discreet.encoders.encoder import Encoder, _SentenceTransformer, encoded_once, load_encoder
+from discreet.encoders.encoder import Encoder, encoded_once, load_encoder
+from discreet.encoders.library import SentenceTransformerEncoder
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
 from discreet.files import SealedFiles
 from discreet.spaces.encoder_space import find_encoder
@@ -170,7 +171,7 @@ def test_the_packaged_encoder():
 @pytest.mark.encoder
 def test_the_packaged_encoder_as_its_own_library_has_it():
     texts = ["The tea is hot.", "Naïve Äpfel & 3.14 — 日本!", "stocks fell " * 400]
-    own = _SentenceTransformer(find_encoder().directory)
+    own = SentenceTransformerEncoder(find_encoder().directory, "cpu")
     encoder = load_encoder()
     assert isinstance(encoder._model, BertEncoder)
     assert (encoder.dimension, encoder._model.max_seq_length) == (own.dimension, own.max_seq_length)

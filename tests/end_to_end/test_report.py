@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from command import discreet
+from command import called, discreet
 from discreet.report.plots import Curve
 from discreet_recipes.record import Record
 
@@ -17,7 +17,7 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     (folder / "in.txt").write_text("the film was good\n")
     cache = folder / "cache"
-    done = discreet(
+    done = called(
         "sanitize",
         folder / "in.txt",
         "-o",
@@ -52,7 +52,7 @@ def test_the_page_says_the_guarantee_and_the_findings(page):
 
 def test_an_existing_page_is_kept(page):
     before = page.read_bytes()
-    done = discreet("report", page.parent / "out.txt", "-o", page, cache=page.parent / "cache")
+    done = called("report", page.parent / "out.txt", "-o", page, cache=page.parent / "cache")
     assert done.code == 2
     assert "--force" in done.err
     assert page.read_bytes() == before

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from command import called
+from command import called, share_encodings
 from discreet.encoders.maps import PublicMap
 
 GOOD = ("lovely", "wonderful", "delightful", "brilliant", "charming", "superb")
@@ -27,6 +27,7 @@ def _rows(frame: str) -> list[dict[str, str]]:
 def place(tmp_path_factory):
     """Files of text, and everything that the commands made of them."""
     folder = tmp_path_factory.mktemp("vectors")
+    share_encodings(folder / "cache")
     for name, frame in zip(("public", "private"), FRAMES, strict=True):
         lines = [json.dumps(row) for row in _rows(frame)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")

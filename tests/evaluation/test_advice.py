@@ -108,7 +108,7 @@ def test_questions_that_make_no_sense(given, says):
 
 
 def test_a_sample_that_says_nothing_is_refused(space):
-    with pytest.raises(InvalidValue, match="at least 20 texts and 200 known words"):
+    with pytest.raises(InvalidValue, match="at least 40 texts and 200 known words"):
         advise(Question("read", "vendor", TEXTS[:5]), space)
     with pytest.raises(InvalidValue, match="2 different labels"):
         advise(Question("classify", "vendor", TEXTS, ["one"] * 60), space)

@@ -12,11 +12,14 @@ from discreet.errors import InputError, InvalidValue
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import STANDARD, contenders
 from discreet.evaluation.comparison.frontier import beaten_by, choices
+from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.run import Comparison, Row, compared
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.spaces import load_space
+from discreet.spaces.space import EmbeddingSpace
+from discreet.text.tokens import TokenBatch
 
 EFFORT = Effort(texts=80, longest=20, attacked=300, encoded=20, judged=20, seeds=2, folds=4)
 
@@ -175,7 +178,8 @@ def test_reading_along_names_more_than_single_words_do(found):
     middle = found.rows[1]
     assert middle.attackers["contextual"].value > middle.attackers["exact"].value + 0.05
     assert middle.best_attacker[0] == "contextual"
-    assert found.broken == ()
+    # Labels that words give away are learnt and not remembered: there the members are not found.
+    assert found.broken == ("membership",)
     assert found.raw.attackers["contextual"].low > found.chance
 
 
@@ -214,6 +218,51 @@ def test_a_damaged_part_is_named(tmp_path):
     parts.path("one").write_text("{")
     with pytest.raises(Exception, match="is damaged; delete it"):
         parts.get("one", dict)
+
+
+def test_function_words_may_pass_in_every_mechanism(tmp_path):
+    words = ["<unk>", "the", "of", "and", "in", *WORDS[:40]]
+    rng = np.random.default_rng(0)
+    space = EmbeddingSpace.from_arrays(words, rng.standard_normal((45, 4)))
+    texts = [" ".join(rng.choice(words[1:], 12)) for _ in range(120)]
+    task = Task.of(texts[:60], ["a", "b"] * 30, None, texts[60:], EFFORT)
+    bench = Bench(task, space, EFFORT, encoder=False, judges=(), function_words=True)
+    entries = contenders(["near-words:near=1:outputs=20:epsilon=9", "uniform"], [], 45)
+    found = compared(bench, entries, tmp_path)
+    for row, entry in zip(found.rows, entries, strict=True):
+        made = bench.built(entry, row.epsilon)
+        seen, own = bench.released(made, 0), bench.batch.ids
+        assert np.array_equal(seen[own <= 4], own[own <= 4])
+        assert not (seen[own > 4] == own[own > 4]).all()
+        assert row.words == bench.attack.words * EFFORT.seeds
+    assert set(bench.built(entries[0], 9.0).words.tolist()).isdisjoint({1, 2, 3, 4})
+    assert found.space.endswith("function words pass")
+    assert found.raw.words < bench.attack.texts.tokens
+
+
+def test_function_words_do_not_pass_in_pieces_of_words(bench):
+    pieces = EmbeddingSpace.from_arrays(["in", "##sulin"], np.eye(2), subwords=True)
+    with pytest.raises(InvalidValue, match="a space of pieces of words"):
+        Bench(bench.task, pieces, EFFORT, function_words=True)
+
+
+def test_members_are_found_by_who_can_make_the_same_release_again():
+    # Labels say nothing of the texts: all that a model can do is remember them.
+    rng = np.random.default_rng(5)
+    texts = TokenBatch(rng.integers(0, 500, 7200), np.arange(0, 7201, 12))
+    labels, own = rng.integers(0, 2, 600), texts.ids.astype(np.int64)
+    code = rng.permutation(500)
+
+    def noise(batch):
+        return rng.integers(0, 500, batch.tokens)
+
+    bare = membership(texts, own, None, labels, 500)
+    coded = membership(texts, code[own], lambda batch: code[batch.ids], labels, 500)
+    drawn = membership(texts, noise(texts), noise, labels, 500)
+    assert bare.low > 0.75
+    assert coded.low > 0.75  # a word for a word is no protection here
+    assert drawn.low < 0.5 < drawn.high
+    assert membership(texts, own, None, np.zeros(600, int), 500) is None
 
 
 # -- frontier --------------------------------------------------------------------------------------

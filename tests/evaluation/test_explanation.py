@@ -1,6 +1,7 @@
 """What explain says of a mechanism, and the epsilon that find_epsilon comes back with."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from discreet.evaluation.explanation import (
     example_words,
     explain,
     find_epsilon,
+    named_in,
     sample_words,
 )
-from discreet.mechanisms.word import SanText, SanTextPlus, Uniform
+from discreet.mechanisms.word import NearWords, SanText, SanTextPlus, Uniform
 from discreet.release.strength import mean_keep
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
@@ -225,3 +227,22 @@ def test_examples_are_familiar_words_where_there_are_any():
     words = ["x", "terrible", "london", "doctor"]
     space = EmbeddingSpace.from_arrays(words, np.arange(4.0)[:, None])
     assert example_words(space) == ["doctor", "london", "terrible"]
+
+
+def test_on_a_public_sample_it_says_what_reading_along_is_worth():
+    space = clustered_space(40)
+    words = [word for word in space.words if word != space.words[space.unknown]]
+    # Each text goes through the words in their order: who knows that names nearly all.
+    texts = [" ".join(words[k % 39] for k in range(n, n + 20)) for n in range(60)]
+    mechanism = NearWords(space, 2.0, near=4, outputs=20)
+    named = named_in(mechanism, texts)
+    assert named["contextual"] > named["exact"] + 0.2
+    explained = replace(explain(mechanism, np.arange(40), []), named=named)
+    (line,) = (line for line in explained.lines() if "by reading along" in line)
+    assert f"names {100 * named['exact']:.0f} by single words" in line
+    assert explained.to_dict()["named"] == named
+    without = replace(explained, named=None)
+    assert any("--public-sample" in line for line in without.lines())
+    # Of too few texts, and of a law that takes long to invert, it says nothing.
+    assert named_in(mechanism, texts[:39]) is None
+    assert named_in(SanText(space, 3.0), texts) is None

@@ -94,8 +94,8 @@ def test_the_driver_needs_nothing_of_ours_and_speaks_json(tmp_path):
         "class M:\n def replace_word(self, w): print('chatter'); return w.upper()\n"
         "def get_mechanism(name, epsilon): return M()\n"
     )
-    head = {"peer": "mldp-text", "mechanism": "tem", "epsilon": 1.0}
-    asked = "\n".join(map(json.dumps, [head, {"words": ["a", "b"]}])) + "\n"
+    head = {"peer": "mldp-text", "mechanism": "tem"}
+    asked = "\n".join(map(json.dumps, [head, {"epsilon": 1.0, "words": ["a", "b"]}])) + "\n"
     done = subprocess.run(
         [sys.executable, "-S", peers._DRIVER],
         input=asked,

@@ -260,6 +260,44 @@ def test_many_are_reserved_in_one_transaction_each_by_itself(ledger):
     assert ledger.verify() == []
 
 
+def test_what_waits_in_memory_is_reserved_and_committed_at_once(ledger):
+    ledger.limit(dataset="b", epsilon=2.0)
+    given = [(charge(1.0, dataset=name), f"{place:064x}") for place, name in enumerate("cbbba")]
+    found = ledger.book_all(given)
+    assert [isinstance(each, BudgetExceeded) for each in found] == [False] * 3 + [True, False]
+    booked = {entry.id: entry for entry in ledger.entries()}
+    assert len(booked) == 4  # what was refused is nowhere
+    for each, (_, receipt) in zip(found, given, strict=True):
+        if not isinstance(each, BudgetExceeded):
+            assert (booked[each.id].state, booked[each.id].receipt) == ("committed", receipt)
+    assert ledger.budget("b").spent.epsilon == 2.0
+    assert ledger.budget("b").held == Amount()
+    with pytest.raises(InvalidValue, match="committed already"):
+        found[0].refund()
+    assert ledger.verify() == []
+
+
+def test_a_batch_checks_each_release_against_those_before_it(ledger, monkeypatch):
+    """Persons and windows are looked up in tables, which must have what the batch wrote so far."""
+    Clock(monkeypatch)
+    ledger.limit(dataset="p", epsilon=3.0)
+    ledger.limit(dataset="w", epsilon=2.0, window=60)
+    ann, bob = {"ann": (2.0, 0.0)}, {"bob": (3.0, 0.0)}
+    given = [
+        charge(dataset="p", persons=ann),
+        charge(dataset="p", persons=bob),
+        charge(dataset="p", persons=ann),
+        charge(2.0, dataset="w"),
+        charge(1.0, dataset="w"),
+    ]
+    found = ledger.reserve_all([(each, None) for each in given])
+    assert [isinstance(each, BudgetExceeded) for each in found] == [False, False, True, False, True]
+    twice = ledger.reserve_all([(charge(1.0, dataset="r"), "same name")] * 2)
+    assert [each.repeated for each in twice] == [False, True]
+    assert twice[0].id == twice[1].id
+    assert ledger.verify() == []
+
+
 def test_a_slow_and_obvious_book_says_the_same(ledger, monkeypatch):
     """Random charges, commits and refunds, against sums over a plain list."""
     random.seed(11)

@@ -14,7 +14,8 @@ import pytest
 
 from discreet.encoders.bert import BertEncoder
 from discreet.encoders.candidate_store import CandidateStore, Voters
-from discreet.encoders.encoder import _Pooled, load_encoder
+from discreet.encoders.encoder import load_encoder
+from discreet.encoders.library import PooledEncoder
 from discreet.encoders.maps import PublicMap
 from discreet.exact import rounded
 from discreet.mechanisms.document import LearnedVotes, SoftVotes
@@ -227,7 +228,7 @@ def in_one_batch():
     """How vectors were made before: all texts in one padded batch."""
     import torch
 
-    made = _Pooled(find_encoder().directory, "mean")
+    made = PooledEncoder(find_encoder().directory, "mean", "cpu")
 
     def encode(texts):
         tokens = made._tokenizer(list(texts), padding=True, return_tensors="pt", truncation=True,

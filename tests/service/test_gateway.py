@@ -2,14 +2,19 @@
 
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import openai
 import pytest
 
 from command import MARKER, WORDS, write_space
+from discreet.service.gateway import conversations
 from discreet.service.gateway.restoring import Restorer
 from discreet.statement import PrivacyStatement
+from discreet.text.identifiers import Surrogates, lists
+from discreet.text.identifiers.surrogates import WORDS as WORDS_OF_ONE
 from echo_model import Model
 from serving import served, upstream
 
@@ -54,6 +59,18 @@ def _reached(model):
     for secret in (MARKER, MAIL, PHONE, "1234567", "xqjane"):
         assert secret not in model.sent
     return re.findall(r"[\w.]+@example\.\w+", model.sent)
+
+
+def test_no_secret_of_these_tests_can_be_a_surrogate():
+    """What is looked for must not be there by chance."""
+    entries = [
+        each.lower() for some in vars(lists).values() if isinstance(some, tuple) for each in some
+    ]
+    assert len(entries) > 300
+    for secret in (MARKER, "xqjane", *WORDS):
+        assert not [entry for entry in entries if secret in entry]
+    words = np.random.default_rng(0).integers(0, 2**64, (200, WORDS_OF_ONE), np.uint64)
+    assert all("555-01" in phone for phone in Surrogates().made("phone", words))
 
 
 def test_messages_are_sanitised_and_answers_restored(asked):
@@ -361,6 +378,41 @@ def test_roles_that_cannot_be_told_are_taken_for_the_users(asked):
     _, _, up = asked
     messages = [{"role": "system", "content": "something else"}]
     assert MARKER not in _guardrail(up, structured_messages=messages)["texts"][0]
+
+
+def test_the_values_of_a_call_are_let_go_in_time_whether_others_come_or_not(space, monkeypatch):
+    from discreet.service import service as service_module
+    from discreet.service.gateway import guardrail
+
+    monkeypatch.setattr(service_module, "_SWEEP_SECONDS", 0.01)
+    profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
+    values = {"profiles": {"default": profile}, "gateway": {"upstream": "http://127.0.0.1:9/v1"}}
+    with served(values) as up:
+        told = _guardrail(up, texts=[TEXT])["texts"]
+        back = _guardrail(up, input_type="response", texts=told)["texts"]
+        assert MAIL in back[0]
+        monkeypatch.setattr(guardrail, "_SECONDS", -1.0)
+        for _ in range(1000):
+            if _guardrail(up, input_type="response", texts=told)["texts"] == told:
+                return
+            time.sleep(0.01)
+    raise AssertionError("the values of a call are still held")
+
+
+def test_conversations_are_forgotten_by_size_and_by_age(monkeypatch):
+    known = conversations.Conversations(most_bytes=2000, seconds=60.0)
+    for number in range(20):
+        known.of("key", str(number)).keep_answer("text", "short", "x" * 100)
+        assert known.total == sum(each.size for each in known._known.values())
+        assert known.total <= 2000 + 600  # what the last one added came after the look
+    assert 1 < len(known) < 20
+    late = known.of("key", "19")
+    now = time.monotonic()
+    monkeypatch.setattr(conversations.time, "monotonic", lambda: now + 61)
+    known.forget()
+    assert (len(known), known.total) == (0, 0)
+    late.grow(50)  # somebody is still at it
+    assert known.total == 0
 
 
 # -- restoring, against the slow and obvious way --------------------------------------------------

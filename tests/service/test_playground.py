@@ -8,10 +8,12 @@ import httpx
 import numpy as np
 import pytest
 
+from discreet.attacks.bayes import says_its_law
 from discreet.release.text import Sanitizer
+from discreet.service import _playground_mechanisms as mechanisms_module
 from discreet.service import playground
 from discreet.service._playground_mechanisms import Setting, Workshop, variants
-from discreet.service._playground_text import tried
+from discreet.service._playground_text import told, tried
 from playground_server import TEXT, small_space
 
 SECRET = "quagmire"
@@ -159,7 +161,31 @@ def test_the_frontier_rises_and_the_present_setting_is_on_it(client):
     assert rates == sorted(rates)
     assert 0 < rates[0] < rates[-1] <= 1
     assert answer["guess"] == next(p["guess"] for p in answer["points"] if p["epsilon"] == 10)
-    assert _asked(client, "frontier", mechanism="santext")["points"] == []
+    assert not answer["least"]
+
+
+@pytest.mark.parametrize("name", [name for name, each in variants().items() if each.epsilon])
+def test_every_mechanism_has_a_frontier_exact_or_from_below(shop, name, monkeypatch):
+    monkeypatch.setattr(mechanisms_module, "FRONTIER", (4.0, 16.0))
+    setting = Setting(shop.variants[name], 16.0, public_words=False)
+    first, last = shop.frontier(setting)
+    assert (first["epsilon"], last["epsilon"]) == (4.0, 16.0)
+    assert 0 <= first["guess"] < last["guess"] <= 1
+    assert {"epsilon": 16.0, **shop.point(setting)} == last
+    mechanism = shop.prepared(setting).mechanism
+    if last["least"] and says_its_law(mechanism):
+        # The best guess, over all pairs of words, is right at least as often.
+        law = np.exp(mechanism.log_probabilities(np.arange(len(mechanism.space))))
+        prior = shop.prior(setting)
+        assert last["guess"] <= (prior[:, None] * law).max(axis=0).sum() + 0.02
+        assert abs(last["guess"] - prior @ np.diag(law)) < 0.02
+
+
+def test_a_weak_setting_is_called_weak(client, shop):
+    body = {"mechanism": "near-words-plain", "epsilon": 4, "text": "the house is old"}
+    assert _asked(client, "try", **body)["guarantee"]["weak"] is None
+    weak = Setting(shop.variants["santext"], 16.0, public_words=False)
+    assert told(shop, weak, 3)["weak"].startswith("this setting is weak")
 
 
 def test_nothing_of_a_text_stays_in_memory(space):

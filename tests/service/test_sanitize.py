@@ -107,6 +107,27 @@ def test_requests_at_the_same_time_get_what_is_their_own(plain):
         assert all(pool.map(ask, range(96)))
 
 
+def test_identifiers_of_a_batch_go_to_the_request_that_they_are_of(profile):
+    from discreet.service.releasing import Job
+
+    service = Service(Policy.from_dict({"profiles": {"default": profile}}))
+    texts = [
+        ["a@b.example", WORDS[0]],
+        [WORDS[1]],
+        [WORDS[2], "call c@d.example and 020 7946 0018"],
+    ]
+    first, second, third = service.releasers["default"].release([Job(each) for each in texts])
+    assert [(place, value) for place, _, value in first.entries] == [(0, "a@b.example")]
+    assert (second.entries, second.identifiers) == ([], {})
+    found = [(place, value) for place, _, value in third.entries]
+    assert found == [(1, "c@d.example"), (1, "020 7946 0018")]
+    assert third.identifiers == {"email": 1, "phone": 1}
+    for outcome in (first, third):
+        for place, surrogate, _ in outcome.entries:
+            assert surrogate in outcome.texts[place]
+    assert [outcome.draws for outcome in (first, second, third)] == [[0, 1], [1], [1, 2]]
+
+
 def test_noise_is_drawn_anew_for_every_request_of_a_batch(profile):
     """Equal texts released in one call differ as often as the law says; none shares its noise."""
     service = Service(Policy.from_dict({"profiles": {"default": profile}}))

@@ -1,9 +1,19 @@
 """The data sets that recipes read: gzipped JSON lines in the folder that ``--data`` names."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import NotFound
-from discreet.text.labelled import Labelled, read_labelled
+
+if TYPE_CHECKING:
+    from discreet.text.labelled import Labelled
+
+
+def missing_files(data: Path, names: Iterable[str]) -> list[str]:
+    """Those of the files that are not in the folder, each once."""
+    paths = (data / f"{name}.jsonl.gz" for name in dict.fromkeys(names))
+    return [path.name for path in paths if not path.is_file()]
 
 
 def data_file(data: Path, name: str) -> Path:
@@ -14,7 +24,9 @@ def data_file(data: Path, name: str) -> Path:
     return path
 
 
-def labelled_rows(data: Path, name: str, most: int | None = None) -> Labelled:
+def labelled_rows(data: Path, name: str, most: int | None = None) -> "Labelled":
     """The first rows, or all, of a part whose fields are text and label."""
+    from discreet.text.labelled import read_labelled  # slow to import: no help need wait for it
+
     rows = read_labelled(data_file(data, name))
     return rows if most is None else rows.part(range(min(most, len(rows))))

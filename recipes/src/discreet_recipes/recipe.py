@@ -1,12 +1,14 @@
 """What a recipe is: a paper's experiments, declared once for the command line and for the page."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from discreet.settings import Setting, Settings
+from discreet.errors import InvalidValue, NotFound
+from discreet.settings import Declared, Setting, Settings, declared_in
+from discreet_recipes.data_files import missing_files
 
 if TYPE_CHECKING:
     from discreet_recipes.record import Record
@@ -14,12 +16,33 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 """Called with a line for people."""
 
+_LONGEST = 60  # letters of a list that a help shows
+
+SIZES = {
+    "quick": "Stated subsets, fewer settings and trials: minutes.",
+    "standard": "The default: about an hour on two cores.",
+    "paper": "The paper's own sizes and models: for a GPU, with --space, --encoder or --model "
+    "as files of yours.",
+}
+"""The named settings of every recipe, and what they are for."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Settings):
-    """What every recipe can be told."""
+    """Everything a recipe can be told: its parts, its sizes, its lists of epsilons.
 
-    quick: Annotated[bool, Setting("Stated subsets, fewer settings and trials: minutes.")] = False
+    A recipe declares its own, and three instances: quick, standard and paper. A field that is a
+    tuple is a list with commas on the command line, or none; a text that is empty must be given
+    there.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for declared in declared_in(type(self)):
+            member = _member(declared)
+            if member is not None:
+                for value in getattr(self, declared.name):
+                    member.checked(value, f"each of {declared.name} of {type(self).__name__}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +69,68 @@ class Recipe:
     we_run: str
     quick_minutes: float
     """How long its quick form took on two idle cores."""
-    options: type[Options] = Options
+    quick: Options
+    standard: Options
+    papers: Options
+    """As the paper has it: its sizes, and its models once they are given."""
+    files: Callable[[Any], Sequence[str]]
+    """From options to the names of the files that are read."""
+
+    def sized(self, size: str) -> Options:
+        """The options of that name: quick, standard or paper."""
+        options: Options = getattr(self, "papers" if size == "paper" else size)
+        return options
+
+    def declared(self) -> Iterator[Declared]:
+        """The options of its command: the three sizes by name, and whatever they set."""
+        for name, words in SIZES.items():
+            yield Declared(name, bool, False, Setting(words))
+        for each in declared_in(type(self.quick)):
+            named: dict[str, list[str]] = {}
+            for size in SIZES:
+                named.setdefault(_said(getattr(self.sized(size), each.name)), []).append(size)
+            values = [f"{value} ({', '.join(sizes)})" for value, sizes in named.items()]
+            words = each.setting.help
+            if _member(each) and each.setting.choices:
+                words += f" Any of {', '.join(each.setting.choices)}."
+            words += f" {'; '.join(values if len(values) > 1 else named)}."
+            setting, kind = replace(each.setting, help=words), each.kind
+            if _member(each):
+                # As it is typed; its members are looked at once it is read.
+                setting, kind = replace(setting, choices=()), str
+            yield Declared(each.name, kind | None, None, setting)
+
+    def chosen(self, given: Mapping[str, Any]) -> Options:
+        """One of the three, with what was given in place of what it has; None is not given."""
+        sizes = [size for size in SIZES if given.get(size)]
+        if len(sizes) > 1:
+            raise InvalidValue(" and ".join(f"--{size}" for size in sizes) + " exclude each other")
+        options = self.sized(sizes[0] if sizes else "standard")
+        changes = {
+            each.name: _read(each, given[each.name])
+            for each in declared_in(type(options))
+            if given.get(each.name) is not None
+        }
+        return replace(options, **changes)
+
+    def require(self, data: Path, options: Options) -> None:
+        """Raise an error that names all that is missing: models, vectors, files of data."""
+        needed = [
+            each
+            for each in declared_in(type(options))
+            if getattr(options, each.name) in ("", ("",))
+        ]
+        if needed:
+            raise InvalidValue(
+                f"{' and '.join(each.flag for each in needed)} must be given. "
+                + " ".join(each.setting.help for each in needed)
+            )
+        absent = missing_files(data, self.files(options))
+        if absent:
+            raise NotFound(
+                f"there is no {', no '.join(absent)} in {data}; --data must name a folder that has "
+                f"all that {self.name} reads with these settings"
+            )
 
     def run(self, data: Path, folder: Path, options: Options, say: Say) -> "Record":
         """Run it and write its record.
@@ -57,5 +141,39 @@ class Recipe:
             options: Of the class that the recipe declares.
             say: Called at each part.
         """
+        self.require(data, options)
         record: Record = import_module(f"{self.folder}.run").run(data, folder, options, say)
         return record
+
+
+def _member(declared: Declared) -> Declared | None:
+    """Of a setting that is a tuple of any length: one member of it."""
+    if get_origin(declared.kind) is not tuple:
+        return None
+    return replace(declared, kind=get_args(declared.kind)[0])
+
+
+def _read(declared: Declared, value: Any) -> Any:
+    """A value of the command line: a list is numbers or names with commas between them."""
+    member = _member(declared)
+    if member is None:
+        return value
+    if value.strip() == "none":
+        return ()
+    try:
+        found = tuple(member.kind(part.strip()) for part in value.split(",") if part.strip())
+    except ValueError as error:
+        kind = "whole numbers" if member.kind is int else "numbers"
+        raise InvalidValue(f"{declared.flag} must be {kind} with commas between them") from error
+    return tuple(member.checked(part, f"each of {declared.flag}") for part in found)
+
+
+def _said(value: Any) -> str:
+    if value == ("",):
+        return "to be given"
+    if isinstance(value, tuple):
+        words = ",".join(map(_said, value)) or "none"
+        return words if len(words) <= _LONGEST else f"{len(value)} of them"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if value not in ("", None) else "to be given"

@@ -8,7 +8,7 @@ which a report is made.
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class Record:
         recipe: The recipe's name.
         settings: Everything the figures depend on; parts of a run with other settings are not
             taken over.
+        lists: Names of settings that only say which parts there are, such as a list of epsilons: a
+            part's own name says which of them it is for, so a longer list computes what is new.
         say: Called with a line for people at each part.
     """
 
@@ -51,6 +53,7 @@ class Record:
     recipe: str
     settings: dict[str, Any]
     say: Say = field(default=lambda _line: None, repr=False)
+    lists: frozenset[str] = frozenset()
     title: str = ""
     introduction: list[str] = field(default_factory=list)
     """Paragraphs: what the paper ran, what we ran, where we differ."""
@@ -61,11 +64,17 @@ class Record:
 
     @classmethod
     def of(
-        cls, recipe: Recipe, folder: Path, settings: dict[str, Any], say: Say, *differences: str
+        cls,
+        recipe: Recipe,
+        folder: Path,
+        settings: dict[str, Any],
+        say: Say,
+        *differences: str,
+        lists: Iterable[str] = (),
     ) -> "Record":
         """A record that opens with what the paper ran, what we run and where that differs."""
         paragraphs = [recipe.the_paper_ran, recipe.we_run, *differences]
-        return cls(folder, recipe.name, settings, say, recipe.title, paragraphs)
+        return cls(folder, recipe.name, settings, say, frozenset(lists), recipe.title, paragraphs)
 
     @property
     def section(self) -> Section:
@@ -80,7 +89,7 @@ class Record:
 
     def part(self, key: str, compute: Callable[[], Any]) -> Any:
         """The result of a computation, ready for JSON; computed once per folder and settings."""
-        path = self.folder / "parts" / f"{key}-{self._digest()}.json"
+        path = self.folder / "parts" / f"{key}-{self.digest}.json"
         if path.is_file():
             try:
                 return json.loads(path.read_text("utf-8"))
@@ -182,8 +191,11 @@ class Record:
         ):
             csv.writer(file).writerows([columns, *rows])
 
-    def _digest(self) -> str:
-        encoded = json.dumps(self.settings, sort_keys=True, default=str).encode()
+    @property
+    def digest(self) -> str:
+        """Of all settings that a part may depend on: other settings, other parts."""
+        own = {name: value for name, value in self.settings.items() if name not in self.lists}
+        encoded = json.dumps(own, sort_keys=True, default=str).encode()
         return hashlib.sha256(encoded).hexdigest()[:12]
 
 

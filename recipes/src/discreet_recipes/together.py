@@ -13,11 +13,13 @@ from discreet.errors import DiscreetError
 from discreet.report.claims import VERDICTS
 from discreet.report.page import write_page
 from discreet_recipes import santext, sentdp, sentence_ldp, trlaplace, uedp
-from discreet_recipes.recipe import Recipe, Say
+from discreet_recipes.recipe import SIZES, Recipe, Say
 from discreet_recipes.record import Record
 
 RECIPES = (santext.RECIPE, sentence_ldp.RECIPE, sentdp.RECIPE, uedp.RECIPE, trlaplace.RECIPE)
 """In the order of the page."""
+
+__all__ = ["RECIPES", "SIZES", "reproduce_all"]
 
 _TITLE = "What discreet does, how it compares, what it costs"
 _SUBJECTS = {
@@ -28,13 +30,14 @@ _SUBJECTS = {
 
 
 def reproduce_all(
-    recipes: Sequence[Recipe], data: Path, folder: Path, *, quick: bool, say: Say
+    recipes: Sequence[Recipe], data: Path, folder: Path, *, size: str, say: Say
 ) -> Path:
     """Run recipes one after the other and write ``index.html`` and the rest of the report.
 
     Raises:
         DiscreetError: Some recipe failed; the page was written with the others.
     """
+    quick = size == "quick"
     left = sum(recipe.quick_minutes for recipe in recipes)
     failed: dict[str, str] = {}
     records: dict[Recipe, Record] = {}
@@ -44,7 +47,7 @@ def reproduce_all(
         say(f"[{number}/{len(recipes)}] {recipe.name}{guess}")
         left -= recipe.quick_minutes
         try:
-            options = recipe.options(quick=quick)
+            options = recipe.sized(size)
             records[recipe] = recipe.run(data, folder / recipe.name, options, say)
         except DiscreetError as error:
             failed[recipe.name] = str(error)
@@ -52,7 +55,7 @@ def reproduce_all(
     introduction = [
         "The experiments of five papers on differentially private text, run again with discreet: "
         "what each paper ran, what we ran, its figures beside ours, and why they differ.",
-        f"{'Quick' if quick else 'Full'} run, "
+        f"Sizes: {size}; "
         f"{(time.monotonic() - started) / 60:.0f} minutes since it was last started.",
     ]
     first = _summary(folder, records, failed)

@@ -65,7 +65,14 @@ VERBATIM = Attacker(
     "addresses, numbers and names of the original that stand in the release as they were",
     "the share of identifiers that the finder finds",
 )
-ROOM = (EXACT, CONTEXTUAL, WATCHING, STATIC, ADAPTIVE, VERBATIM)
+MEMBERSHIP = Attacker(
+    "membership",
+    "texts with their labels, the mechanism, and a model that learnt 300 released texts by heart",
+    "which texts are among the 300, by how sure the model is of releases of them; as often right "
+    "for these as for others",
+    "1; 0.5 is chance",
+)
+ROOM = (EXACT, CONTEXTUAL, WATCHING, STATIC, ADAPTIVE, VERBATIM, MEMBERSHIP)
 
 
 def is_broken(unprotected: Estimate, chance: float) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Floats32, Ids
 from discreet.attacks.outcome import Estimate, Outcome, share
 from discreet.attacks.public_halves import checked_halves
+from discreet.devices import AUTO, array_of, find_device, moved, own_chance
 from discreet.errors import InvalidValue, needs_extra
 
 _HELD_OUT = 5
@@ -33,6 +34,7 @@ def attribute_attack(
     *,
     unprotected: tuple[ArrayLike, ArrayLike] | None = None,
     seed: int = 0,
+    device: str = AUTO,
 ) -> list[Outcome]:
     """The share of targets whose attribute is found; chance names the commonest one of all.
 
@@ -43,7 +45,9 @@ def attribute_attack(
         target_attributes: Their attributes; only to measure.
         unprotected: The vectors of both, without noise.
         seed: For the network and the held-out examples.
+        device: Where the network is trained, see :func:`discreet.devices.find_device`.
     """
+    where = find_device(device)
     names = sorted(set(auxiliary_attributes))
     if len(names) < 2:
         raise InvalidValue(
@@ -60,7 +64,7 @@ def attribute_attack(
         seen, hidden = (rows.astype(np.float32) for rows in checked)
         centre, spread = seen.mean(axis=0), seen.std(axis=0) + 1e-6
         standard = (seen - centre) / spread, (hidden - centre) / spread
-        return share(_learnt(standard[0], known, standard[1], len(names), seed) == truth)
+        return share(_learnt(standard[0], known, standard[1], len(names), seed, where) == truth)
 
     success = attacked(auxiliary, targets)
     chance = float((truth == np.bincount(known).argmax()).mean())
@@ -69,13 +73,15 @@ def attribute_attack(
     return [Outcome("attribute inference", measure, success, chance, base, len(truth))]
 
 
-def _learnt(vectors: Floats32, classes_of: Ids, targets: Floats32, classes: int, seed: int) -> Ids:
+def _learnt(
+    vectors: Floats32, classes_of: Ids, targets: Floats32, classes: int, seed: int, device: str
+) -> Ids:
     """The classes that a network trained on the first predicts for the second."""
     with needs_extra("an attribute attack", "encoder"):
         import torch
         from torch import nn
 
-    with torch.random.fork_rng(devices=[]):
+    with own_chance(device):
         torch.manual_seed(seed)
         network = nn.Sequential(
             nn.Linear(vectors.shape[1], _WIDTH),
@@ -83,16 +89,16 @@ def _learnt(vectors: Floats32, classes_of: Ids, targets: Floats32, classes: int,
             nn.Linear(_WIDTH, _WIDTH),
             nn.ReLU(),
             nn.Linear(_WIDTH, classes),
-        )
-        order = torch.randperm(len(vectors))
+        ).to(device)
+        order = torch.randperm(len(vectors)).to(device)
         held, rest = order[: len(order) // _HELD_OUT], order[len(order) // _HELD_OUT :]
-        rows, labels = torch.from_numpy(vectors), torch.from_numpy(classes_of)
+        rows, labels = moved(vectors, device), moved(classes_of, device)
         loss = nn.CrossEntropyLoss()
         optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-2)
         best, waited = float("inf"), 0
         kept: dict[str, Any] = {}
         for _ in range(_EPOCHS):
-            for part in torch.split(rest[torch.randperm(len(rest))], _BATCH):
+            for part in torch.split(rest[torch.randperm(len(rest)).to(device)], _BATCH):
                 optimiser.zero_grad()
                 loss(network(rows[part]), labels[part]).backward()
                 optimiser.step()
@@ -107,5 +113,5 @@ def _learnt(vectors: Floats32, classes_of: Ids, targets: Floats32, classes: int,
                     break
         network.load_state_dict(kept)
         with torch.inference_mode():
-            guesses: Ids = network(torch.from_numpy(targets)).argmax(dim=1).numpy()
+            guesses: Ids = array_of(network(moved(targets, device)).argmax(dim=1))
     return guesses

@@ -24,13 +24,16 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 
 _NUMBERS = 2**22
-_SMOOTHING = 1.0
 
 
 def text_prior(space: EmbeddingSpace, batch: TokenBatch) -> Floats:
-    """How often words occur in a PUBLIC text; one more occurrence is shared by ranks."""
+    """How often words occur in a PUBLIC text, and in English where it is too short to say.
+
+    As many occurrences as there are words that occur once (and at least one) are shared by ranks:
+    Good's estimate of how many words of another such text this one does not have.
+    """
     counts = np.bincount(batch.ids, minlength=len(space)).astype(np.float64)
-    counts += _SMOOTHING * rank_prior(space)
+    counts += max(1, int((counts == 1).sum())) * rank_prior(space)
     return np.asarray(counts / counts.sum())
 
 

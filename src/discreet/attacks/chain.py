@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, ragged_blocks
 from discreet.attacks.inverted import Originals
 from discreet.errors import InvalidValue
 from discreet.guides.ngram import START, UNSEEN, NGramModel
@@ -27,6 +27,7 @@ from discreet.text.tokens import TokenBatch
 _HELD_OUT = 10  # one text in so many says how much English counts
 _SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 _FEWEST_TEXTS = 20
+_PLACES = 4096
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,8 @@ class Reader:
             return cls(Pairs.of(batch, prior))
         every = np.arange(len(batch))
         held = every % _HELD_OUT == 0
-        learnt = cls(Pairs.of(_part(batch, every[~held]), prior), english)
-        ids = _part(batch, every[held])
+        learnt = cls(Pairs.of(batch.only(every[~held]), prior), english)
+        ids = batch.only(every[held])
         before = np.r_[len(prior), ids.ids[:-1]].astype(np.int64)
         before[ids.offsets[:-1][np.diff(ids.offsets) > 0]] = len(prior)
         words = ids.ids.astype(np.int64)
@@ -161,10 +162,22 @@ def contextual_guesses(
         reader: Which words follow each other.
         never: A word that is not guessed, such as the one that stands for unknown words.
     """
-    words = found.words
-    with np.errstate(divide="ignore"):
-        evidence = found.logs - np.log(prior[words])
-    evidence = np.where(np.isfinite(found.logs), evidence, -np.inf)
+    guess = np.empty(len(found.words), dtype=np.int64)
+    # Texts are read each on its own, so that some at a time are enough.
+    for first, last in ragged_blocks(offsets, _PLACES):
+        part = slice(offsets[first], offsets[last])
+        words, logs = found.words[part], found.logs[part]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence = np.where(np.isfinite(logs), logs - np.log(prior[words]), -np.inf)
+        belief = _beliefs(words, evidence, offsets[first : last + 1] - offsets[first], reader)
+        if never is not None:
+            belief = np.where(words == never, -np.inf, belief)
+        guess[part] = words[np.arange(len(words)), belief.argmax(axis=1)]
+    return guess
+
+
+def _beliefs(words: Ids, evidence: Floats, offsets: Ids, reader: Reader) -> Floats:
+    """How likely each kept original is, up to a constant of its place: forward and backward."""
     lengths = np.diff(offsets)
     forward = np.empty(words.shape)
     backward = np.zeros(words.shape)
@@ -186,20 +199,10 @@ def contextual_guesses(
         after = backward[here] + evidence[here]
         back = _log_sum(steps[step - 1] + after[:, None, :], axis=2)
         backward[here - 1] = back - back.max(axis=1, keepdims=True)
-    belief = forward + backward
-    if never is not None:
-        belief = np.where(words == never, -np.inf, belief)
-    guess: Ids = words[np.arange(len(words)), belief.argmax(axis=1)]
-    return guess
+    return forward + backward
 
 
 def _log_sum(table: Floats, axis: int) -> Floats:
     top = table.max(axis=axis, keepdims=True)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.exp(table - top).sum(axis=axis)) + top.squeeze(axis))
-
-
-def _part(batch: TokenBatch, documents: Ids) -> TokenBatch:
-    places, _ = batch.places(documents)
-    lengths = np.diff(batch.offsets)[documents]
-    return TokenBatch(batch.ids[places], np.r_[0, np.cumsum(lengths)])

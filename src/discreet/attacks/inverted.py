@@ -42,6 +42,12 @@ class Originals:
             return first
         return np.where(first == never, self.words[:, 1], first)
 
+    def with_public(self, passed: NDArray[np.bool_], released: Ids) -> "Originals":
+        """The same where some words came out as they were: nothing else is possible there."""
+        words, logs = self.words.copy(), self.logs.copy()
+        words[passed, 0], logs[passed, 0], logs[passed, 1:] = released[passed], 0.0, -np.inf
+        return Originals(words, logs)
+
 
 def originals(
     mechanism: WordMechanism,
@@ -49,6 +55,7 @@ def originals(
     offsets: Ids,
     prior: Floats,
     *,
+    passed: NDArray[np.bool_] | None = None,
     keep: int = KEPT,
     rng: Generator | None = None,
     progress: Progress | None = None,
@@ -59,7 +66,8 @@ def originals(
         mechanism: What released the texts.
         released: Word ids that came out, of all texts end to end.
         offsets: Where each text starts.
-        prior: A weight for every word, from public knowledge.
+        prior: A weight for every word that was replaced, from public knowledge.
+        passed: Which words are public and came out as they were: each is its own only original.
         keep: How many originals to keep for each place.
         rng: Of the simulation of a law that has no formula.
         progress: Called with (done, total).
@@ -74,20 +82,73 @@ def originals(
     """
     weights = checked_prior(prior, len(mechanism.space))
     keep = min(check.whole(keep, "originals to keep", at_least=1), int((weights > 0).sum()))
+    drawn = np.ones(len(released), np.bool_) if passed is None else ~passed
     if hasattr(mechanism, "near_inputs"):
-        return _of_near_sets(mechanism, released, offsets, weights, keep)
-    if isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
+        found = _of_near_sets(mechanism, released, offsets, weights, keep, drawn)
+        return found if passed is None else found.with_public(passed, released)
+    if reads_on(mechanism):
+        _checked_inputs(mechanism)
+    possible = np.flatnonzero(weights)
+    words = np.zeros((len(released), keep), dtype=np.int64)
+    scores = np.zeros((len(released), keep))
+    if drawn.any():
+        place, logs = log_likelihoods(
+            mechanism, released[drawn], weights, possible=possible, rng=rng, progress=progress
+        )
+        logs += np.log(weights[possible]).astype(np.float32)
+        columns, best = _largest(logs, keep)
+        words[drawn], scores[drawn] = possible[columns][place], best[place]
+    found = Originals(words, scores)
+    return found if passed is None else found.with_public(passed, released)
+
+
+def likelihoods_at(
+    mechanism: WordMechanism,
+    released: Ids,
+    offsets: Ids,
+    places: Ids,
+    prior: Floats,
+    *,
+    rng: Generator | None = None,
+) -> tuple[Ids, NDArray[np.float32]]:
+    """``ln P(y|x)`` of every word x at some places of released texts, given what came before.
+
+    Args:
+        mechanism: What released the texts.
+        released: Word ids that came out, of all texts end to end.
+        offsets: Where each text starts.
+        places: In ``released``.
+        prior: A weight for every word, from public knowledge: where a simulation looks first.
+        rng: Of the simulation of a law that has no formula.
+
+    Returns:
+        for each place its row, and the rows: as :func:`discreet.attacks.bayes.log_likelihoods`.
+    """
+    if not reads_on(mechanism):
+        return log_likelihoods(mechanism, released[places], prior, rng=rng)
+    sets: Any = _checked_inputs(mechanism)
+    elsewhere = np.ones(len(released), np.bool_)
+    elsewhere[places] = False
+    near, far = sets.log_chances
+    table = np.full((len(places), len(mechanism.space)), far, np.float32)
+    where, words = sets.near_inputs(released, offsets, elsewhere)
+    order = np.argsort(places, kind="stable")
+    table[order[np.searchsorted(places[order], where)], words] = near
+    return np.arange(len(places)), table
+
+
+def reads_on(mechanism: WordMechanism) -> bool:
+    """Whether the law of a word depends on what was released before it."""
+    return isinstance(mechanism, ContextualMechanism) and mechanism.contextual
+
+
+def _checked_inputs(mechanism: WordMechanism) -> WordMechanism:
+    if not hasattr(mechanism, "near_inputs"):
         raise InvalidValue(
             f"{mechanism.name} draws by what was released before and does not say how; it cannot "
             "be inverted"
         )
-    possible = np.flatnonzero(weights)
-    place, logs = log_likelihoods(
-        mechanism, released, weights, possible=possible, rng=rng, progress=progress
-    )
-    logs += np.log(weights[possible]).astype(np.float32)
-    words, scores = _largest(logs, keep)
-    return Originals(possible[words][place], scores[place])
+    return mechanism
 
 
 def law_bound(mechanism: Any, shares: Floats) -> float | None:
@@ -119,7 +180,12 @@ def law_bound(mechanism: Any, shares: Floats) -> float | None:
 
 
 def _of_near_sets(
-    mechanism: Any, released: Ids, offsets: Ids, weights: Floats, keep: int
+    mechanism: Any,
+    released: Ids,
+    offsets: Ids,
+    weights: Floats,
+    keep: int,
+    drawn: NDArray[np.bool_],
 ) -> Originals:
     """At each place a few words have the larger of two chances, all others the smaller."""
     with np.errstate(divide="ignore"):  # a word that is impossible beforehand
@@ -130,7 +196,7 @@ def _of_near_sets(
     column_of[frequent] = np.arange(keep)
     words = np.empty((len(released), keep), dtype=np.int64)
     scores = np.empty((len(released), keep))
-    places, whose = mechanism.near_inputs(released, offsets)
+    places, whose = mechanism.near_inputs(released, offsets, ~drawn, weights > 0)
     starts = np.searchsorted(places, np.arange(len(released) + 1))
     most = int(np.diff(starts).max(initial=0))
     for part in row_blocks(len(released), most + keep, _NUMBERS):

@@ -5,11 +5,13 @@ turn is masked, the model predicts from the words around, and the attacker wins 
 the *original* word. It ignores the released word itself and the mechanism, both of which a real
 attacker has, so it is reported beside two that do not: :mod:`discreet.attacks.bayes` inverts the
 mechanism with a public prior, and the *informed* attacker does so with what the language model
-expects at that place as the prior.
+expects at that place as the prior. Where a guide reads along, the law that is inverted is the one
+at that place, given what was released before it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Ids, Progress, ragged_places, row_blocks
-from discreet.attacks.bayes import best_guesses, guesses_from, log_likelihoods, says_its_law
+from discreet.attacks.bayes import best_guesses, guesses_from, says_its_law
+from discreet.attacks.inverted import likelihoods_at, originals, reads_on
 from discreet.attacks.outcome import Rate
+from discreet.devices import array_of, device_of, in_halves, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
 from discreet.protocols import WordMechanism
@@ -112,22 +116,29 @@ def infer_masked(
     informed = None if likelihoods is None else np.empty(len(positions), dtype=np.int64)
     done = 0
     for chosen, rows in _masked_rows(model, target, positions, table, window):
+        row_of = np.arange(len(chosen))
         with torch.inference_mode():
-            scores = model.scores(
-                torch.from_numpy(rows.inputs),
-                torch.from_numpy(rows.attention),
-                torch.from_numpy(rows.targets != IGNORED),
-            )
-            scores[:, list(model.marks)] = -torch.inf
-            guess[chosen] = scores.argmax(dim=1).numpy()
+            scores = torch.cat(in_halves(partial(_scores, model, rows), row_of, "a text"))
+            scores.index_fill_(1, moved(np.array(model.marks), scores.device), -torch.inf)
+            guess[chosen] = array_of(scores.argmax(dim=1))
             if informed is not None and likelihoods is not None:
                 place, logs = likelihoods
-                beliefs = torch.log_softmax(scores, dim=1).numpy()
+                beliefs = array_of(torch.log_softmax(scores, dim=1))
                 informed[chosen] = (beliefs + logs[place[chosen]]).argmax(axis=1)
         done += len(chosen)
         if progress is not None:
             progress(done, len(positions))
     return guess, informed
+
+
+def _scores(model: MaskedModel, rows: Any, some: Ids) -> Any:
+    """Scores of all pieces at the masked place of some rows."""
+    device = device_of(model.network)
+    return model.scores(
+        moved(rows.inputs[some], device),
+        moved(rows.attention[some], device),
+        moved(rows.targets[some] != IGNORED, device),
+    )
 
 
 def _masked_rows(
@@ -257,9 +268,12 @@ def attack_words(
         table = piece_table(mechanism.space, model)
         word = table.single[truth]
         unguessable = int((word < 0).sum())
-        small = len(np.unique(seen)) * len(mechanism.space) <= _MOST_LIKELIHOODS
+        rows = len(positions) if reads_on(mechanism) else len(np.unique(seen))
+        small = rows * len(mechanism.space) <= _MOST_LIKELIHOODS
         if model.shares_pieces(mechanism.space) and small:
-            likelihoods = log_likelihoods(mechanism, seen, weights, rng=rng)
+            likelihoods = likelihoods_at(
+                mechanism, target.released, target.offsets, positions, weights, rng=rng
+            )
         guesses, informed = infer_masked(
             model, target, positions, table, likelihoods=likelihoods, progress=progress
         )
@@ -268,7 +282,15 @@ def attack_words(
         hits["mask"], hits["unprotected"] = guesses == word, plain == word
         if informed is not None:
             hits["informed"] = informed == truth
-    if likelihoods is None:
+    if likelihoods is None and reads_on(mechanism):
+        # Only what is attacked is inverted; the law at a place reads all that came before it.
+        elsewhere = np.ones(len(target.released), np.bool_)
+        elsewhere[positions] = False
+        found = originals(
+            mechanism, target.released, target.offsets, weights, passed=elsewhere, keep=1
+        )
+        hits["bayes"] = found.best()[positions] == truth
+    elif likelihoods is None:
         guessed = best_guesses(mechanism, seen, weights, rng=rng, progress=progress)
         hits["bayes"] = guessed == truth
     else:

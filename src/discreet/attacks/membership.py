@@ -15,6 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_array, diags_array
+from scipy.special import logsumexp, softmax
 
 from discreet.arrays import Floats
 from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
@@ -25,6 +28,7 @@ from discreet.training.linear_head import codes_of
 
 _FEWEST = 4
 _TINY = 1e-30
+_PENALTY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,35 @@ def membership_attack(
     return outcomes
 
 
+def learnt_by_heart(
+    counts: csr_array, labels: NDArray[np.int64], classes: int
+) -> Callable[[csr_array], Floats]:
+    """A model of words that remembers its few texts: what it says of others as probabilities.
+
+    Logistic regression with next to no penalty, on words whose order does not matter. Where there
+    are fewer texts than words it gets all of its own texts right, and is sure of them.
+
+    Args:
+        counts: ``(texts, words)``: how often each word occurs.
+        labels: Of each text, as a number from 0.
+        classes: How many there are.
+    """
+    own = _unit_rows(counts)
+    inner = np.asarray((own @ own.T).todense())
+    truth = np.eye(classes)[labels]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(truth.shape)
+        said = inner @ weights
+        logs = said - logsumexp(said, axis=1, keepdims=True)
+        value = -float((truth * logs).sum()) + _PENALTY / 2 * float((weights * said).sum())
+        return value, (inner @ (np.exp(logs) - truth + _PENALTY * weights)).ravel()
+
+    found = minimize(loss, np.zeros(truth.size), jac=True, method="L-BFGS-B").x
+    direction = np.asarray(own.T @ found.reshape(truth.shape))
+    return lambda rows: np.asarray(softmax(_unit_rows(rows) @ direction, axis=1))
+
+
 def best_threshold(members: ArrayLike, others: ArrayLike) -> float:
     """The score from which on calling a row a member is right most often, both kinds weighing
     the same.
@@ -157,3 +190,9 @@ def _attacked(members: Floats, others: Floats, seed: int) -> tuple[Estimate, int
     threshold = best_threshold(known_in, known_out)
     success = mean_of_shares(hidden_in >= threshold, hidden_out < threshold)
     return success, len(hidden_in) + len(hidden_out)
+
+
+def _unit_rows(counts: csr_array) -> csr_array:
+    """Each row scaled to length 1; a text without words stays as it is."""
+    norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)))
+    return csr_array(diags_array(1 / np.where(norms > 0, norms, 1.0)) @ counts)

@@ -86,6 +86,8 @@ class Outcome:
     def lines(self) -> list[str]:
         """In plain words."""
         without = "not measured" if self.unprotected is None else str(self.unprotected)
+        if self.unprotected is not None and not self.unprotected.low > self.chance:
+            without += ": BROKEN. It fails without protection too, so failing says nothing"
         seen = "above" if self.success.low > self.chance else "not above"
         return [
             f"{self.attack}: {self.measure} over {self.targets:,} targets",

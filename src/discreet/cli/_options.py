@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet import check
+from discreet.devices import DEVICE
 from discreet.errors import InvalidValue
 
 Documents = Annotated[
@@ -119,6 +120,7 @@ Recipient = Annotated[
     str | None,
     typer.Option("--recipient", help="Whom this is released for; written into the receipt."),
 ]
+Device = Annotated[str, typer.Option("--device", help=DEVICE.help)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 

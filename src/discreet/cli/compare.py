@@ -92,7 +92,9 @@ def compare(
         label_field=label_field,
         author_field=author_field,
     )
-    bench = Bench(task, vocabulary, effort, settings.encoder, settings.judges)
+    bench = Bench(
+        task, vocabulary, effort, settings.encoder, settings.judges, settings.function_words
+    )
     others = peer_jobs(bench, cache_directory() / "peers", say) if settings.peers else []
     with progress_bar("comparing") as bar:
         found = compared(

@@ -67,6 +67,7 @@ def explain(
     examples = word or explanation.example_words(vocabulary)
     for example in examples:
         typed_word(vocabulary, example)  # said before the long work
+    texts: list[str] = []
     if public_sample is None:
         ids = vocabulary.spread_words()
     else:
@@ -96,7 +97,9 @@ def explain(
         explained = explanation.explain(watched(built, bar), ids, examples)
     if explained.guess is not None and epsilon is not None:
         others = explanation.steps(lambda at: choice.at(at).build(vocabulary, public), epsilon)
-        explained = replace(explained, steps=others)
+        listed = None if public is None else function_words.on_the_list(vocabulary.words)
+        named = explanation.named_in(built, texts, listed)
+        explained = replace(explained, steps=others, named=named)
     certificate = getattr(built, "certificate", None)
     values = explained.to_dict() | {
         "mechanism": choice.name,

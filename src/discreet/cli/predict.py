@@ -7,6 +7,7 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import counted, echo_json, say
+from discreet.devices import check_device
 from discreet.evaluation.predictions import predict_file
 from discreet.text.tables import check_table, write_table
 from discreet.training.learnt import scores_say_nothing
@@ -50,6 +51,7 @@ def predict(
             "--label-field", help="Field that holds the true label of a text, to measure against."
         ),
     ] = None,
+    device: options.Device = "auto",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -61,6 +63,7 @@ def predict(
 
     Example: discreet predict test.parquet --model model.safetensors -o predictions.csv
     """
+    check_device(device)
     check_table(output, force=force)
     predicted = predict_file(
         source,
@@ -69,6 +72,7 @@ def predict(
         text_field=text_field,
         pair_field=pair_field,
         label_field=label_field,
+        device=device,
     )
     write_table(output, predicted.columns, force=force)
     say(*predicted.notes, f"Predicted {counted(len(predicted), 'row')}.")

@@ -1,6 +1,6 @@
 """``discreet reproduce``: the papers' experiments, from the distribution that holds them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli._groups import command_group
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import Choice, takes_settings
 from discreet.cli._terminal import say
-from discreet.errors import NotFound
+from discreet.errors import InvalidValue, NotFound
+from discreet.settings import Declared
 
 _Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")]
 
@@ -57,34 +58,53 @@ def _commands(recipes: Any) -> typer.Typer:
         output: Annotated[
             Path, typer.Option("--output", "-o", help="Folder for page and records.")
         ],
-        quick: Annotated[
-            bool, typer.Option("--quick/--full", help="Stated subsets, or everything (hours).")
+        quick: Annotated[bool, typer.Option("--quick", help=recipes.SIZES["quick"])] = False,
+        standard: Annotated[
+            bool, typer.Option("--standard", help=recipes.SIZES["standard"])
         ] = False,
     ) -> None:
         """Run the five recipes one after the other and write OUTPUT/index.html.
 
-        A run that was stopped continues where it left off: finished parts are kept. A recipe that
-        fails is named on the page and does not stop the others.
+        A run that was stopped continues where it left off: finished parts are kept, also those of
+        a recipe that was run alone into OUTPUT/NAME. A recipe that fails is named on the page and
+        does not stop the others. The papers' own sizes need models of yours: run each recipe alone
+        with --paper.
 
         Example: discreet reproduce all --data data -o report --quick
         """
-        page = recipes.reproduce_all(recipes.RECIPES, data, output, quick=quick, say=say)
+        if quick and standard:
+            raise InvalidValue("--quick and --standard exclude each other")
+        size = "quick" if quick else "standard"
+        page = recipes.reproduce_all(recipes.RECIPES, data, output, size=size, say=say)
         say(f"Written: {page}")
 
     return group
 
 
 def _command(recipe: Any) -> Callable[..., None]:
+    class Chosen(Choice):
+        """One of the recipe's named settings, with what was given in place of what it has."""
+
+        @classmethod
+        def declared(cls) -> Iterable[Declared]:
+            declared: Iterable[Declared] = recipe.declared()
+            return declared
+
+        @classmethod
+        def of(cls, given: Mapping[str, Any]) -> Any:
+            return recipe.chosen(given)
+
     def command(data: Path, output: Path, options: Any) -> None:
         say(f"Written: {recipe.run(data, output, options, say).page}")
 
     command.__annotations__ = {
         "data": Annotated[Path, typer.Option("--data", help=f"Folder with {recipe.data}.")],
         "output": _Output,
-        "options": recipe.options,
+        "options": Chosen,
     }
     command.__doc__ = (
-        f"{recipe.help}\n\n{recipe.note} A run that was stopped continues where it left off. The "
+        f"{recipe.help}\n\n{recipe.note} A run that was stopped continues where it left off; with "
+        "a longer list of epsilons only what is new is computed. The "
         f"files are jsonl.gz with {recipe.fields}.\n\nPaper: {recipe.paper}\n\n"
         f"Example: discreet reproduce {recipe.name} --data data -o {recipe.name} --quick"
     )

@@ -11,6 +11,7 @@ from discreet.cli._choice import WordChoice
 from discreet.cli._ledger_settings import PersonSetting, RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.release.text import sanitize_file
@@ -39,6 +40,7 @@ def rewrite(
     yes_weak: options.YesWeak = False,
     format: options.Format = None,
     max_document_mb: options.MaxDocumentMb = 4.0,
+    device: options.Device = "auto",
     seed: options.Seed = None,
     force: options.Force = False,
 ) -> None:
@@ -53,11 +55,13 @@ def rewrite(
     Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors --drop-others
     """
 
+    prefer_device(device)
+
     def made() -> "RewritingSanitizer":
         from discreet.models.rewriter import Rewriter
         from discreet.training.texts.rewriting import RewritingSanitizer
 
-        trained = Rewriter.load(rewriter)
+        trained = Rewriter.load(rewriter, device=device)
         chosen = _chosen(choice, trained)
         return RewritingSanitizer(chosen.build(chosen.vocabulary()), trained)
 

@@ -11,6 +11,7 @@ from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
+from discreet.devices import prefer_device
 from discreet.engines import EngineSettings, sanitize_folder
 from discreet.engines.plan import is_several
 from discreet.errors import InvalidValue
@@ -45,6 +46,7 @@ def sanitize(
     encoding: options.Encoding = "utf-8",
     layout: options.Layout = "tokens",
     max_document_mb: options.MaxDocumentMb = 4.0,
+    device: options.Device = "auto",
     seed: options.Seed = None,
     force: options.Force = False,
     operator: options.Operator = None,
@@ -68,6 +70,7 @@ def sanitize(
 
     Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 12 --drop-others --workers 4
     """
+    prefer_device(device)
     if settings.readable:
         choice = choice.with_guide(NGramGuide.name)
     if choice.needs_epsilon():

@@ -12,8 +12,7 @@ caller names a folder for them (:func:`encoded_once`, meant for public text).
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,9 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Progress, row_blocks
+from discreet.devices import AUTO, CPU, find_device, room_for
 from discreet.encoders.bert import BertEncoder, bert_encoder
+from discreet.encoders.library import LibraryEncoder, library_encoder, refuse_no_tokenizer
 from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.encoders.settings import POOLINGS as POOLINGS
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
@@ -32,6 +33,7 @@ from discreet.files import SealedFiles, file_sha256
 from discreet.spaces.encoder_space import MODEL, find_encoder, missing_encoder
 
 _CHUNK = 128
+_SMALLER = "use --device cpu, or a smaller encoder"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Encoder:
     fingerprint: str
     dimension: int
     provenance: str
-    _model: "BertEncoder | _Pooled | _SentenceTransformer" = field(repr=False, compare=False)
+    _model: "BertEncoder | LibraryEncoder" = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """What a receipt says of it, ready for JSON."""
@@ -81,8 +83,9 @@ class Encoder:
                     f"text {number} of {len(texts)} is empty; an encoder needs at least one word"
                 )
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for part in row_blocks(len(texts), numbers=_CHUNK, progress=progress):
-            out[part] = self._model.encode(texts[part])
+        with room_for("the longest of the texts", _SMALLER):
+            for part in row_blocks(len(texts), numbers=_CHUNK, progress=progress):
+                out[part] = self._model.encode(texts[part])
         bad = ~np.isfinite(out).all(axis=1)
         if bad.any():
             raise InvalidValue(
@@ -93,7 +96,11 @@ class Encoder:
 
 
 def load_encoder(
-    model: str = DEFAULT, *, pooling: str | None = None, max_tokens: int | None = None
+    model: str = DEFAULT,
+    *,
+    pooling: str | None = None,
+    max_tokens: int | None = None,
+    device: str = AUTO,
 ) -> Encoder:
     """A sentence-transformers or transformers model, by directory or by hub name.
 
@@ -105,18 +112,23 @@ def load_encoder(
         pooling: ``mean`` or ``cls`` of the last layer; by default what the model was made with,
             and ``mean`` if it does not say.
         max_tokens: Texts are cut after so many tokens; by default the model's own limit.
+        device: ``cpu``, ``cuda``, ``mps``, or ``auto`` for a GPU if there is one. On the processor
+            a plain BERT is run here, everywhere else by PyTorch.
     """
+    where = find_device(device)
     if pooling is not None:
         check.one_of(pooling, POOLINGS, "pooling of an encoder")
     if max_tokens is not None:
         max_tokens = check.whole(max_tokens, "max_tokens of an encoder", at_least=1)
     directory, provenance = locate_model(model)
-    built: BertEncoder | _Pooled | _SentenceTransformer | None
+    refuse_no_tokenizer(directory)
+    built: BertEncoder | LibraryEncoder | None = None
     try:
-        built = bert_encoder(directory, pooling)
+        if where == CPU:
+            built = bert_encoder(directory, pooling)
         if built is None:
-            with quiet_transformers():
-                built = _built(directory, pooling)
+            with quiet_transformers(), room_for(f"the encoder {directory.name}", _SMALLER):
+                built = library_encoder(directory, pooling, where)
     except (InputError, MissingExtra):
         raise
     except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
@@ -133,7 +145,7 @@ def load_encoder(
         fingerprint=model_files_sha256(directory, settings),
         dimension=built.dimension,
         provenance=f"{provenance}; {pooling or 'its own'} pooling, "
-        f"at most {built.max_seq_length} tokens",
+        f"at most {built.max_seq_length} tokens{'' if where == CPU else f', on {where}'}",
         _model=built,
     )
 
@@ -184,92 +196,6 @@ def locate_model(model: str) -> tuple[Path, str]:
             f"there is no directory {model} and no model of that name in the local Hugging Face "
             f"cache; check the path, or fetch it once with: hf download {model}"
         ) from error
-
-
-class _Pooled:
-    """A transformers model whose last layer is averaged, or cut to its first position."""
-
-    def __init__(self, directory: Path, pooling: str) -> None:
-        from transformers import AutoModel, AutoTokenizer
-
-        self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-        self._model = AutoModel.from_pretrained(directory, local_files_only=True).eval()
-        self._pooling = pooling
-        config = self._model.config
-        limits = (self._tokenizer.model_max_length, getattr(config, "max_position_embeddings", 512))
-        self.max_seq_length = min(limits)
-        self.dimension = int(config.hidden_size)
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _one_by_one(self._vector, texts)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        import torch
-
-        tokens = self._tokenizer(
-            [text], truncation=True, max_length=self.max_seq_length, return_tensors="pt"
-        )
-        with torch.inference_mode():
-            states = self._model(**tokens).last_hidden_state[0]
-            pooled = states.mean(dim=0) if self._pooling == "mean" else states[0]
-        vector: NDArray[np.float32] = pooled.float().numpy()
-        return vector
-
-
-class _SentenceTransformer:
-    """A model that says itself how its vectors are made."""
-
-    def __init__(self, directory: Path) -> None:
-        from sentence_transformers import SentenceTransformer
-
-        self._model = SentenceTransformer(str(directory), device="cpu", local_files_only=True)
-        self.dimension = len(self.encode(["a"])[0])
-
-    @property
-    def max_seq_length(self) -> int:
-        return int(self._model.max_seq_length or 512)
-
-    @max_seq_length.setter
-    def max_seq_length(self, tokens: int) -> None:
-        self._model.max_seq_length = tokens
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _one_by_one(self._vector, texts)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self._model.encode(
-            [text], batch_size=1, show_progress_bar=False, convert_to_numpy=True
-        )[0]
-        return vector
-
-
-def _one_by_one(
-    vector: Callable[[str], NDArray[np.float32]], texts: Sequence[str]
-) -> NDArray[np.float32]:
-    """The vector of each text, by a thread that works alone.
-
-    Texts are shared out among as many threads as PyTorch has, products are not: how those would be
-    cut up is then no matter, and for single sentences this is faster too.
-    """
-    import torch
-
-    threads = torch.get_num_threads()
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            # A tokeniser takes its settings with the first text; after that it is only read.
-            first = pool.submit(vector, texts[0]).result()
-            return np.stack([first, *pool.map(vector, texts[1:])])
-    finally:
-        torch.set_num_threads(threads)  # which threads that are started later would have taken over
-
-
-def _built(directory: Path, pooling: str | None) -> _Pooled | _SentenceTransformer:
-    try:
-        if pooling is None and (directory / "modules.json").is_file():
-            return _SentenceTransformer(directory)
-        return _Pooled(directory, pooling or "mean")
-    except ImportError as error:
-        raise MissingExtra("a sentence encoder", "encoder") from error
 
 
 def model_files_sha256(directory: Path, settings: Mapping[str, object]) -> str:

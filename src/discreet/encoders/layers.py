@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats32, Rows, row_blocks
+from discreet.devices import array_of
 from discreet.exact import ExactProducts, tanh
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def layers_of(trained: "torch.nn.Sequential") -> Layers:
     import torch
 
     return tuple(
-        (part.weight.detach().numpy().T.copy(), part.bias.detach().numpy().copy())
+        (array_of(part.weight).T.copy(), array_of(part.bias).copy())
         for part in trained
         if isinstance(part, torch.nn.Linear)
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from discreet import check
 from discreet.arrays import Progress
+from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue
 from discreet.files import cache_directory
 from discreet.settings import Setting, Settings
@@ -40,12 +41,13 @@ class EncoderSettings(Settings):
         str | None,
         Setting("mean or cls; what the model was made with unless given.", choices=POOLINGS),
     ] = None
+    device: Annotated[str, DEVICE] = AUTO
 
     def load(self) -> "Encoder":
         """The encoder itself."""
         from discreet.encoders.encoder import load_encoder
 
-        return load_encoder(self.encoder, pooling=self.pooling)
+        return load_encoder(self.encoder, pooling=self.pooling, device=self.device)
 
 
 @dataclass(frozen=True, kw_only=True)

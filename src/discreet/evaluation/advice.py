@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats, Ids, Progress
-from discreet.attacks.bayes import best_guesses
+from discreet.attacks.word_attack import WordAttack
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.evaluation.bag_of_words import accuracy_of_words
 from discreet.mechanisms.registry import find
 from discreet.mechanisms.sentence import unit_rows
 from discreet.release.search_quality import neighbours_kept
-from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch, tokenizer_for
 
@@ -68,7 +67,8 @@ _VECTOR_SETTINGS = ((16, 10.0), (16, 50.0), (64, 50.0), (64, 200.0))
 _TEXTS = "texts out of a list that he has"
 # Two standard deviations of a share, times the root of how many it is of: at most 1.
 _CLEAR = 1.0
-_FEWEST_TEXTS, _FEWEST_WORDS = 20, 200
+# One half of the sample is what the attackers know, and they need 20 texts.
+_FEWEST_TEXTS, _FEWEST_WORDS = 40, 200
 _MOST_TEXTS, _MOST_WORDS = 1000, 1500
 _MOST_OF_SPACE = 30_000
 
@@ -282,13 +282,9 @@ def _word_trials(
     question: Question, space: EmbeddingSpace, progress: Progress | None
 ) -> list[Trial]:
     rng = np.random.default_rng(question.seed)
-    batch = _sampled(question, space, rng)
-    prior = rank_prior(space)
-    if space.unknown is not None:
-        prior[space.unknown] = 0.0
-    attacked = _attacked(batch.ids, space, rng)
-    truth = batch.ids[attacked]
-    guessing = float((truth == int(prior.argmax())).mean())
+    batch = _sampled(question, space)
+    attack = WordAttack.within(space, batch, _MOST_WORDS, seed=question.seed)
+    guessing = attack.chance
     trials = []
     # Inverting SanText takes all pairs of words: minutes in a large space.
     settings = [s for s in _WORD_SETTINGS if s[0] != "santext" or len(space) <= _MOST_OF_SPACE]
@@ -297,8 +293,8 @@ def _word_trials(
             progress(number, len(settings))
         mechanism = find(name, "word").build({"space": space, "epsilon": epsilon})
         released = mechanism.release(batch.ids, rng)
-        guesses = best_guesses(mechanism, released[attacked], prior, rng=rng)
-        named = max(guessing, float((guesses == truth).mean()))
+        # Single words, and whole texts by who knows which words follow each other.
+        named = max(guessing, *attack.shares(mechanism, rng).values())
         use, measured = _use_of_words(question, space, batch, released)
         trials.append(Trial(name, epsilon, use, measured, named, guessing))
     if progress is not None:
@@ -306,25 +302,18 @@ def _word_trials(
     return trials
 
 
-def _sampled(question: Question, space: EmbeddingSpace, rng: np.random.Generator) -> TokenBatch:
+def _sampled(question: Question, space: EmbeddingSpace) -> TokenBatch:
     """The first texts of the sample as words, if there are enough of them to say anything."""
     batch = tokenizer_for(space.words, space.unknown, space.subwords).encode(
         list(question.texts[:_MOST_TEXTS])
     )
-    known = len(_attacked(batch.ids, space, rng))
+    known = int((batch.ids != (-1 if space.unknown is None else space.unknown)).sum())
     if len(question.texts) < _FEWEST_TEXTS or known < _FEWEST_WORDS:
         raise InvalidValue(
             f"the public sample must have at least {_FEWEST_TEXTS} texts and {_FEWEST_WORDS} known "
             f"words to measure on; it has {len(question.texts)} and {known}"
         )
     return batch
-
-
-def _attacked(ids: Any, space: EmbeddingSpace, rng: np.random.Generator) -> Ids:
-    known = np.flatnonzero(ids != (-1 if space.unknown is None else space.unknown))
-    if len(known) <= _MOST_WORDS:
-        return known
-    return np.sort(rng.choice(known, _MOST_WORDS, replace=False))
 
 
 def _use_of_words(

@@ -1,12 +1,14 @@
 """What a setting means in a space: odds, how often a word stays, what it may become."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids, Progress
+from discreet.attacks.word_attack import WordAttack
 from discreet.errors import InvalidValue
 from discreet.evaluation import simulated
 from discreet.evaluation.privacy import likely_outputs, word_privacy
@@ -22,6 +24,7 @@ _FAVOURITES = ("doctor", "london", "terrible")
 _SIMULATED_RUNS = 200
 _PRECISION, _SIMULATED_PRECISION = 1e-3, 2e-2
 _SHOWN = 5
+_FEWEST_TEXTS, _ATTACKED = 40, 1500
 _STEPS = (6.0, 8.0, 10.0, 12.0)
 
 
@@ -44,6 +47,8 @@ class Explanation:
     """How often the best guess at a word is right, by the public frequencies; None if unknown."""
     steps: tuple["Step", ...] = ()
     """What other epsilons mean."""
+    named: Mapping[str, float] | None = None
+    """Shares of the words of a public sample that attackers name; None without a sample."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -57,6 +62,7 @@ class Explanation:
             "exact": self.exact,
             "draws": None if self.exact else _SIMULATED_RUNS,
             "guess": self.guess,
+            "named": None if self.named is None else dict(self.named),
             "steps": [asdict(step) for step in self.steps],
         }
 
@@ -84,6 +90,18 @@ class Explanation:
             out.append(
                 "The best guess at a word, by who knows this law and the public frequencies of "
                 f"words, is right with probability {self.guess:.2g}."
+            )
+        if self.named is not None:
+            out.append(
+                "Of 100 words of one half of the sample, who knows the law and the other half "
+                f"names {100 * self.named['exact']:.0f} by single words, and "
+                f"{100 * self.named['contextual']:.0f} by reading along: by which words follow "
+                "each other."
+            )
+        elif self.guess is not None:
+            out.append(
+                "Who also knows which words follow each other names more; how many, "
+                "--public-sample shows on public text of your kind."
             )
         return out + [step.line() for step in self.steps]
 
@@ -140,6 +158,26 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
         exact=measured.exact,
         guess=best_guess(mechanism),
     )
+
+
+def named_in(
+    mechanism: WordMechanism, texts: Sequence[str], listed: NDArray[np.bool_] | None = None
+) -> dict[str, float] | None:
+    """What attackers name who know the law and half of a PUBLIC sample, of the other half.
+
+    None if the sample is too small to learn from, or the law takes long to invert.
+
+    Args:
+        mechanism: At the setting that is explained.
+        texts: The sample.
+        listed: Which words of the space pass unchanged.
+    """
+    space = mechanism.space
+    if len(texts) < _FEWEST_TEXTS or not hasattr(mechanism, "near_inputs"):
+        return None
+    batch = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
+    attack = WordAttack.within(space, batch, _ATTACKED, listed=listed)
+    return attack.shares(mechanism, np.random.default_rng(0)) if attack.words else None
 
 
 def steps(make: Callable[[float], WordMechanism], epsilon: float) -> tuple[Step, ...]:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from discreet.devices import AUTO
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.models import task
 from discreet.receipt import Receipt, receipt_path
@@ -11,6 +12,9 @@ from discreet.release.vectors import read_vectors
 from discreet.tensors import kind_of
 from discreet.text.labelled import read_labelled
 from discreet.training.scores import class_scores, number_scores
+
+if TYPE_CHECKING:
+    from discreet.training.texts.saved_models import TextModel
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ def predict_file(
     text_field: str = "text",
     pair_field: str | None = None,
     label_field: str | None = None,
+    device: str = AUTO,
 ) -> Predictions:
     """Predict the class or the score of each row of a file of vectors or of texts.
 
@@ -55,12 +60,16 @@ def predict_file(
         text_field: The field that holds the text, for texts.
         pair_field: The field that holds the second text, for pairs of texts.
         label_field: The field that holds the true label, for texts.
+        device: Where a network reads texts, see :func:`discreet.devices.find_device`.
     """
     if not model.is_file():
         raise NotFound(f"there is no file {model}; check the path")
     if kind_of(model) == task.KIND:
         return _of_vectors(source, task.TaskModel.load(model), score_field)
-    return _of_texts(source, model, text_field, pair_field, label_field)
+    from discreet.training.texts.saved_models import load_text_model
+
+    loaded = load_text_model(model, device=device)
+    return _of_texts(source, loaded, text_field, pair_field, label_field)
 
 
 def _of_vectors(source: Path, model: task.TaskModel, score_field: str | None) -> Predictions:
@@ -94,11 +103,12 @@ def _of_vectors(source: Path, model: task.TaskModel, score_field: str | None) ->
 
 
 def _of_texts(
-    source: Path, model: Path, text_field: str, pair_field: str | None, label_field: str | None
+    source: Path,
+    loaded: "TextModel",
+    text_field: str,
+    pair_field: str | None,
+    label_field: str | None,
 ) -> Predictions:
-    from discreet.training.texts.saved_models import load_text_model
-
-    loaded = load_text_model(model)
     if loaded.pairs != (pair_field is not None):
         raise InvalidValue(
             "this model reads pairs of texts; name the second with --pair-field"

@@ -9,15 +9,18 @@ padding, and one pass of the model over a text of n words reads n tokens.
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Floats, Floats32, Ids, ragged_places, row_blocks
+from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
 from discreet.encoders.causal import PACKAGED, SMOLLM2, UNREADABLE, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
-from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
+from discreet.encoders.library import refuse_no_tokenizer
+from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, needs_extra
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 
@@ -25,6 +28,7 @@ from discreet.spaces.space import EmbeddingSpace
 _WINDOW = 256
 _FEWEST_WHOLE = 0.3
 _TEXTS_AT_ONCE = 16
+_SMALLER = "use a smaller model, or --device cpu"
 
 
 @dataclass
@@ -61,7 +65,7 @@ class LanguageModelGuide:
         self, space: EmbeddingSpace, model: Any, tokenizer: Any, *, name: str, fingerprint: str
     ) -> None:
         self.name, self.fingerprint = name, fingerprint
-        self._model = model.eval()
+        self._model, self._device = model.eval(), device_of(model)
         self._first = _beginning(tokenizer)
         whole = _whole_tokens(tokenizer, space.words)
         if (whole >= 0).mean() < _FEWEST_WHOLE:
@@ -82,13 +86,11 @@ class LanguageModelGuide:
 
     def scores(self, state: Reading, rows: Ids, candidates: Ids) -> Floats32:
         """ln P of each candidate after all that was released of its document."""
-        import torch
-
         if state.waiting is not None:
             self._read(state, state.waiting[0])
-        logs = state.logs[torch.from_numpy(np.searchsorted(state.rows, rows))]
-        chosen = logs.gather(1, torch.from_numpy(self._tokens[candidates]))
-        found: Floats32 = chosen.numpy() + self._share[candidates]
+        logs = state.logs[moved(np.searchsorted(state.rows, rows), self._device)]
+        chosen = logs.gather(1, moved(self._tokens[candidates], self._device))
+        found: Floats32 = array_of(chosen) + self._share[candidates]
         return found
 
     def extend(self, state: Reading, rows: Ids, released: Ids) -> None:
@@ -102,8 +104,6 @@ class LanguageModelGuide:
 
     def text_scores(self, ids: Ids, offsets: Ids) -> Floats32:
         """ln P of every word of some texts after the words before it; long texts in windows."""
-        import torch
-
         scores = np.empty(len(ids), dtype=np.float32)
         lengths = np.diff(offsets)
         counts = -(-lengths // (_WINDOW - 1))
@@ -118,11 +118,20 @@ class LanguageModelGuide:
             column = place - starts[rows][row]
             tokens = np.full((len(rows), int(sizes[rows].max()) + 1), self._first)
             tokens[row, column + 1] = self._tokens[ids[place]]  # what follows changes nothing
-            with torch.inference_mode():
-                logits = self._model(input_ids=torch.from_numpy(tokens[:, :-1])).logits.float()
-                logs = logits.log_softmax(dim=2)[row, column, self._tokens[ids[place]]]
-            scores[place] = logs.numpy() + self._share[ids[place]]
+            wanted = np.zeros_like(tokens)
+            wanted[row, column] = self._tokens[ids[place]]
+            told = in_halves(partial(self._told, tokens, wanted), np.arange(len(rows)), "a text")
+            scores[place] = np.concatenate(told)[row, column] + self._share[ids[place]]
         return scores
+
+    def _told(self, tokens: Ids, wanted: Ids, rows: Ids) -> Floats32:
+        """ln P of the wanted token at every place of some rows."""
+        import torch
+
+        with torch.inference_mode():
+            read, asked = (moved(some[rows, :-1], self._device) for some in (tokens, wanted))
+            logs = self._model(input_ids=read).logits.float().log_softmax(dim=2)
+            return array_of(logs.gather(2, asked[:, :, None])[:, :, 0])
 
     def _read(self, state: Reading, rows: Ids) -> None:
         """Read what was released of these documents, if that is not done yet; others end."""
@@ -136,7 +145,8 @@ class LanguageModelGuide:
             state.read = _WINDOW // 2
             state.cache = None
         elif state.cache is not None and len(rows) < len(state.rows):
-            state.cache.batch_select_indices(_indices(np.searchsorted(state.rows, rows)))
+            kept = moved(np.searchsorted(state.rows, rows), self._device)
+            state.cache.batch_select_indices(kept)
         state.rows = rows
         state.recent[rows, state.read] = tokens
         state.read += 1
@@ -147,18 +157,21 @@ class LanguageModelGuide:
         """ln P of what follows, and all that was read so far."""
         import torch
 
-        with torch.inference_mode():
+        with torch.inference_mode(), room_for("a guide of so many texts", _SMALLER):
             out = self._model(
-                input_ids=torch.from_numpy(tokens), past_key_values=cache, use_cache=True
+                input_ids=moved(tokens, self._device), past_key_values=cache, use_cache=True
             )
             return out.logits[:, -1].float().log_softmax(dim=1), out.past_key_values
 
 
-def load_language_model(name: str, space: EmbeddingSpace) -> LanguageModelGuide:
+def load_language_model(
+    name: str, space: EmbeddingSpace, *, device: str = AUTO
+) -> LanguageModelGuide:
     """The causal model in a folder or a GGUF file, or the packaged one (``"smollm2"``).
 
-    Nothing is downloaded.
+    Nothing is downloaded. It is read on a device, see :func:`discreet.devices.find_device`.
     """
+    where = find_device(device)
     try:
         folder = model_folder(name)
     except NotFound as error:
@@ -166,9 +179,12 @@ def load_language_model(name: str, space: EmbeddingSpace) -> LanguageModelGuide:
     with needs_extra("a language model as a guide", "train"):
         from transformers import AutoModelForCausalLM, AutoTokenizer
     try:
-        with quiet_transformers():
+        with quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
+            refuse_no_tokenizer(folder)
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).to(where)
+    except DiscreetError:
+        raise
     except UNREADABLE as error:
         raise InputError(
             f"{name} holds no causal language model that transformers can read "
@@ -214,9 +230,3 @@ def _log_shares(tokens: Ids, frequencies: Floats) -> Floats32:
     """What part of its token's probability each word has."""
     together = np.bincount(tokens, frequencies)
     return np.log(frequencies / together[tokens]).astype(np.float32)
-
-
-def _indices(places: Ids) -> Any:
-    import torch
-
-    return torch.from_numpy(places)

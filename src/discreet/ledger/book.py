@@ -3,9 +3,9 @@
 import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -33,48 +33,13 @@ from discreet.ledger.entries import (
     Limit,
 )
 from discreet.ledger.keys import LedgerKey, ledger_key
+from discreet.ledger.reservation import Reservation as Reservation
 from discreet.ledger.rows import Seen
-from discreet.ledger.schema import Connection, is_current, migrate
+from discreet.ledger.schema import is_current, migrate
+from discreet.ledger.writing import Writing
 from discreet.statement import Adjacency, PrivacyStatement, Unit
 
 _MOST_SECONDS = 3_000_000_000  # a window of a hundred years
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """Budget that is set aside for one release, and gone unless it is refunded.
-
-    Attributes:
-        id: Of the entry.
-        dataset: Keyed.
-        state: ``reserved``, or what became of it where a request came again.
-        repeated: The request id was there already. Do not draw again under this reservation: what
-            was drawn the first time may have left the process. Hand out what was kept, or refuse.
-    """
-
-    id: str
-    dataset: str
-    state: str = RESERVED
-    repeated: bool = False
-    _ledger: "Ledger | None" = field(default=None, repr=False, compare=False)
-
-    def commit(self, receipt_digest: str | None = None) -> None:
-        """Say that the release is whole; before its output takes its place.
-
-        Args:
-            receipt_digest: SHA-256 of the receipt that will lie beside the output, in hexadecimal.
-        """
-        self._own._close(self, COMMITTED, receipt_digest)
-
-    def refund(self) -> None:
-        """Give the budget back. Only if nothing that was drawn has left the process."""
-        self._own._close(self, REFUNDED, None)
-
-    @property
-    def _own(self) -> "Ledger":
-        if self._ledger is None:
-            raise InvalidValue("this reservation belongs to no open ledger")
-        return self._ledger
 
 
 class Ledger:
@@ -192,10 +157,10 @@ class Ledger:
             )
         allowed = None if epsilon is None else Amount.allowed(epsilon, delta)
         name, whom = self._names(dataset, person)
-        with self._store.transaction() as connection:
-            account = totals.locked(connection, self._store.for_update, name)
+        with self._writing() as writing:
+            account = writing.account(name)
             totals.set_limit(
-                connection, account, whom, span, allowed, Unit(unit), Adjacency(adjacency)
+                writing, account, whom, span, allowed, Unit(unit), Adjacency(adjacency)
             )
             said = {
                 "person": whom,
@@ -205,7 +170,7 @@ class Ledger:
                 "unit": str(Unit(unit)),
                 "adjacency": str(Adjacency(adjacency)),
             }
-            chain.append(connection, self._key, account, "limit", "", said)
+            chain.append(writing, self._key, account, "limit", "", said)
 
     def limits(self, dataset: str) -> list[Limit]:
         """All limits of a data set."""
@@ -238,76 +203,114 @@ class Ledger:
         Returns:
             for each charge and request id, in their order, a reservation or why there is none.
         """
-        named = [
-            (self._key.dataset(charge.dataset), charge, request) for charge, request in charges
-        ]
+        return self._book([(charge, request, None) for charge, request in charges])
+
+    def book_all(self, charges: Sequence[tuple[Charge, str]]) -> list[Reservation | BudgetExceeded]:
+        """Reserve and commit many releases in one transaction, each allowed or refused by itself.
+
+        For what was drawn already and waits in memory: nothing of it may have left the process, and
+        whatever is refused must be thrown away.
+
+        Args:
+            charges: each with the SHA-256 of its receipt.
+        """
+        return self._book([(charge, None, receipt) for charge, receipt in charges])
+
+    def _book(
+        self, charges: Sequence[tuple[Charge, str | None, str | None]]
+    ) -> list[Reservation | BudgetExceeded]:
+        names = [self._key.dataset(charge.dataset) for charge, _, _ in charges]
         found: dict[int, Reservation | BudgetExceeded] = {}
-        with self._store.transaction() as connection:
+        with self._writing() as writing:
             # In one order everywhere, so that no two transactions wait for each other.
-            for place in sorted(range(len(named)), key=lambda i: named[i][0]):
+            for place in sorted(range(len(names)), key=names.__getitem__):
+                charge, request, receipt = charges[place]
                 try:
-                    found[place] = self._reserve(connection, *named[place])
+                    made = self._reserve(writing, names[place], charge, request, receipt)
+                    found[place] = made
                 except BudgetExceeded as error:
                     found[place] = error
-        return [found[place] for place in range(len(named))]
+        return [found[place] for place in range(len(names))]
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Writing]:
+        with self._store.transaction() as connection:
+            writing = Writing(connection, self._store.for_update)
+            yield writing
+            writing.finish()
 
     def _reserve(
-        self, connection: Connection, name: str, charge: Charge, request: str | None
+        self,
+        writing: Writing,
+        name: str,
+        charge: Charge,
+        request: str | None,
+        receipt: str | None,
     ) -> Reservation:
-        account = totals.locked(connection, self._store.for_update, name)
-        whom = {self._key.person(charge.dataset, p): s for p, s in charge.persons.items()}
-        costs = {s: cost(s, account.adjacency) for s in {*whom.values(), charge.statement}}
-        amounts = {person: costs[statement] for person, statement in whom.items()}
-        if not amounts:
-            amounts = {EVERYBODY: costs[charge.statement]}
+        account = writing.account(name)
+        # Many persons share a statement, and to hash one takes long.
+        each = {id(s): s for s in (*charge.persons.values(), charge.statement)}
+        costs = {number: cost(s, account.adjacency) for number, s in each.items()}
+        own = costs[id(charge.statement)]
+        amounts = {EVERYBODY: own}
+        if charge.persons:
+            whom = self._key.persons(charge.dataset, charge.persons)
+            owing = (costs[id(statement)] for statement in charge.persons.values())
+            # In one order everywhere, so that no two transactions wait for each other.
+            amounts = dict(sorted(zip(whom, owing, strict=True), key=itemgetter(0)))
         said = {
             "command": charge.command,
             "version": charge.version,
             "mechanism": charge.mechanism,
             "units": charge.units,
-            "persons": len(whom),
+            "persons": len(charge.persons),
             "statement": _told(charge.statement),
-            "amount": list(_fields(costs[charge.statement])),
+            "amount": list(_fields(own)),
             "postings": chain.of_postings(amounts),
         }
         if request is not None:
             request = self._key.request(charge.dataset, request)
             said["request"] = request
-            if (before := chain.by_request(connection, name, request, said)) is not None:
+            if (before := chain.by_request(writing, name, request, said)) is not None:
                 return Reservation(before[0], name, before[1], True, self)
-        for limit in totals.concerned(connection, account, amounts):
+        for limit in totals.concerned(writing, account, amounts):
             if not within(limit.unit, charge.statement.unit):
                 raise IncompatibleStatements(
                     f"the limit of this data set is for a whole {limit.unit}, and the charge is "
                     f"for a {charge.statement.unit}; lift it first (Charge.of_draws)"
                 )
-            totals.require(connection, account, limit, amounts)
+            totals.require(writing, account, limit, amounts)
         entry = secrets.token_hex(16)
         number = account.events + 1
-        at = chain.append(connection, self._key, account, "reserve", entry, said)
-        totals.post(connection, account, number, at, amounts)
-        chain.open_entry(connection, entry, name, number, request)
+        at = chain.append(writing, self._key, account, "reserve", entry, said)
+        totals.post(writing, account, number, at, amounts)
+        if receipt is not None:
+            chain.append(writing, self._key, account, COMMITTED, entry, {"receipt": receipt})
+            return Reservation(entry, name, COMMITTED, False, self)
+        chain.open_entry(writing, entry, name, number, request)
         return Reservation(entry, name, RESERVED, False, self)
-
-    def _close(self, reservation: Reservation, state: str, receipt: str | None) -> None:
-        self._close_all([(reservation, state, receipt)])
 
     def commit_all(self, done: Sequence[tuple[Reservation, str | None]]) -> None:
         """Commit many reservations in one transaction, each with its receipt's digest."""
-        self._close_all([(reservation, COMMITTED, digest) for reservation, digest in done])
+        self.close_all([(reservation, COMMITTED, digest) for reservation, digest in done])
 
-    def _close_all(self, closing: Sequence[tuple[Reservation, str, str | None]]) -> None:
-        with self._store.transaction() as connection:
+    def close_all(self, closing: Sequence[tuple[Reservation, str, str | None]]) -> None:
+        """Commit or refund many reservations in one transaction.
+
+        Args:
+            closing: each with its new state and, if it is committed, its receipt's digest.
+        """
+        with self._writing() as writing:
             for reservation, state, receipt in sorted(closing, key=lambda c: c[0].dataset):
-                account = totals.locked(connection, self._store.for_update, reservation.dataset)
-                number = chain.close_entry(connection, reservation.id, state, receipt)
+                account = writing.account(reservation.dataset)
+                number = chain.close_entry(writing, reservation.id, state, receipt)
                 if number is None:
                     continue  # said already, in the same words
                 said: dict[str, Any] = {"receipt": receipt} if state == COMMITTED else {}
                 own = account.events + 1
-                chain.append(connection, self._key, account, state, reservation.id, said)
+                chain.append(writing, self._key, account, state, reservation.id, said)
                 if state == REFUNDED:
-                    totals.give_back(connection, account, number, own)
+                    totals.give_back(writing, account, number, own)
 
     def reservation(self, id: str) -> Reservation:
         """A reservation by its id: to refund what a process left that died before it drew."""

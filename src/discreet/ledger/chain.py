@@ -11,8 +11,10 @@ from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED, RESERVED, En
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.schema import Connection
 from discreet.ledger.stores import now
-from discreet.ledger.totals import Account, write_back
+from discreet.ledger.totals import Account
 from discreet.statement import PrivacyStatement
+
+_EVENT = ("dataset", "number", "kind", "at", "entry", "body", "digest")
 
 
 def append(
@@ -34,13 +36,8 @@ def append(
     account.head = sealed(
         key, account.name, account.events, kind, account.at, entry, body, account.head
     )
-    connection.run(
-        "INSERT INTO discreet_event (dataset, number, kind, at, entry, body, digest) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        *(account.name, account.events, kind, account.at, entry, body, account.head),
-    )
-    if kind != "reserve":  # which writes it back with its amounts
-        write_back(connection, account)
+    row = (account.name, account.events, kind, account.at, entry, body, account.head)
+    connection.insert("discreet_event", _EVENT, [row])
     return account.at
 
 
@@ -68,13 +65,10 @@ def open_entry(
     connection: Connection, entry: str, name: str, number: int, request: str | None
 ) -> None:
     """Say that a reservation waits for its outcome."""
-    connection.run(
-        "INSERT INTO discreet_open (entry, dataset, number) VALUES (?, ?, ?)", entry, name, number
-    )
+    connection.insert("discreet_open", ("entry", "dataset", "number"), [(entry, name, number)])
     if request is not None:
-        connection.run(
-            "INSERT INTO discreet_request (dataset, request, entry) VALUES (?, ?, ?)",
-            *(name, request, entry),
+        connection.insert(
+            "discreet_request", ("dataset", "request", "entry"), [(name, request, entry)]
         )
 
 

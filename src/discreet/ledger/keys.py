@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 from discreet.errors import InvalidValue, NotFound
@@ -52,6 +53,19 @@ class LedgerKey:
         """A person of a data set."""
         return self._of("person", *_parts(dataset, name))
 
+    def persons(self, dataset: str, names: Iterable[str]) -> list[str]:
+        """Many persons of a data set.
+
+        >>> key = LedgerKey(bytes(32))
+        >>> key.persons("tickets", ["ann"]) == [key.person("tickets", "ann")]
+        True
+        """
+        own, before = self._keys["person"], _framed(dataset.encode("utf-8", "surrogatepass"))
+        raws = (name.encode("utf-8", "surrogatepass") for name in names)
+        return [
+            hmac.digest(own, before + _framed(raw), "sha256")[:_NAME_BYTES].hex() for raw in raws
+        ]
+
     def request(self, dataset: str, name: str) -> str:
         """What a client calls one of its requests."""
         return self._of("request", *_parts(dataset, name))
@@ -68,8 +82,12 @@ class LedgerKey:
 
     def _of(self, purpose: str, *parts: bytes, size: int = _NAME_BYTES) -> str:
         # Lengths first: no two lists of parts give the same bytes.
-        joined = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        joined = b"".join(map(_framed, parts))
         return hmac.digest(self._keys[purpose], joined, hashlib.sha256)[:size].hex()
+
+
+def _framed(part: bytes) -> bytes:
+    return len(part).to_bytes(8, "big") + part
 
 
 def _parts(*parts: str) -> list[bytes]:

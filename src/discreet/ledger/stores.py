@@ -19,6 +19,7 @@ from discreet.ledger.schema import Connection
 from discreet.staging import PRIVATE
 
 _WAIT_SECONDS = 30.0
+_LOOK_AGAIN = 0.0005  # seconds
 _LOCK = 0x64697363726565  # "discree": of no meaning to anybody else
 
 
@@ -115,7 +116,10 @@ class SqliteStore(_Base):
         with _told(self.path):
             if not self._read_only:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE))
+                # Only what is not there is opened here: to close a file takes away the locks that
+                # SQLite has on it through another connection of this process.
+                with contextlib.suppress(FileExistsError):
+                    os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE))
             mode = "ro" if self._read_only else "rw"
             made = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode={mode}",
@@ -139,7 +143,10 @@ class SqliteStore(_Base):
         """Commit what the block did, or nothing of it."""
         with self._lock, _told(self.path):
             made = self._connection()
-            made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            if write:
+                _begin(made)
+            else:
+                made.execute("BEGIN")
             try:
                 yield _SqliteConnection(made)
                 made.execute("COMMIT")
@@ -147,6 +154,27 @@ class SqliteStore(_Base):
                 with contextlib.suppress(sqlite3.Error):
                     made.execute("ROLLBACK")
                 raise
+
+
+def _begin(made: sqlite3.Connection) -> None:
+    """Begin to write, when no other process does.
+
+    SQLite alone would sleep longer each time it finds the file taken, up to a tenth of a second,
+    and many writers would then mostly sleep.
+    """
+    until = time.monotonic() + _WAIT_SECONDS
+    made.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                made.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(_LOOK_AGAIN)
+    finally:
+        made.execute(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
 
 
 class _SqliteConnection:
@@ -221,7 +249,11 @@ class PostgresStore(_Base):
             import psycopg
         with _told_by_postgres():
             return psycopg.connect(
-                self._url, autocommit=True, connect_timeout=10, application_name="discreet"
+                self._url,
+                autocommit=True,
+                connect_timeout=10,
+                application_name="discreet",
+                tcp_user_timeout=1000 * int(_WAIT_SECONDS),  # a server that fell silent is gone
             )
 
     @contextlib.contextmanager

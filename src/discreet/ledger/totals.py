@@ -185,8 +185,12 @@ def require(
         _refuse_unless(common + own, extra, limit)
         return
     whom = amounts if limit.person == EVERYBODY else {limit.person: amounts[limit.person]}
-    for person, own in _owns(connection, account.name, list(whom), since):
-        _refuse_unless(common + own, whom[person], limit)
+    # Most have spent the same as others, or nothing: each sum is looked at once.
+    owns = _owns(connection, account.name, list(whom), since) if account.persons else {}
+    nothing = Amount()
+    sums = dict.fromkeys((owns.get(person, nothing), extra) for person, extra in whom.items())
+    for own, extra in sums:
+        _refuse_unless(common + own, extra, limit)
 
 
 def _refuse_unless(gone: Amount, extra: Amount, limit: Limit) -> None:
@@ -230,7 +234,7 @@ def _most_own(connection: Connection, account: Account, person: str, since: int 
     if not account.persons:
         return Amount()
     if person != EVERYBODY:
-        return next(_owns(connection, account.name, [person], since))[1]
+        return _owns(connection, account.name, [person], since).get(person, Amount())
     most = "coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0)"
     if since is None:
         found = connection.rows(
@@ -248,8 +252,9 @@ def _most_own(connection: Connection, account: Account, person: str, since: int 
 
 def _owns(
     connection: Connection, name: str, persons: list[str], since: int | None
-) -> Iterator[tuple[str, Amount]]:
-    """What each of these persons has lost by releases about that person."""
+) -> dict[str, Amount]:
+    """What each of these persons has lost by releases about that person, if anything."""
+    owns: dict[str, Amount] = {}
     for first in range(0, len(persons), _CHUNK):
         chunk = persons[first : first + _CHUNK]
         marks = ", ".join("?" * len(chunk))
@@ -265,21 +270,20 @@ def _owns(
                 f"AND person IN ({marks}) AND at > ? GROUP BY person",
                 *(name, *chunk, since),
             )
-        own = {str(person): _amount(*rest) for person, *rest in found}
-        for person in chunk:
-            yield person, own.get(person, Amount())
+        owns |= {str(person): _amount(*rest) for person, *rest in found}
+    return owns
 
 
 def post(
     connection: Connection, account: Account, number: int, at: int, amounts: Mapping[str, Amount]
 ) -> None:
-    """Add amounts to the accounts, and write the data set back."""
+    """Add amounts, in the order of persons, to the accounts."""
     connection.insert(
         "discreet_posting",
         _POSTING,
         [
             (account.name, number, person, at, a.nano, a.atto, a.unbounded)
-            for person, a in sorted(amounts.items())
+            for person, a in amounts.items()
         ],
     )
     _add(connection, account, amounts)
@@ -308,7 +312,6 @@ def give_back(connection: Connection, account: Account, number: int, own: int) -
         "AND p.dataset = ? AND p.number = ?",
         *(account.name, number),
     )
-    write_back(connection, account)
 
 
 def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]) -> None:
@@ -322,16 +325,12 @@ def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]
         connection.insert(
             "discreet_account",
             ("dataset", "person", "nano", "atto", "unbounded"),
-            [
-                (account.name, person, a.nano, a.atto, a.unbounded)
-                for person, a in sorted(amounts.items())
-            ],
+            [(account.name, person, a.nano, a.atto, a.unbounded) for person, a in amounts.items()],
             "ON CONFLICT (dataset, person) DO UPDATE SET "
             "nano = discreet_account.nano + excluded.nano, "
             "atto = discreet_account.atto + excluded.atto, "
             "unbounded = discreet_account.unbounded + excluded.unbounded",
         )
-    write_back(connection, account)
 
 
 # -- budgets -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from discreet.devices import AUTO, find_device, own_chance
 from discreet.encoders.encoder import locate_model, quiet_transformers
 from discreet.errors import InputError, needs_extra
 from discreet.files import check_folder, file_sha256
@@ -93,15 +94,19 @@ class MaskedModel:
         return [p for p in self.network.parameters() if id(p) not in base]
 
 
-def load_masked_model(model: str | Path) -> MaskedModel:
-    """A BERT-style model by directory, by hub name in the cache, or ``all-MiniLM-L6-v2``."""
+def load_masked_model(model: str | Path, *, device: str = AUTO) -> MaskedModel:
+    """A BERT-style model by directory, by hub name in the cache, or ``all-MiniLM-L6-v2``.
+
+    Whatever reads it computes on its device, see :func:`discreet.devices.find_device`.
+    """
+    where = find_device(device)
     directory, place = locate_model(str(model))
     space = model_space(directory)  # refuses what is not a WordPiece model, in plain words
     marks = marks_of_pieces(space.words)
     with needs_extra("a masked language model", "train"):
         import torch
         from transformers import AutoModelForMaskedLM
-    with quiet_transformers(), torch.random.fork_rng(devices=[]):
+    with quiet_transformers(), own_chance():
         torch.manual_seed(0)  # a new head always starts alike
         try:
             network, info = AutoModelForMaskedLM.from_pretrained(
@@ -131,7 +136,7 @@ def load_masked_model(model: str | Path) -> MaskedModel:
         has_head=not missing,
         about=_about(directory),
         directory=directory,
-        network=network.eval(),
+        network=network.eval().to(where),
     )
 
 

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from discreet.encoders.causal import SMOLLM2, UNREADABLE, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
+from discreet.encoders.library import refuse_no_tokenizer
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
 from discreet.models.adapters import adapted, as_lora
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
@@ -122,6 +123,7 @@ class AdaptedLanguageModel:
             )
         if not (folder / "config.json").is_file():
             raise NotFound(f"{folder} is not the folder of a transformers model")
+        refuse_no_tokenizer(folder)
         local: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
         local["dtype"] = torch.float32
         try:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress, ragged_places
+from discreet.devices import AUTO, array_of, device_of, find_device, moved
 from discreet.errors import InvalidValue, needs_extra, read_as
 from discreet.models.bert import network_of
 from discreet.tensors import load_tensors, save_tensors
@@ -152,7 +153,7 @@ class RewriterNetwork(nn.Module):
         with torch.no_grad():
             self.query.weight.mul_(0.1)
             self.query.bias.zero_()
-            self.own.weight.copy_(closeness * torch.eye(len(self.own.weight)))
+            torch.nn.init.eye_(self.own.weight).mul_(closeness)
             self.bias.copy_(frequencies.log())
             self.rare.fill_(float(np.log(rare)))
 
@@ -194,14 +195,14 @@ class Rewriter:
         if len(ids) and (ids.min() < 0 or ids.max() >= words):
             raise InvalidValue(f"released ids must be whole numbers from 0 to {words - 1}")
         out = ids.copy()
-        candidates = self.network.candidates.numpy()
+        candidates, device = array_of(self.network.candidates), device_of(self.network)
         self.network.eval()
         done = 0
         with torch.inference_mode():
             # One piece at a time: beside others its scores would differ in the last bits, and what
             # stands beside it depends on how long the unreleased texts were.
             for places in windows(released.offsets, 1):
-                best = self.network(torch.from_numpy(ids[places])).argmax(dim=-1).numpy()
+                best = array_of(self.network(moved(ids[places], device)).argmax(dim=-1))
                 known = best < len(candidates)
                 out[places[known]] = candidates[best[known]]
                 done += places.size
@@ -227,7 +228,7 @@ class Rewriter:
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it as safetensors, with the mechanism that it is for."""
         body = self.network.body
-        arrays = {name: value.numpy() for name, value in self.network.state_dict().items()}
+        arrays = {name: array_of(value) for name, value in self.network.state_dict().items()}
         about = {
             "mechanism": self.mechanism,
             "body": body.kind,
@@ -238,8 +239,9 @@ class Rewriter:
         save_tensors(path, KIND, arrays, about, force=force)
 
     @classmethod
-    def load(cls, path: Path) -> "Rewriter":
-        """Read what :meth:`save` wrote."""
+    def load(cls, path: Path, *, device: str = AUTO) -> "Rewriter":
+        """Read what :meth:`save` wrote, onto a device."""
+        where = find_device(device)
         arrays, about = load_tensors(path, KIND)
         with read_as(f"{path} does not hold a whole rewriter; train it again"):
             state = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
@@ -254,7 +256,7 @@ class Rewriter:
             mechanism, made = about["mechanism"], about["about"]
             if not (isinstance(mechanism, dict) and isinstance(made, dict)):
                 raise TypeError("the description is no object")
-            return cls(network.eval(), mechanism, made)
+            return cls(network.eval().to(where), mechanism, made)
 
 
 def _network(state: dict[str, Tensor], about: dict[str, Any]) -> RewriterNetwork:

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet import check
 from discreet.arrays import Floats
+from discreet.devices import moved
 from discreet.mechanisms.registry import entries, find
 from discreet.protocols import SentenceMechanism
 
@@ -43,15 +44,13 @@ def through_noise(
     import torch
 
     turned, noise = mechanism.random_parts(len(units), rng)
-    across = _tensor(noise)
+    across = _tensor(noise, units)
     if turned is None:
         return torch.nn.functional.normalize(units + across)
-    angles = _tensor(turned)[:, None]
+    angles = _tensor(turned, units)[:, None]
     across = across - (across * units).sum(dim=1, keepdim=True) * units
     return torch.cos(angles) * units + torch.sin(angles) * torch.nn.functional.normalize(across)
 
 
-def _tensor(values: Any) -> "torch.Tensor":
-    import torch
-
-    return torch.from_numpy(np.asarray(values, dtype=np.float32))
+def _tensor(values: Any, beside: "torch.Tensor") -> "torch.Tensor":
+    return moved(np.asarray(values, dtype=np.float32), beside.device)

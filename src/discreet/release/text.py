@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,7 +172,7 @@ class Sanitizer:
             )
         return super().__reduce_ex__(protocol)
 
-    @property
+    @cached_property
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
         statement = self.mechanism.statement.with_public(*self._layout.public)

@@ -2,7 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from discreet.attacks.attacker import ADAPTIVE, CONTEXTUAL, EXACT, STATIC, VERBATIM, WATCHING
+from discreet.attacks.attacker import (
+    ADAPTIVE,
+    CONTEXTUAL,
+    EXACT,
+    MEMBERSHIP,
+    STATIC,
+    VERBATIM,
+    WATCHING,
+)
 from discreet.attacks.outcome import Estimate
 from discreet.evaluation.comparison.frontier import Choice, beaten_by, choices, clearly
 from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, Row
@@ -18,6 +26,7 @@ _ATTACKERS = {
     "static": STATIC,
     "adaptive": ADAPTIVE,
     "identifiers": VERBATIM,
+    "membership": MEMBERSHIP,
 }
 _TOLD = {"accuracy": "accuracy", "macro-F1": "macro-F1", "similarity": "similarity"}
 
@@ -86,11 +95,10 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
     else:
         wish = f"Set so that the best attacker names about {limit:.0f} of 100 words: "
     row = choice.row
-    if row is None:
+    use = None if row is None else row.worth(comparison.measure)
+    attack = None if row is None else row.best_attacker
+    if row is None or use is None or attack is None:
         return f"{wish}nothing that was tried keeps below that and is still of use."
-    use, attack = row.worth(comparison.measure), row.best_attacker
-    assert use is not None
-    assert attack is not None
     raw = comparison.raw.worth(comparison.measure)
     beside = "" if raw is None else f"; {raw.value:.2f} on the texts themselves"
     if comparison.classes:
@@ -173,7 +181,9 @@ def _figures(comparison: Comparison) -> Section:
     measured = dict.fromkeys(name for row in everything for name in row.utility)
     uses = tuple(sorted(measured, key=lambda name: name != comparison.measure))
     tried = {name for row in everything for name in row.attackers}
-    attacks = tuple(name for name in (*WORD_ATTACKERS, "identifiers") if name in tried)
+    attacks = tuple(
+        name for name in (*WORD_ATTACKERS, "identifiers", "membership") if name in tried
+    )
     utility = Table(
         "utility",
         "What is left of the use",
@@ -188,9 +198,10 @@ def _figures(comparison: Comparison) -> Section:
         "What attackers get",
         ("mechanism", *(_name(name) for name in attacks), "bound on single words"),
         tuple((*_line(row, row.attackers, attacks), row.bound) for row in everything),
-        f"Shares of {comparison.attacked:,} words, and of identifiers. By the commonest word: "
-        f"{comparison.chance:.3f}. Without protection the contextual attacker is tried on the "
-        "words around alone. The bound is for words exactly as frequent as in these texts.",
+        f"Shares of {comparison.attacked:,} words, of identifiers, and of texts (chance 0.5). By "
+        f"the commonest word: {comparison.chance:.3f}. Without protection the contextual attacker "
+        "is tried on the words around alone. The bound is for words exactly as frequent as in "
+        "these texts.",
     )
     promised = Table(
         "statements",
@@ -248,10 +259,12 @@ def _state(comparison: Comparison, name: str) -> str:
         found, level = comparison.raw.authorship.get(key), 1 / max(1, comparison.authors)
         broken = f"authorship, {key}" in comparison.broken
     else:
-        found, level = comparison.raw.attackers.get(name), comparison.chance
+        found = comparison.raw.attackers.get(name)
+        level = 0.5 if name == "membership" else comparison.chance
         broken = name in comparison.broken
     if found is None:
-        return "no identifiers in these texts" if name == "identifiers" else "needs a release"
+        missing = {"identifiers": "no identifiers in these texts", "membership": "needs labels"}
+        return missing.get(name, "needs a release")
     if name == "identifiers":
         return f"finds {found.value:.2f} in texts cut into words of the vocabulary"
     return f"{'BROKEN: ' if broken else ''}{found.value:.2f}, chance {level:.3f}"

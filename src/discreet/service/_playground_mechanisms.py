@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
+from discreet.attacks.bayes import says_its_law
 from discreet.errors import InvalidValue
 from discreet.mechanisms import registry
 from discreet.protocols import WordMechanism
-from discreet.release.strength import best_guess
+from discreet.release.strength import best_guess, weakness
 from discreet.release.text import LAYOUTS, Sanitizer
 from discreet.spaces.loaders import load_space
 from discreet.spaces.prior import rank_prior
@@ -36,7 +37,8 @@ FRONTIER = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 14.0, 16.0)
 # What ships with the package: neighbours that respect grammar, and certificates for distances.
 _NEAR_SPACE, _DISTANCE_SPACE = "english", "starter"
 _PLAIN_NEAR = 4
-_KEPT = 128
+_KEPT = 256
+_SPREAD, _SPREAD_DRAWS = 128, 16
 
 T = TypeVar("T")
 
@@ -240,20 +242,49 @@ class Workshop:
         """How often one of the near words comes out, where there are such."""
         return getattr(self.prepared(setting).mechanism, "near_chance", None)
 
-    def frontier(self, setting: Setting) -> list[dict[str, float]]:
-        """Epsilon against the attacker's success and what stays near; empty if not known."""
+    def kept_rate(self, setting: Setting) -> float:
+        """How often a word stays as it is: who guesses that it did is right as often.
 
-        def points() -> list[dict[str, float]]:
-            found = []
-            for epsilon in FRONTIER:
-                at = replace(setting, epsilon=epsilon)
-                guess, near = self.guess_rate(at), self.near_chance(at)
-                if guess is None or near is None:
-                    break
-                found.append({"epsilon": epsilon, "guess": guess, "near": near})
-            return found
+        Over public words, spread evenly over the frequencies; by the law, or by seeded draws where
+        it has no formula.
+        """
 
-        return self.kept(("frontier", setting.variant, setting.public_words), points)
+        def rate() -> float:
+            mechanism = self.prepared(setting).mechanism
+            shares = (np.arange(_SPREAD) + 0.5) / _SPREAD
+            ids = np.searchsorted(np.cumsum(self.prior(setting)), shares)
+            if says_its_law(mechanism):
+                law = mechanism.log_probabilities(ids)
+                return float(np.exp(law[np.arange(_SPREAD), ids]).mean())
+            many = np.repeat(ids, _SPREAD_DRAWS)
+            return float((mechanism.release(many, np.random.default_rng(0)) == many).mean())
+
+        return self.kept(("stays", setting.variant, setting.epsilon, setting.public_words), rate)
+
+    def weakness(self, setting: Setting) -> str | None:
+        """Why ``discreet sanitize`` would ask before it releases with this setting, if it would."""
+        key = ("weak", setting.variant, setting.epsilon)
+        return self.kept(key, lambda: weakness(self.prepared(setting).mechanism))
+
+    def point(self, setting: Setting) -> dict[str, float | bool | None]:
+        """What an attacker guesses at a setting, exactly or at least, and what stays near."""
+        guess = self.guess_rate(setting)
+        return {
+            "guess": self.kept_rate(setting) if guess is None else guess,
+            "least": guess is None,
+            "near": self.near_chance(setting),
+        }
+
+    def frontier(self, setting: Setting) -> list[dict[str, float | bool | None]]:
+        """The same at every epsilon of the picture; empty where there is none to choose."""
+        if not setting.variant.epsilon:
+            return []
+        return self.kept(
+            ("frontier", setting.variant, setting.public_words),
+            lambda: [
+                {"epsilon": each, **self.point(replace(setting, epsilon=each))} for each in FRONTIER
+            ],
+        )
 
 
 class _Slot:

@@ -137,6 +137,7 @@ def told(shop: Workshop, setting: Setting, draws: int) -> dict[str, Any]:
         "in_words": statement.lines(),
         "whole": whole["document"]["statement"],
         "whole_in_words": whole["in_words"],
+        "weak": shop.weakness(setting),
     }
 
 

@@ -1,8 +1,8 @@
 """Budgets of keys, kept in a ledger: each key is a data set of its own.
 
 What is released is in memory when it is charged, and nothing of it has left the process; what the
-budget does not allow is thrown away unread. Both steps of the ledger come together here, before the
-answer: a process that dies in between leaves the budget spent.
+budget does not allow is thrown away unread. Both steps of the ledger are one transaction here, and
+the answer follows it: a process that dies in between leaves the budget spent.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidValue
-from discreet.ledger import Amount, Charge, Ledger, Reservation
+from discreet.ledger import Amount, Charge, Ledger
 from discreet.service.keys import ANYONE, ApiKey
 
 
@@ -46,21 +46,16 @@ class Accounts:
         return cls(ledger)
 
     def charge(self, charges: Sequence[tuple[Charge, str]]) -> list[DiscreetError | None]:
-        """Book releases in two transactions, each with its receipt; what is refused is told why.
+        """Book releases in one transaction, each with its receipt; what is refused is told why.
 
         Raises:
             LedgerUnavailable: nothing of them may be handed out.
         """
         if self.ledger is None:
             return [None] * len(charges)
-        found = self.ledger.reserve_all([(charge, None) for charge, _ in charges])
-        done = [
-            (each, hashlib.sha256(receipt.encode()).hexdigest())
-            for each, (_, receipt) in zip(found, charges, strict=True)
-            if isinstance(each, Reservation)
-        ]
-        if done:
-            self.ledger.commit_all(done)
+        found = self.ledger.book_all(
+            [(charge, hashlib.sha256(told.encode()).hexdigest()) for charge, told in charges]
+        )
         return [each if isinstance(each, BudgetExceeded) else None for each in found]
 
     def budget(self, key: ApiKey) -> dict[str, Any]:

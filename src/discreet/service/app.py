@@ -1,6 +1,6 @@
 """The ASGI application: routes, and the layers around them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.service import endpoints, openapi
 from discreet.service.guard import Guard
@@ -20,6 +20,7 @@ from discreet.service.problems import Problem
 from discreet.service.service import Service
 
 _PLAYGROUND = "discreet.service.playground"
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def application(policy: Policy | Service) -> ASGIApp:
@@ -31,21 +32,25 @@ def application(policy: Policy | Service) -> ASGIApp:
     >>> app = application(Policy.from_dict({"profiles": {"default": {"epsilon": 8.0}}}))
     """
     service = policy if isinstance(policy, Service) else Service(policy)
-    routes = [
-        _route(service, "/v1/sanitize", endpoints.sanitize, "POST"),
-        _route(service, "/v1/embed", endpoints.embed, "POST"),
-        _route(service, "/v1/explain", endpoints.explained, "POST"),
-        _route(service, "/v1/restore", endpoints.restored, "POST"),
-        _route(service, "/v1/budget", endpoints.budget),
-        _route(service, "/v1/mechanisms", endpoints.mechanisms),
-        _route(service, "/healthz", endpoints.health),
-        _route(service, "/readyz", endpoints.ready),
-        _route(service, "/metrics", endpoints.metrics),
-        _route(service, "/openapi.json", openapi.document),
-        _route(service, "/docs", openapi.page),
-    ]
-    routes += _gateway(service)
-    named = [route.path for route in routes]
+    handlers = {
+        "/v1/sanitize": ("POST", endpoints.sanitize),
+        "/v1/embed": ("POST", endpoints.embed),
+        "/v1/explain": ("POST", endpoints.explained),
+        "/v1/restore": ("POST", endpoints.restored),
+        "/v1/budget": ("GET", endpoints.budget),
+        "/v1/mechanisms": ("GET", endpoints.mechanisms),
+        "/healthz": ("GET", endpoints.health),
+        "/readyz": ("GET", endpoints.ready),
+        "/metrics": ("GET", endpoints.metrics),
+        "/openapi.json": ("GET", openapi.document),
+        "/docs": ("GET", openapi.page),
+        **_gateway(service),
+    }
+    direct = {
+        path: (method, endpoints.answering(service, handler))
+        for path, (method, handler) in handlers.items()
+    }
+    routes = [Route(path, each, methods=[method]) for path, (method, each) in direct.items()]
     # The page asks for no key, so it is there only where anybody on this machine may ask.
     if service.settings.keys is None and find_spec(_PLAYGROUND) is not None:
         routes += import_module(_PLAYGROUND).routes()
@@ -60,6 +65,7 @@ def application(policy: Policy | Service) -> ASGIApp:
         lifespan=lifespan,
         exception_handlers={HTTPException: _refused},
     )
+    app = _Direct(direct, app)
     if origins := service.settings.origins:
         app = CORSMiddleware(
             app,
@@ -67,21 +73,41 @@ def application(policy: Policy | Service) -> ASGIApp:
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "X-API-Key"],
         )
-    return Guard(app, named, service.settings.hosts, service.metrics)
+    return Guard(app, direct, service.settings.hosts, service.metrics)
 
 
-def _route(service: Service, path: str, handler: endpoints.Handler, method: str = "GET") -> Route:
-    return Route(path, endpoints.answering(service, handler), methods=[method])
-
-
-def _gateway(service: Service) -> list[Route]:
+def _gateway(service: Service) -> dict[str, tuple[str, endpoints.Handler]]:
     if service.policy.gateway is None:
-        return []
+        return {}
     from discreet.service.gateway.routes import Gateway
 
     gateway = Gateway(service)
     service.closing.append(gateway.close)
-    return [_route(service, path, each, "POST") for path, each in gateway.handlers().items()]
+    return {path: ("POST", each) for path, each in gateway.handlers().items()}
+
+
+class _Direct:
+    """Calls what answers a path; anything else, and every mistake, goes to the framework.
+
+    The framework's layers and its search for a route take as long as an answer of ours. Paths here
+    are whole and endpoints never raise, so that a request that is as it should be needs neither.
+
+    Args:
+        endpoints: by path, each with its method.
+        rest: the framework, which has the same routes.
+    """
+
+    def __init__(self, endpoints: Mapping[str, tuple[str, Endpoint]], rest: ASGIApp) -> None:
+        self._endpoints, self._rest = endpoints, rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        if found is None or found[0] != scope["method"]:
+            await self._rest(scope, receive, send)
+            return
+        response = await found[1](Request(scope, receive, send))
+        await response(scope, receive, send)
 
 
 async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001

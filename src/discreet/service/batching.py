@@ -12,11 +12,13 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.service.problems import Problem, busy
 from discreet.service.releasing import Job, Outcome, TextReleaser
 
+T = TypeVar("T")
 _MOST_DOCUMENTS = 4096
 _SHORT = 0.01
 """Seconds for which the event loop may be kept from its other work."""
@@ -63,21 +65,19 @@ class Batcher:
         """Wait for a place in a batch, and for what it releases."""
         if self.waiting >= self._most:
             raise busy("too many requests are waiting; nothing was released, come back later")
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Outcome] = loop.create_future()
         self._queues.setdefault(releaser, []).append((job, future))
         self.waiting += 1
         self._wake.set()
+        late = loop.call_later(self._seconds, _give_up, future)
         try:
-            async with asyncio.timeout(self._seconds):
-                return await future
-        except TimeoutError:
-            raise Problem(
-                504, "the release took too long and was thrown away; send less text at once"
-            ) from None
+            return await future
         finally:
+            late.cancel()
             self.waiting -= 1
 
-    async def in_thread(self, work: Callable[[], object]) -> object:
+    async def in_thread(self, work: Callable[[], T]) -> T:
         """Do something else in the one thread, in its turn."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
@@ -107,13 +107,12 @@ class Batcher:
         """Draw here if the last batch tells that it takes no time, else in the thread."""
         size = 1 + sum(len(text) for job in jobs for text in job.texts)
         took, of = self._took.get(releaser, (_SHORT, 1))
-        began = time.perf_counter()
         if took * max(1.0, size / of) < _SHORT:
-            drawn = _drawn(releaser, jobs)
+            drawn, seconds = _timed(releaser, jobs)
         else:
             loop = asyncio.get_running_loop()
-            drawn = await loop.run_in_executor(self._thread, _drawn, releaser, jobs)
-        self._took[releaser] = (time.perf_counter() - began, size)
+            drawn, seconds = await loop.run_in_executor(self._thread, _timed, releaser, jobs)
+        self._took[releaser] = (seconds, size)
         return drawn
 
     async def _booked(
@@ -148,6 +147,19 @@ class Batcher:
         if queue:
             self._queues[releaser] = queue
         return taken
+
+
+def _give_up(future: "asyncio.Future[Outcome]") -> None:
+    if not future.done():
+        future.set_exception(
+            Problem(504, "the release took too long and was thrown away; send less text at once")
+        )
+
+
+def _timed(releaser: TextReleaser, jobs: Sequence[Job]) -> tuple[list[Outcome | Exception], float]:
+    """What was drawn, and the processor's seconds: how busy the machine is decides nothing."""
+    began = time.thread_time()
+    return _drawn(releaser, jobs), time.thread_time() - began
 
 
 def _drawn(releaser: TextReleaser, jobs: Sequence[Job]) -> list[Outcome | Exception]:

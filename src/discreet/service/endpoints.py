@@ -85,7 +85,7 @@ async def sanitize(service: Service, request: Request) -> Response:
     if len(texts) == 1:
         await service.on_the_grid(began)
     return answer(
-        f'{{"documents": {json.dumps(outcome.texts)}, "statement": {releaser.statement_json}, '
+        f'{{"documents": {outcome.documents}, "statement": {releaser.statement_json}, '
         f'"receipt": {outcome.receipt}{mapping}}}'
     )
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service.logs import log, log_error
@@ -80,6 +79,6 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def _host(scope: Scope) -> str:
-    host = Headers(scope=scope).get("host", "")
+    host: str = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name.lower()

@@ -37,13 +37,18 @@ def log_to_standard_error() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO if name == LOGGER else logging.WARNING)
-    for name in ("httpx", "httpcore"):  # which log the addresses that they call
+    # They log the addresses that they call, and what a server said.
+    for name in ("httpx", "httpcore", "psycopg"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def log(event: str, **fields: str | int | float | None) -> None:
     """Log an event with fields that were chosen here: names, counts, times."""
-    _logger.info(event, extra={"fields": {"event": event, **fields}})
+    # A record made here: the logger's own method would first look for who called it.
+    if _logger.isEnabledFor(logging.INFO):
+        record = logging.LogRecord(LOGGER, logging.INFO, "", 0, event, None, None)
+        record.fields = {"event": event, **fields}
+        _logger.handle(record)
 
 
 def log_error(error: BaseException, **fields: str | int | float | None) -> None:

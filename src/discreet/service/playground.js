@@ -328,6 +328,8 @@ function showGuarantee() {
   const readings = guarantee.in_words.filter((line) => line.startsWith("  "));
   const whole = counts.drawn ? guarantee.whole_in_words : ["No word was drawn, so there is nothing to add up."];
   at("guarantee-whole").replaceChildren(...whole.map((line) => powers("p", line.replace("The longest text", "This text"))));
+  at("weak").hidden = !guarantee.weak;
+  at("weak").textContent = guarantee.weak ? `Careful: ${guarantee.weak}. discreet sanitize would ask before it releases anything so.` : "";
   const more = [];
   if (readings.length) more.push(make("ul", {}, ...readings.map((line) => powers("li", line.trim()))));
   if (guarantee.word.scope) more.push(make("p", {}, `Scope: ${guarantee.word.scope}.`));
@@ -358,13 +360,11 @@ async function showFrontier(now) {
   }
 }
 
-function picture({ points, guess, near, contextual, averaged }, now) {
+function picture({ points, guess, least: atLeast, near, contextual, averaged }, now) {
   if (!points.length) {
     at("frontier").replaceChildren();
-    at("frontier-note").textContent = guess !== null
-      ? `What comes out does not depend on the words: the best guess is the commonest word, right ${percent(guess)} of the time.`
-      : "For this mechanism the attacker's success is known only after a pass over all pairs of words for every epsilon, which " +
-        "takes too long here. Work out the guess above, or try near words.";
+    at("frontier-note").textContent =
+      `What comes out does not depend on the words: the best guess is the commonest word, right ${percent(guess)} of the time.`;
     return;
   }
   // As wide as its place, so that letters are as large as elsewhere.
@@ -374,8 +374,10 @@ function picture({ points, guess, near, contextual, averaged }, now) {
   const x = (epsilon) => left + ((epsilon - least) / (most - least)) * (width - left - right);
   const y = (share) => top + (1 - share) * (height - top - bottom);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-  const said = `At epsilon ${now.epsilon} the best guess at a word is right ${percent(guess)} of the time, and a word becomes one of ` +
-    `its near words ${percent(near)} of the time.`;
+  const said = atLeast
+    ? `At epsilon ${now.epsilon} a word comes out as it was ${percent(guess)} of the time, and the best guess is right at least so often.`
+    : `At epsilon ${now.epsilon} the best guess at a word is right ${percent(guess)} of the time` +
+      (near === null ? "." : `, and a word becomes one of its near words ${percent(near)} of the time.`);
   svg.setAttribute("aria-label", `Epsilon from ${least} to ${most} against how often the best guess is right. ${said}`);
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     svg.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(share), y2: y(share) }),
@@ -388,17 +390,22 @@ function picture({ points, guess, near, contextual, averaged }, now) {
   const all = [...points.filter((each) => each.epsilon !== now.epsilon), { epsilon: now.epsilon, guess, near }]
     .sort((one, other) => one.epsilon - other.epsilon);
   const line = (name) => all.map((each) => `${x(each.epsilon).toFixed(1)},${y(each[name]).toFixed(1)}`).join(" ");
-  svg.append(draw("polyline", { class: "near-line", points: line("near") }), draw("polyline", { class: "guess-line", points: line("guess") }));
   const last = points[points.length - 1];
-  svg.append(draw("text", { class: "near-text", x: x(last.epsilon), y: y(last.near) + 19, "text-anchor": "end" }, "a word stays near"),
-    draw("text", { class: "guess-text", x: x(last.epsilon), y: y(last.guess) - 10, "text-anchor": "end" }, "the best guess is right"));
+  if (near !== null) {
+    svg.append(draw("polyline", { class: "near-line", points: line("near") }),
+      draw("text", { class: "near-text", x: x(last.epsilon), y: y(last.near) + 19, "text-anchor": "end" }, "a word stays near"));
+  }
+  svg.append(draw("polyline", { class: "guess-line", points: line("guess") }),
+    draw("text", { class: "guess-text", x: x(last.epsilon), y: y(last.guess) - 10, "text-anchor": "end" },
+      atLeast ? "the best guess is right at least" : "the best guess is right"));
   const here = x(now.epsilon);
   svg.append(draw("line", { class: "now", x1: here, x2: here, y1: top - 4, y2: height - bottom }),
-    draw("circle", { class: "now-near", cx: here, cy: y(near), r: 5.5 }),
+    ...(near === null ? [] : [draw("circle", { class: "now-near", cx: here, cy: y(near), r: 5.5 })]),
     draw("circle", { class: "now-guess", cx: here, cy: y(guess), r: 5.5 }),
-    draw("text", { class: "now-text", x: here, y: 14, "text-anchor": now.epsilon > 14 ? "end" : now.epsilon < 3 ? "start" : "middle" }, `now: ${percent(guess)}`));
+    draw("text", { class: "now-text", x: here, y: 14, "text-anchor": now.epsilon > 14 ? "end" : now.epsilon < 3 ? "start" : "middle" }, `now: ${atLeast ? "at least " : ""}${percent(guess)}`));
   at("frontier").replaceChildren(svg);
-  const how = averaged ? "On average over public texts, by public word frequencies"
+  const how = atLeast ? "The best guess itself takes a pass over all pairs of words: work it out above. By public word frequencies"
+    : averaged ? "On average over public texts, by public word frequencies"
     : `Computed exactly, by public word frequencies${contextual ? ", for the first word of a text" : ""}`;
   at("frontier-note").textContent = `${said} ${how}; real texts use fewer words, so more of theirs may be guessed.`;
 }

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import DiscreetError
-from discreet.files import plain_json
 from discreet.release.text import LAYOUTS
 from discreet.service._playground_mechanisms import LEAST, MOST, Setting, Workshop
 from discreet.service._playground_text import Tried, guesses, outcomes, told, tried
+from discreet.service.logs import log_error
+from discreet.service.problems import Problem, problem_of
+from discreet.service.requests import Gone, json_body
 
 MOST_CHARACTERS = 5000
 """Of a text; what is longer is for ``discreet sanitize``."""
@@ -48,14 +49,6 @@ _HEADERS = {
 _POLL_SECONDS = 0.2
 
 Answer = Callable[[Request, dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-class _Refused(Exception):
-    """What a request is told: a status and a sentence that holds nothing of what was sent."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status, self.detail = status, detail
 
 
 class _Stopped(Exception):
@@ -113,9 +106,9 @@ class _Playground:
         """A text drawn once, beside itself, and the guarantee."""
         setting, text = self._setting(body), body.get("text")
         if not isinstance(text, str):
-            raise _Refused(422, "text must be a string")
+            raise Problem(422, "text must be a string")
         if len(text) > MOST_CHARACTERS:
-            raise _Refused(
+            raise Problem(
                 413,
                 f"the playground takes {MOST_CHARACTERS:,} characters; use discreet sanitize for "
                 "longer texts",
@@ -162,7 +155,7 @@ class _Playground:
             or len(passed) != len(released)
             or not all(isinstance(each, bool) for each in passed)
         ):
-            raise _Refused(422, "passed must say true or false of each released word")
+            raise Problem(422, "passed must say true or false of each released word")
         stop = threading.Event()
 
         def goes_on(_done: int, _total: int) -> None:
@@ -190,8 +183,7 @@ class _Playground:
         contextual = getattr(mechanism, "contextual", False)
         return {
             "points": self._shop.frontier(setting),
-            "guess": self._shop.guess_rate(setting),
-            "near": self._shop.near_chance(setting),
+            **self._shop.point(setting),
             "contextual": contextual,
             "averaged": contextual and mechanism.expected_guess is not None,
         }
@@ -201,14 +193,14 @@ class _Playground:
         epsilon = body.get("epsilon")
         number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
         if not number or not LEAST <= float(epsilon or 0) <= MOST:
-            raise _Refused(422, f"epsilon must be a number from {LEAST:g} to {MOST:g}")
+            raise Problem(422, f"epsilon must be a number from {LEAST:g} to {MOST:g}")
         layout = body.get("layout", "public")
         if layout not in tuple(LAYOUTS):
-            raise _Refused(422, "layout must be one of " + ", ".join(LAYOUTS))
+            raise Problem(422, "layout must be one of " + ", ".join(LAYOUTS))
         switches = {name: body.get(name, True) for name in ("public_words", "identifiers")}
         for name, value in switches.items():
             if not isinstance(value, bool):
-                raise _Refused(422, f"{name} must be true or false")
+                raise Problem(422, f"{name} must be true or false")
         return Setting(variant, float(epsilon or 0), layout, **switches)
 
     def _ids(self, setting: Setting, body: Mapping[str, Any], name: str) -> Any:
@@ -219,7 +211,7 @@ class _Playground:
             or len(ids) > MOST_CHARACTERS
             or not all(type(each) is int and 0 <= each < size for each in ids)
         ):
-            raise _Refused(422, f"{name} must be words by their numbers, from 0 to {size - 1}")
+            raise Problem(422, f"{name} must be words by their numbers, from 0 to {size - 1}")
         return np.array(ids, np.int64)
 
 
@@ -241,61 +233,23 @@ def _answered(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 
     async def endpoint(request: Request) -> Response:
         try:
-            return _json(await answer(request, await _body(request)))
-        except _Refused as error:
-            return _problem(error.status, error.detail)
-        except DiscreetError as error:
-            return _problem(422, f"{error}; nothing was drawn")
-        except (ClientDisconnect, _Stopped):
-            return _problem(499, "whoever asked is gone")
-        except Exception:  # its message may hold text
-            return _problem(500, "something went wrong here; nothing was kept of the text")
+            return _json(await answer(request, await json_body(request, _MOST_BYTES)))
+        except (Gone, _Stopped):
+            response = Response(status_code=400)
+        except Exception as error:  # its message may hold text
+            problem = problem_of(error)
+            if problem.status == 500:
+                log_error(error)
+            response = problem.response()
+        response.headers.update(_HEADERS)
+        return response
 
     return endpoint
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # what a page of somebody else cannot send without asking
-        raise _Refused(415, "send JSON, with the header Content-Type: application/json")
-    size, parts = 0, list[bytes]()
-    said = request.headers.get("content-length", "0")
-    large = not said.isdigit() or int(said) > _MOST_BYTES
-    if not large:
-        async for part in request.stream():
-            size += len(part)
-            if large := size > _MOST_BYTES:
-                break
-            parts.append(part)
-    if large:
-        raise _Refused(
-            413,
-            f"the playground takes {_MOST_BYTES:,} bytes; use discreet sanitize for longer texts",
-        )
-    try:
-        values = plain_json(b"".join(parts))
-    except ValueError:
-        raise _Refused(400, "the body is not JSON in UTF-8") from None
-    if not isinstance(values, dict):
-        raise _Refused(422, "the body must be a JSON object")
-    return values
 
 
 def _json(values: Mapping[str, Any]) -> Response:
     content = json.dumps(values, ensure_ascii=False, allow_nan=False)
     return Response(content, headers=_HEADERS, media_type="application/json")
-
-
-def _problem(status: int, detail: str) -> Response:
-    """A problem document (RFC 9457)."""
-    content = {"type": "about:blank", "status": status, "detail": detail}
-    closing = {"Connection": "close"} if status == 413 else {}
-    return Response(
-        json.dumps(content),
-        status,
-        headers=_HEADERS | closing,
-        media_type="application/problem+json",
-    )
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:

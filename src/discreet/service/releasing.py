@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import Generator, Ids, Progress
+from discreet.arrays import Generator, Progress
 from discreet.errors import InvalidValue
 from discreet.ledger import Charge
 from discreet.mechanisms.registry import find
@@ -34,47 +34,11 @@ Entry = tuple[int, str, Any]
 """The number of a document, a surrogate in it, and the value, or where in the text it stands."""
 
 
+Found = tuple[dict[str, int], list[Entry]]
+"""How many identifiers of each type a request had, and what was replaced."""
+
 _VARYING = ("identifiers", "counts", "whole", "written", "output")
 """Sections of a receipt that differ from request to request."""
-
-
-class Cutter(Protocol):
-    """Replaces the identifiers of a request's texts."""
-
-    public: tuple[str, ...]
-    caveats: tuple[str, ...]
-    about: dict[str, Any]
-
-    def cut(self, texts: Sequence[str], rng: Generator, scope: Any) -> tuple[Cut, list[Entry]]:
-        """The texts without their identifiers, and what was replaced."""
-        ...
-
-
-class _Collector(SurrogateMapping):
-    """Holds what was replaced for the time of one call, and is then empty again."""
-
-    def add(self, documents: int, entries: Iterable[Entry]) -> None:  # noqa: ARG002
-        self.taken = list(entries)
-
-
-class RequestCutter:
-    """Surrogates as ``discreet sanitize`` makes them, for each request by itself."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._collector = _Collector()
-        self._identifiers = Identifiers(
-            profile.identifiers or "rules", consistent=profile.consistent, mapping=self._collector
-        )
-        self.public = self._identifiers.public
-        self.caveats = self._identifiers.caveats
-        self.about = self._identifiers.about | {"mapping_kept": False}
-
-    def cut(self, texts: Sequence[str], rng: Generator, scope: Any) -> tuple[Cut, list[Entry]]:  # noqa: ARG002
-        """The texts without their identifiers, and what was replaced."""
-        try:
-            return self._identifiers.cut(texts, rng), self._collector.taken
-        finally:
-            self._collector.taken = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,42 +59,91 @@ class Job:
     """Whether what was replaced is given back to whoever asked."""
 
 
+class Cutter(Protocol):
+    """Replaces the identifiers of the texts of some requests."""
+
+    public: tuple[str, ...]
+    caveats: tuple[str, ...]
+    about: dict[str, Any]
+
+    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Found]]:
+        """All their texts without their identifiers, and what was replaced in each request."""
+        ...
+
+
+class _Collector(SurrogateMapping):
+    """Holds what was replaced for the time of one call, and is then empty again."""
+
+    def add(self, documents: int, entries: Iterable[Entry]) -> None:  # noqa: ARG002
+        self.taken = list(entries)
+
+
+class RequestCutter:
+    """Surrogates as ``discreet sanitize`` makes them: nothing is shared but within a document."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._collector = _Collector()
+        self._identifiers = Identifiers(
+            profile.identifiers or "rules", consistent=profile.consistent, mapping=self._collector
+        )
+        self.public = self._identifiers.public
+        self.caveats = self._identifiers.caveats
+        self.about = self._identifiers.about | {"mapping_kept": False}
+
+    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Found]]:
+        """All their texts without their identifiers, and what was replaced in each request."""
+        try:
+            cut = self._identifiers.cut([text for job in jobs for text in job.texts], rng)
+            taken = self._collector.taken
+        finally:
+            self._collector.taken = []
+        found: list[Found] = [({}, []) for _ in jobs]
+        if taken:
+            owners = [
+                (found[number], place)
+                for number, job in enumerate(jobs)
+                for place in range(len(job.texts))
+            ]
+            for (document, surrogate, value), kind in zip(taken, cut.types, strict=True):
+                (counts, entries), place = owners[document]
+                counts[kind] = counts.get(kind, 0) + 1
+                entries.append((place, surrogate, value))
+        return cut, found
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What was released for one request."""
 
     texts: list[str] = field(repr=False)
-    draws: Ids = field(repr=False)
+    draws: list[int] = field(repr=False)
+    """How many words of each text were drawn."""
     identifiers: Mapping[str, int]
     entries: list[Entry] = field(repr=False)
     """Protected: they go to whoever sent the texts, or are forgotten."""
-    receipt: str = ""
+    documents: str = field(repr=False)
+    """The texts as JSON."""
+    receipt: str
     """As JSON. Its SHA-256 is in the ledger."""
 
     @property
     def words(self) -> int:
         """How many words were drawn."""
-        return int(self.draws.sum())
+        return sum(self.draws)
 
 
 class _JobIdentifiers:
-    """What a sanitizer asks for identifiers, answered request by request."""
+    """What a sanitizer asks for identifiers, answered for the requests whose texts it has."""
 
     def __init__(self, cutter: Cutter) -> None:
         self._cutter = cutter
         self.public, self.caveats, self.about = cutter.public, cutter.caveats, cutter.about
         self.jobs: Sequence[Job] = ()
-        self.found: list[tuple[Mapping[str, int], list[Entry]]] = []
+        self.found: list[Found] = []
 
     def cut(self, texts: Sequence[str], rng: Generator) -> Cut:  # noqa: ARG002
-        segments, surrogates, bounds, self.found = list[str](), list[str](), [np.zeros(1, int)], []
-        for job in self.jobs:
-            cut, entries = self._cutter.cut(job.texts, rng, job.scope)
-            bounds.append(cut.bounds[1:] + len(segments))
-            segments += cut.segments
-            surrogates += cut.surrogates
-            self.found.append((cut.counts, entries))
-        return Cut(segments, np.concatenate(bounds), surrogates, {})
+        cut, self.found = self._cutter.cut(self.jobs, rng)
+        return cut
 
 
 class Vocabularies:
@@ -203,51 +216,58 @@ class TextReleaser:
     def release(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Release the texts of some requests, in one call; from one thread at a time."""
         texts = [text for job in jobs for text in job.texts]
+        found: list[Found] = [({}, [])] * len(jobs)
         if self._identifiers is not None:
             self._identifiers.jobs = jobs
         try:
             release = self.sanitizer.sanitize(texts, self._rng)
-            found = [({}, [])] * len(jobs) if self._identifiers is None else self._identifiers.found
+            if self._identifiers is not None:
+                found = self._identifiers.found
         finally:
             if self._identifiers is not None:
                 self._identifiers.jobs, self._identifiers.found = (), []
         if release.draws is None:
             raise InvalidValue("this mechanism does not say how many draws a text took")
-        ends = np.cumsum([len(job.texts) for job in jobs]).tolist()
+        draws, start = release.draws.tolist(), 0
+        written = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         outcomes = []
-        for job, end, (counts, entries) in zip(jobs, ends, found, strict=True):
-            own = slice(end - len(job.texts), end)
-            made = Outcome(release.values[own], release.draws[own], counts, entries)
-            outcomes.append(replace(made, receipt=self._receipt(made, job)))
+        for job, (counts, entries) in zip(jobs, found, strict=True):
+            own = slice(start, start := start + len(job.texts))
+            documents = json.dumps(release.values[own])
+            receipt = self._receipt(documents, draws[own], counts, job.mapped, written)
+            outcomes.append(
+                Outcome(release.values[own], draws[own], counts, entries, documents, receipt)
+            )
         return outcomes
 
-    def _receipt(self, outcome: Outcome, job: Job) -> str:
+    def _receipt(
+        self, documents: str, draws: list[int], found: dict[str, int], mapped: bool, written: str
+    ) -> str:
         """What is said of it, as JSON; what was written before is not written anew."""
-        documents = json.dumps(outcome.texts).encode()
-        varying: dict[str, Any] = {
-            "counts": {"documents": len(outcome.texts), "words": outcome.words},
-            "written": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "output": {"sha256": hashlib.sha256(documents).hexdigest(), "bytes": len(documents)},
-        }
-        parts = [self._fixed_json[1:-1], self.whole(int(outcome.draws.max(initial=0)))]
+        raw = documents.encode()
+        parts = [self._fixed_json[1:-1], self.whole(max(draws, default=0))]
         if "identifiers" in self._about:
-            types = tuple(sorted(outcome.identifiers.items()))
-            parts.append(self._found(types, job.mapped))
-        return "{" + ", ".join([*parts, json.dumps(varying)[1:-1]]) + "}"
+            parts.append(self._found(tuple(sorted(found.items())), mapped))
+        parts.append(
+            f'"counts": {{"documents": {len(draws)}, "words": {sum(draws)}}}, '
+            f'"written": "{written}", '
+            f'"output": {{"sha256": "{hashlib.sha256(raw).hexdigest()}", "bytes": {len(raw)}}}'
+        )
+        return "{" + ", ".join(parts) + "}"
 
     def charge(self, job: Job, outcome: Outcome, dataset: str) -> Charge:
         """What a ledger books for it: the longest text, or each person's texts, all replaced."""
         if job.persons is not None:
             return Charge.of_draws(
                 self.statement,
-                outcome.draws.tolist(),
+                outcome.draws,
                 dataset=dataset,
                 command=job.command,
                 persons=job.persons,
                 law=getattr(self.mechanism, "unit_loss", None),
                 mechanism=self.profile.mechanism,
             )
-        draws = outcome.words if job.together else int(outcome.draws.max(initial=0))
+        draws = outcome.words if job.together else max(outcome.draws, default=0)
         lifted = self._lifted(draws)
         return replace(lifted, dataset=dataset, command=job.command, units=outcome.words)
 

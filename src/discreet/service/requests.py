@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from discreet.files import plain_json
 from discreet.service.keys import ANYONE, ApiKey, ApiKeys
@@ -22,23 +22,25 @@ class Gone(Exception):
 
 async def json_body(request: Request, most: int) -> dict[str, Any]:
     """The JSON object of a body that is not too large."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    headers = dict(request.scope["headers"])
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind != b"application/json":
         raise Problem(415, "send JSON, with the header Content-Type: application/json")
-    if request.headers.get("content-encoding", "identity") != "identity":
+    if headers.get(b"content-encoding", b"identity") != b"identity":
         raise Problem(415, "send the JSON as it is, without a Content-Encoding")
-    said = request.headers.get("content-length", "0")
+    said = headers.get(b"content-length", b"0")
     if not said.isdigit() or int(said) > most:
         raise _too_large(most)
-    parts, size = [], 0
-    try:
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                raise _too_large(most)
-            parts.append(part)
-    except ClientDisconnect:
-        raise Gone from None
+    parts, size, more = list[bytes](), 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+        size += len(parts[-1])
+        if size > most:
+            raise _too_large(most)
     try:
         values = plain_json(b"".join(parts))
     except ValueError:  # its message may quote the body

@@ -19,6 +19,8 @@ def server(service: Service) -> "uvicorn.Server":
     """A server for the service, with nothing on that would print a path or a header."""
     with needs_extra("discreet serve", "serve"):
         import uvicorn
+
+        from discreet.service.transport import HttpProtocol
     settings = service.settings
     return uvicorn.Server(
         uvicorn.Config(
@@ -28,6 +30,7 @@ def server(service: Service) -> "uvicorn.Server":
             server_header=False,
             proxy_headers=False,
             ws="none",
+            http=HttpProtocol,
             timeout_graceful_shutdown=settings.stop_timeout,
             ssl_certfile=settings.certificate,
             ssl_keyfile=settings.certificate_key,

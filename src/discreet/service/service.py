@@ -23,6 +23,8 @@ from discreet.service.requests import Doorkeeper
 
 T = TypeVar("T")
 _MOST_CHOSEN = 8
+_SWEEP_SECONDS = 10.0
+"""From one look for what is to be forgotten to the next, whether requests come or not."""
 
 
 class Service:
@@ -58,20 +60,30 @@ class Service:
             lambda size: self.metrics.observe("discreet_batch_requests", size),
         )
         self.closing: list[Callable[[], Awaitable[None]]] = []
+        self.sweeping: list[Callable[[], None]] = []
         self.stopping = False
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve the queue until the service stops; what waits then is served before."""
         self.batcher.start()
+        sweep = asyncio.create_task(self._sweep())
         try:
             yield
         finally:
             self.stopping = True
+            sweep.cancel()
             await self.batcher.stop()
             for close in self.closing:
                 await close()
             self.accounts.close()
+
+    async def _sweep(self) -> None:
+        """Forget in time what is held for a while only."""
+        while self.sweeping:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            for forget in self.sweeping:
+                forget()
 
     async def releaser_for(
         self, key: ApiKey, profile: str | None, mechanism: str | None, epsilon: float | None
@@ -98,7 +110,6 @@ class Service:
         chosen = (name, wanted.mechanism, float(wanted.settings.get("epsilon", 0.0)))
         if chosen not in self._chosen:
             made = await self.batcher.in_thread(lambda: TextReleaser(wanted, self.vocabularies))
-            assert isinstance(made, TextReleaser)
             self._chosen[chosen] = made
             while len(self._chosen) > _MOST_CHOSEN:
                 self._chosen.popitem(last=False)

@@ -61,6 +61,15 @@ class TokenBatch:
         """Where the tokens of some documents are, and for each the place of its document."""
         return ragged_places(self.offsets[documents], np.diff(self.offsets)[documents])
 
+    def only(self, documents: Ids) -> "TokenBatch":
+        """Some of the documents."""
+        places, _ = self.places(documents)
+        return TokenBatch(self.ids[places], np.r_[0, np.cumsum(np.diff(self.offsets)[documents])])
+
+    def first(self, count: int) -> "TokenBatch":
+        """The first documents."""
+        return self.only(np.arange(min(count, len(self))))
+
 
 class Tokenizer(Protocol):
     """Text to ids of a fixed public vocabulary, and ids to text."""

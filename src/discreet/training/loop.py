@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet import check
 from discreet.arrays import Floats, Generator, Ids, Progress
+from discreet.devices import array_of, device_of, moved, own_chance, room_for
 from discreet.errors import InputError, InvalidValue, OutputError, needs_extra
 from discreet.staging import PRIVATE
 from discreet.tensors import Arrays, arrays_under, load_tensors, save_tensors
@@ -122,6 +123,21 @@ def step_seed(seed: int, step: int) -> int:
     return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> 1)
 
 
+def seed_draws(seed: int) -> None:
+    """What PyTorch draws next comes from this seed, on every device in use.
+
+    As ``torch.manual_seed``, which for each device that is *not* in use notes down the whole stack
+    of calls: longer work than a small network's step.
+    """
+    import torch
+
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(seed)
+
+
 @contextmanager
 def seeded_weights(seed: int, feature: str) -> Iterator[None]:
     """Where first weights are drawn: from the seed, and nobody else's draws are touched.
@@ -129,9 +145,9 @@ def seeded_weights(seed: int, feature: str) -> Iterator[None]:
     Without PyTorch there is an error that names the extra for this feature.
     """
     with needs_extra(feature, "train"):
-        import torch
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        pass
+    with own_chance():
+        seed_draws(seed)
         yield
 
 
@@ -203,11 +219,11 @@ def kept_arrays(named: Mapping[str, Any], optimizer: Any) -> Arrays:
     """Parameters, and what their optimiser remembers of them; :func:`restore_kept` reads them."""
     import torch
 
-    arrays = {f"{_WEIGHTS}{name}": value.detach().numpy() for name, value in named.items()}
+    arrays = {f"{_WEIGHTS}{name}": array_of(value) for name, value in named.items()}
     for name, parameter in named.items():
         for key, value in optimizer.state.get(parameter, {}).items():
             if isinstance(value, torch.Tensor):
-                arrays[f"{_MEMORY}{name}/{key}"] = value.numpy()
+                arrays[f"{_MEMORY}{name}/{key}"] = array_of(value)
     return arrays
 
 
@@ -224,9 +240,12 @@ def restore_kept(arrays: Arrays, named: Mapping[str, Any], optimizer: Any) -> No
     put_weights(arrays_under(arrays, _WEIGHTS), named)
     for place, value in arrays_under(arrays, _MEMORY).items():
         name, _, key = place.rpartition("/")
-        restored = torch.from_numpy(np.array(value))
-        # The count of steps is a scalar, which a file has as one entry.
-        optimizer.state[named[name]][key] = restored.reshape(()) if key == "step" else restored
+        # The count of steps is a scalar on the processor, which a file has as one entry.
+        optimizer.state[named[name]][key] = (
+            torch.from_numpy(np.array(value)).reshape(())
+            if key == "step"
+            else moved(np.array(value), named[name].device)
+        )
 
 
 def shapes_of(arrays: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -299,7 +318,7 @@ def train_in_stages(
     """Gradient descent on released or public data; returns the loss of every step.
 
     Args:
-        network: The PyTorch module that holds all parameters.
+        network: The PyTorch module that holds all parameters, on the device that computes.
         stages: What is trained, one after the other.
         seed: Of all that is random in a step; not for releases.
         state: Where the state is kept; None keeps nothing.
@@ -330,18 +349,19 @@ def train_in_stages(
             trained = {id(parameter) for parameter in stage.parameters}
             for parameter in named.values():
                 parameter.requires_grad_(id(parameter) in trained)
-        torch.manual_seed(step_seed(seed, number))
+        seed_draws(step_seed(seed, number))
         optimizer.param_groups[0].update(stage.schedule(step, stage.steps))
-        loss = stage.loss(step)
-        if not torch.isfinite(loss):
-            raise InvalidValue(
-                f"training became unstable at step {number + 1} of {total} (the loss is not "
-                "finite); use a smaller learning rate"
-            )
-        loss.backward()
-        if clip is not None:
-            torch.nn.utils.clip_grad_norm_(list(stage.parameters), clip)
-        optimizer.step()
+        with room_for(f"step {number + 1} of {total}", "use a smaller batch, or --device cpu"):
+            loss = stage.loss(step)
+            if not torch.isfinite(loss):
+                raise InvalidValue(
+                    f"training became unstable at step {number + 1} of {total} (the loss is not "
+                    "finite); use a smaller learning rate"
+                )
+            loss.backward()
+            if clip is not None:
+                torch.nn.utils.clip_grad_norm_(list(stage.parameters), clip)
+            optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         losses[number] = float(loss.detach())
         if after is not None:
@@ -354,7 +374,7 @@ def train_in_stages(
     training = network.training
     network.train()
     every = 1 if state is None else state.when.save_every
-    with torch.random.fork_rng(devices=[]):
+    with own_chance(device_of(network)):
         make_steps(make, done=done, total=total, every=every, save=save, progress=progress)
     for parameter in named.values():
         parameter.requires_grad_(True)

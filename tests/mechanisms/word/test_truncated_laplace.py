@@ -379,6 +379,21 @@ def test_no_guarantee_is_said_when_there_is_none():
     assert "the paper claims delta = 0.5" in mechanism.statement.caveats[0]
 
 
+def test_a_delta_that_is_no_number_is_given_by_its_logarithm():
+    space = EmbeddingSpace.from_arrays(["a", "b", "c"], [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    arguments = {"clip": 1.0, "calibration": "published", "dummy_dimensions": 398}
+    by_number = TruncatedLaplace(space, 5.0, delta=4.0**-400, **arguments)
+    by_log = TruncatedLaplace(space, 5.0, delta=1e-5, log_delta=-400 * math.log(4), **arguments)
+    assert by_log.half_width == pytest.approx(by_number.half_width, rel=1e-12)
+    assert by_log.statement.delta == pytest.approx(by_number.statement.delta, rel=1e-9)
+    # 4 ** -1700 is 0 to a computer; delta ** (1/d) is 1/4 all the same.
+    arguments["dummy_dimensions"] = 1698
+    far = TruncatedLaplace(space, 20.0, delta=1e-5, log_delta=-1700 * math.log(4), **arguments)
+    wanted = -math.log1p(-20 / (0.5 * math.sqrt(1700))) * far.noise.scale
+    assert far.half_width == pytest.approx(wanted, rel=1e-9)
+    assert "claims delta = 1e-1024 " in far.statement.caveats[0]
+
+
 def test_dummy_dimensions_open_the_range_that_the_message_names():
     space = random_space(30, dimension=4)
     limit = 2 * 0.01**0.25 * math.sqrt(4)
@@ -446,6 +461,11 @@ BAD = {
     "calibration": ({"calibration": "best"}, "calibration of TruncatedLaplace must be one of"),
     "sensitivity": ({"sensitivity": "best"}, "sensitivity of TruncatedLaplace must be one of"),
     "dummies with certified": ({"dummy_dimensions": 3}, "belong to calibration published"),
+    "a logarithm with certified": ({"log_delta": -5.0}, "belongs to calibration published"),
+    "a logarithm above delta's": (
+        {"log_delta": -0.1, "calibration": "published"},
+        "log_delta of TruncatedLaplace must be",
+    ),
     "dummies below 0": ({"dummy_dimensions": -1}, "dummy_dimensions of TruncatedLaplace must be"),
     "half a dummy": ({"dummy_dimensions": 0.5}, "dummy_dimensions of TruncatedLaplace must be"),
 }

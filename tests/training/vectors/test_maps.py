@@ -73,12 +73,20 @@ def test_the_bound_is_the_mass_beyond_the_right_angle():
     assert (draws[:, 0] < 0).mean() == pytest.approx(bayes_flip(2.0), abs=0.003)
 
 
+@pytest.mark.usefixtures("shortly")
 def test_validation_prefers_few_dimensions_for_two_classes_and_more_for_many():
     assert _trained(2.0, (2, 16)).dimension == 2
     vectors, names = _public(900, classes=8)
     settings = MapTrainingSettings(12.0, dimensions=(2, 8), epochs=8)
     many = train_map(vectors, names, settings=settings, encoder=ENCODER, source="mine")
     assert many.dimension == 8
+
+
+@pytest.fixture
+def shortly(monkeypatch):
+    """Training that gets somewhere, though not as far as it could: one start of fewer steps."""
+    monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 80)
+    monkeypatch.setattr(_bottleneck, "_STARTS", 1)
 
 
 @pytest.fixture
@@ -108,6 +116,7 @@ def test_the_same_seed_gives_the_same_map():
     assert first != _trained(seed=2).fingerprint
 
 
+@pytest.mark.usefixtures("shortly")
 @pytest.mark.parametrize("mechanism", ["purkayastha", "planar-laplace"])
 def test_without_labels_it_keeps_more_of_the_vectors_than_chance(mechanism):
     found = _trained(20.0, (4,), labels=False, mechanism=mechanism, hidden=0)
@@ -116,6 +125,7 @@ def test_without_labels_it_keeps_more_of_the_vectors_than_chance(mechanism):
     assert "reconstruction" in found.about["objective"]
 
 
+@pytest.mark.usefixtures("shortly")
 def test_further_rows_help_when_labels_are_few_and_are_left_alone_when_they_mislead():
     vectors, names = _public(60, seed=3)
     more, more_names = _public(2000, seed=4)

@@ -1,7 +1,7 @@
 """What the SanText recipe runs: how much, and which mechanisms in which space."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,84 +12,6 @@ from discreet.spaces.space import EmbeddingSpace
 W, P = 0.9, 0.3
 FEW = 20
 """Dimensions in which noise on vectors leaves something at epsilons that are of use."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is run."""
-
-    train: int
-    seeds: int
-    epsilons: tuple[float, ...]
-    noise_epsilons: tuple[float, ...]
-    """Also for CMP: where noise on vectors begins to leave anything."""
-    order_epsilons: tuple[float, ...]
-    """For the order of the mechanisms in ``FEW`` dimensions."""
-    shares: tuple[float, ...]
-    probabilities: tuple[float, ...]
-    influence_epsilon: float
-    words: int
-    pairs: int
-    pair_tests: int
-    pair_epsilons: tuple[float, ...]
-    piece_epsilons: tuple[float, ...]
-    reviews: int
-    """Public IMDb reviews to pretrain on, beside the public part of SST-2."""
-    head_steps: int
-    steps: int
-    tuned: int
-    tuned_seeds: int
-    tuned_tests: int
-    epochs: int
-    attacked: int
-
-
-QUICK = Size(
-    train=6000,
-    seeds=2,
-    epsilons=(5.0, 6.0, 7.0, 8.0, 10.0),
-    noise_epsilons=(30.0,),
-    order_epsilons=(14.0, 16.0),
-    shares=(0.5, 0.9),
-    probabilities=(0.3, 0.9),
-    influence_epsilon=6.0,
-    words=100,
-    pairs=400,
-    pair_tests=300,
-    pair_epsilons=(8.0,),
-    piece_epsilons=(12.0,),
-    reviews=1000,
-    head_steps=80,
-    steps=80,
-    tuned=1500,
-    tuned_seeds=1,
-    tuned_tests=872,
-    epochs=1,
-    attacked=300,
-)
-FULL = Size(
-    train=60_000,
-    seeds=5,
-    epsilons=(4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0),
-    noise_epsilons=(20.0, 30.0, 40.0),
-    order_epsilons=(12.0, 14.0, 16.0, 18.0),
-    shares=(0.5, 0.7, 0.9, 0.95),
-    probabilities=(0.1, 0.3, 0.5, 0.7, 0.9),
-    influence_epsilon=6.0,
-    words=1000,
-    pairs=5749,
-    pair_tests=1379,
-    pair_epsilons=(6.0, 7.0, 8.0, 10.0),
-    piece_epsilons=(11.0, 12.0, 13.0),
-    reviews=5000,
-    head_steps=1000,
-    steps=3000,
-    tuned=20_000,
-    tuned_seeds=3,
-    tuned_tests=872,
-    epochs=2,
-    attacked=5000,
-)
 
 
 @dataclass(frozen=True)
@@ -143,6 +65,16 @@ def order_at(epsilons: Sequence[float]) -> list[Setting]:
     """The published mechanisms in few dimensions."""
     names = ("cmp", "santext", "santext-plus")
     return [Setting(name, epsilon, few=True) for epsilon in epsilons for name in names]
+
+
+def ranked(space: EmbeddingSpace) -> EmbeddingSpace:
+    """A space with public frequencies: those it has, or Zipf's law of the order of its words.
+
+    Files of vectors such as GloVe's list the frequent words first.
+    """
+    if space.frequencies is not None:
+        return space
+    return replace(space, frequencies=1.0 / np.arange(1, len(space) + 1))
 
 
 def in_few_dimensions(space: EmbeddingSpace) -> EmbeddingSpace:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from discreet.report.plots import Curve
 from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.repeats import curve, plus_minus, spread
-from discreet_recipes.santext.data import BOTH, FEW, Setting, Size
+from discreet_recipes.santext.data import BOTH, FEW, Setting
+from discreet_recipes.santext.sizes import SanTextOptions
 
 _LABELS = {
     ("cmp", "published"): "CMP",
@@ -41,11 +43,12 @@ class Figures:
     speed: dict[str, float]
 
 
-def add_pages(record: Record, size: Size, figures: Figures) -> None:
+def add_pages(record: Record, size: SanTextOptions, figures: Figures) -> None:
     """Write everything that the figures show."""
     utility = figures.utility
     _utility(record, size, utility)
-    _order(record, size, utility)
+    if size.order_epsilons:
+        _order(record, size, utility)
     record.add_table(
         "influence",
         f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
@@ -59,12 +62,15 @@ def add_pages(record: Record, size: Size, figures: Figures) -> None:
         ],
     )
     _privacy(record, utility, figures.privacy)
-    _pairs(record, size, figures.pairs)
-    _pretraining(record, size, figures.pretraining)
+    if size.pair_epsilons:
+        _pairs(record, size, figures.pairs)
+    if figures.pretraining:
+        _pretraining(record, size, figures.pretraining)
     _calibration_claim(record, size, utility)
     for calibration in BOTH:
         _order_claim(record, utility, size.epsilons, calibration)
-    _order_claim(record, utility, size.order_epsilons, "published", few=True)
+    if size.order_epsilons:
+        _order_claim(record, utility, size.order_epsilons, "published", few=True)
     if figures.pretraining:
         _pretraining_claims(record, size, figures.pretraining)
     _key_figures(record, size, figures)
@@ -85,7 +91,7 @@ def _bounds(what: str, found: dict[str, list[float]]) -> list[dict[str, Cell]]:
     return [_row(label, None, what, found[key]) for label, key in ends.items()]
 
 
-def _utility(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
+def _utility(record: Record, size: SanTextOptions, utility: dict[str, list[float]]) -> None:
     rows, curves = _bounds("accuracy ± sd", utility), []
     for name, label in _LABELS.items():
         more = size.noise_epsilons if name[0] == "cmp" else ()
@@ -96,7 +102,7 @@ def _utility(record: Record, size: Size, utility: dict[str, list[float]]) -> Non
     record.add_plot(
         "utility",
         "Accuracy at the same guarantee (SST-2, bag of words)",
-        ("epsilon per unit of distance (starter space)", "accuracy"),
+        (f"epsilon per unit of distance (space {Path(size.space).stem})", "accuracy"),
         curves,
         "Accuracy against epsilon: certified SanText rises to the unsanitised level where the "
         "published calibration is still near chance; SanText+ is flat in between.",
@@ -115,7 +121,7 @@ def _ladder(calibration: str, epsilon: float, few: bool) -> list[tuple[str, str]
     ]
 
 
-def _order(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
+def _order(record: Record, size: SanTextOptions, utility: dict[str, list[float]]) -> None:
     record.add_table(
         "order",
         f"The order of the paper's Table 1 in {FEW} dimensions (SST-2, accuracy ± sd)",
@@ -175,7 +181,7 @@ def _privacy(
     )
 
 
-def _pairs(record: Record, size: Size, pairs: dict[str, list[float]]) -> None:
+def _pairs(record: Record, size: SanTextOptions, pairs: dict[str, list[float]]) -> None:
     rows = _bounds("Pearson", pairs)
     rows += [
         _row(label, epsilon, "Pearson", pairs[key_of(*name, epsilon)])
@@ -184,14 +190,14 @@ def _pairs(record: Record, size: Size, pairs: dict[str, list[float]]) -> None:
     ]
     record.add_table(
         "pairs",
-        "Pearson's correlation on STS-B",
+        f"Pearson's correlation on {size.pair_task}",
         rows,
-        f"Frozen all-MiniLM-L6-v2 and a ridge regression, {size.pairs:,} training pairs, "
+        f"Frozen {size.encoder} and a ridge regression, {size.pairs:,} training pairs, "
         f"{size.pair_tests:,} test pairs, one seed.",
     )
 
 
-def _pretraining(record: Record, size: Size, pretraining: list[dict[str, Any]]) -> None:
+def _pretraining(record: Record, size: SanTextOptions, pretraining: list[dict[str, Any]]) -> None:
     rows = []
     for row in pretraining:
         for name in ("original", "plain", "sanitised"):
@@ -216,7 +222,9 @@ def _pretraining(record: Record, size: Size, pretraining: list[dict[str, Any]]) 
     )
 
 
-def _calibration_claim(record: Record, size: Size, utility: dict[str, list[float]]) -> None:
+def _calibration_claim(
+    record: Record, size: SanTextOptions, utility: dict[str, list[float]]
+) -> None:
     noise = 2 * max(map(spread, utility.values()))
     both = {e: [np.mean(utility[key_of("santext", c, e)]) for c in BOTH] for e in size.epsilons}
     gains = {e: certified - published for e, (published, certified) in both.items()}
@@ -258,7 +266,9 @@ def _order_claim(
     )
 
 
-def _pretraining_claims(record: Record, size: Size, pretraining: list[dict[str, Any]]) -> None:
+def _pretraining_claims(
+    record: Record, size: SanTextOptions, pretraining: list[dict[str, Any]]
+) -> None:
     over = {other: _gain(pretraining, other) for other in ("original", "plain")}
     shown = {other: f"{100 * g:+.1f} ± {100 * error:.1f}" for other, (g, error) in over.items()}
     found = "not settled"
@@ -298,7 +308,7 @@ def _gain(pretraining: list[dict[str, Any]], other: str) -> tuple[float, float]:
     return float(np.mean(gains)), 1.96 * float(np.mean([r[other]["error"] for r in pretraining]))
 
 
-def _key_figures(record: Record, size: Size, figures: Figures) -> None:
+def _key_figures(record: Record, size: SanTextOptions, figures: Figures) -> None:
     middle = size.epsilons[-2]
     accuracy = {c: plus_minus(figures.utility[key_of("santext", c, middle)]) for c in BOTH}
     defence = {

@@ -31,37 +31,43 @@ from discreet.training.texts.masked_lm import pretrain
 from discreet.training.texts.settings import FineTuning, Pretraining
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.guarantee import add_guarantee, audited
-from discreet_recipes.recipe import Options, Say
+from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.santext import RECIPE
 from discreet_recipes.santext.data import (
     BOTH,
-    FULL,
-    QUICK,
     Setting,
-    Size,
     W,
     in_few_dimensions,
     order_at,
+    ranked,
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages
+from discreet_recipes.santext.sizes import SanTextOptions
+from discreet_recipes.santext.tuned import TunedBench, sanitised
+from discreet_recipes.santext.tuned_pages import Shown, add_shown
 
-ENCODER = "all-MiniLM-L6-v2"
 _BATCH = 16
+_EXAMPLES = 50  # the longest two of the first so many are shown
+_LISTS = (
+    *("epsilons", "noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons"),
+    *("tuned_epsilons", "both_epsilons", "shares", "probabilities", "influence_epsilon"),
+)
 _SOURCE = {"name": "sst2-dev and imdb-val"}
 
 
-def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     """Run the recipe and write its record."""
-    size = QUICK if options.quick else FULL
+    size = options
     rows = (
         f"SST-2: {size.train:,} training phrases, {size.seeds} seeds (rows and noise); the figure "
         "after ± is the standard deviation over seeds. Published and certified carry the same "
         "proven guarantee at the same epsilon."
     )
-    record = Record.of(RECIPE, folder, {"size": asdict(size), "format": 4}, say, rows)
     bench = Bench(data, size, say)
+    settings = {**asdict(size), "format": 5, "words": bench.words.fingerprint}
+    record = Record.of(RECIPE, folder, settings, say, rows, lists=_LISTS)
     part = record.part
     utility = {
         s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s))
@@ -88,11 +94,24 @@ def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
     ]
     pairs = {
         s.key: part(f"stsb-{s.key}", partial(bench.pearson, s))
-        for s in settings_at(size.pair_epsilons)
+        for s in (settings_at(size.pair_epsilons) if size.pair_epsilons else ())
     }
     pretraining = [
         {"epsilon": e, **part(f"pretraining-{e:g}", partial(bench.pretraining, e))}
         for e in size.piece_epsilons
+    ]
+    tuning = TunedBench(data, size, bench.words)
+    tuned = {
+        task: {
+            s.key: part(f"tuned-{task}-{s.key}", partial(tuning.score, task, s))
+            for s in settings_at(size.tuned_epsilons)
+        }
+        for task in (tuning.tasks if size.tuned_epsilons else ())
+    }
+    both = [
+        {"space": name, "epsilon": e, **part(f"both-{name}-{e:g}", partial(bench.both, name, e))}
+        for name in ("words", "pieces")
+        for e in size.both_epsilons
     ]
     speed = part("speed", bench.speed)
     add_guarantee(
@@ -103,6 +122,10 @@ def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
         "and looser than need be, which the certified calibration makes use of",
     )
     add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
+    tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
+    examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons))
+    counts = part("vocabularies", bench.vocabularies)
+    add_shown(record, size, Shown(tuned, both, influence, examples, counts))
     return record.finish()
 
 
@@ -111,19 +134,21 @@ class Bench:
     """The computations, each a function of the data and the settings alone."""
 
     data: Path
-    size: Size
+    size: SanTextOptions
     say: Say = lambda _line: None
 
     def accuracy(self, setting: Setting) -> list[float]:
         """Accuracy on SST-2 of a bag of words, for each seed; the test text is sanitised too."""
-        mechanism = setting.build(self.few if setting.few else self.words)
+        return self._accuracy(setting.build(self.few if setting.few else self.words))
+
+    def _accuracy(self, mechanism: WordMechanism | None) -> list[float]:
         out = []
         for seed in range(self.size.seeds):
             train = self._subset("sst2-train", self.size.train, seed)
             test = self._read("sst2-test")
             rng = np.random.default_rng([seed, 7])
-            model = fit_bag_of_words(_sanitised(train, mechanism, rng))
-            noisy = _sanitised(test, mechanism, rng)
+            model = fit_bag_of_words(sanitised(train, mechanism, rng))
+            noisy = sanitised(test, mechanism, rng)
             out.append(class_scores(test.labels or [], _said(model, noisy))["accuracy"])
         return out
 
@@ -132,14 +157,43 @@ class Bench:
         mechanism = setting.build(self.words)
         if mechanism is None:
             raise NotFound("the text as it is has no mechanism to measure")
-        batch = self._tokens(self.words, self._read("sst2-test").texts)
+        return self._privacy(mechanism)
+
+    def both(self, space: str, epsilon: float) -> dict[str, Any]:
+        """The paper's Figure 5 in one of its two spaces: what is released, and its accuracy."""
+        own = self.words if space == "words" else self.pieces
+        mechanism = SanText(own, epsilon, calibration="published")
+        return {**self._privacy(mechanism), "accuracy": self._accuracy(mechanism)}
+
+    def examples(self, epsilons: Sequence[float]) -> list[dict[str, Any]]:
+        """The paper's Table 4: two PUBLIC phrases, and what becomes of them."""
+        some = self._read("sst2-dev", _EXAMPLES).texts
+        few = sorted(some, key=lambda text: len(text.split()), reverse=True)[:2]
+        rows: list[dict[str, Any]] = [{"mechanism": "none", "texts": few}]
+        for setting in settings_at(epsilons):
+            if setting.mechanism.startswith("santext"):
+                rng = np.random.default_rng(1)
+                texts = Sanitizer(setting.build(self.words)).sanitize(few, rng).values
+                rows.append({**asdict(setting), "texts": list(texts)})
+        return rows
+
+    def vocabularies(self) -> list[list[Any]]:
+        """The paper's Table 2: words of each space, and those that are sensitive."""
+        return [
+            [space.name, len(space), len(space.least_frequent(W))]
+            for space in (self.words, self.pieces)
+        ]
+
+    def _privacy(self, mechanism: WordMechanism) -> dict[str, Any]:
+        space = mechanism.space
+        batch = self._tokens(space, self._read("sst2-test").texts)
         rng = np.random.default_rng(0)
-        ids = batch.ids[batch.ids != self.words.unknown].astype(np.int64)
+        ids = batch.ids[batch.ids != space.unknown].astype(np.int64)
         some = rng.choice(ids, min(self.size.words, len(ids)), replace=False)
         released = mechanism.release(ids, rng)
         outputs = rng.choice(released, min(self.size.words, len(ids)), replace=False)
         inputs = word_privacy(mechanism, some)
-        known = self.prior(self.words)
+        known = self.prior(space)
         hits = best_guesses(mechanism, released, known) == ids
         seen = output_privacy(mechanism, outputs, known)
         return {
@@ -159,12 +213,12 @@ class Bench:
         )
         rng = np.random.default_rng(11)
         model = fine_tune(
-            load_masked_model(ENCODER),
-            _sanitised(train, mechanism, rng),
+            load_masked_model(self.size.encoder),
+            sanitised(train, mechanism, rng),
             FineTuning(frozen=True),
             regression=True,
         )
-        noisy = _sanitised(test, mechanism, rng)
+        noisy = sanitised(test, mechanism, rng)
         return [number_scores(test.numbers(), _said(model, noisy))["pearson"]]
 
     def pretraining(self, epsilon: float) -> dict[str, Any]:
@@ -234,7 +288,7 @@ class Bench:
     def with_head(self) -> MaskedModel:
         """The encoder with a head that was trained alone, on public text as it is."""
         self.say("santext: a head for the encoder, on public text")
-        model = load_masked_model(ENCODER)
+        model = load_masked_model(self.size.encoder)
         settings = Pretraining(steps=0, head_steps=self.size.head_steps, batch=_BATCH)
         pretrain(model, self.public, self.pieces, None, settings, source=_SOURCE)
         return replace(model, has_head=True)
@@ -260,7 +314,7 @@ class Bench:
     @cached_property
     def pieces(self) -> EmbeddingSpace:
         """The vocabulary of the encoder."""
-        return load_space("encoder")
+        return load_space(self.size.pieces)
 
     @cached_property
     def few(self) -> EmbeddingSpace:
@@ -270,7 +324,7 @@ class Bench:
     @cached_property
     def words(self) -> EmbeddingSpace:
         """The vocabulary of whole words."""
-        return load_space("starter")
+        return ranked(load_space(self.size.space, max_words=self.size.vocabulary or None))
 
     def prior(self, space: EmbeddingSpace) -> Any:
         """How often words occur in the public part of SST-2: what an attacker may know."""
@@ -304,20 +358,6 @@ class Bench:
             label_field="score",
         )
         return examples.part(range(min(rows, len(examples))))
-
-
-def _sanitised(
-    examples: Labelled, mechanism: WordMechanism | None, rng: np.random.Generator
-) -> Labelled:
-    """The same examples with what the mechanism makes of their texts."""
-    if mechanism is None:
-        return examples
-    sanitizer = Sanitizer(mechanism)
-    texts = sanitizer.sanitize(examples.texts, rng).values
-    seconds = None
-    if examples.seconds is not None:
-        seconds = sanitizer.sanitize(examples.seconds, rng).values
-    return Labelled(texts, seconds, examples.labels)
 
 
 def _said(model: Any, examples: Labelled) -> Any:

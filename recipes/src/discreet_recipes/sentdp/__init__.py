@@ -1,6 +1,7 @@
 """Meehan et al. (2022): SentDP and DeepCandidate."""
 
 from discreet_recipes.recipe import Recipe
+from discreet_recipes.sentdp import sizes
 
 RECIPE = Recipe(
     folder=__name__,
@@ -8,7 +9,7 @@ RECIPE = Recipe(
     subject="SentDP",
     title="Documents with sentence-level privacy",
     paper="Meehan et al. (2022), Sentence-level Privacy for Document Embeddings.",
-    data="20news-{train,test} and imdb-{train,val,test}",
+    data="20news-{train,test}, imdb-{train,val,test}; not quick: yelp-{dev,test}",
     fields="the fields text and label",
     short_help="Documents with sentence-level privacy.",
     help="DeepCandidate, its baselines and votes of sentences: macro-F1 over epsilon.",
@@ -20,8 +21,12 @@ RECIPE = Recipe(
     "PUBLIC training documents, never on released ones; five trials over the noise; macro-F1 "
     "against epsilon, and at epsilon 10 against the number of sentences.",
     we_run="What we run: the same on 20 Newsgroups and IMDb with all-MiniLM-L6-v2 (384 "
-    "dimensions); logistic regression in the place of the classifiers, also trained on public "
-    "documents alone; permute-and-flip beside the exponential mechanism; and votes of sentences, "
-    "which are ours.",
+    "dimensions); logistic regression (quick) or a network of four layers as the classifier, "
+    "trained on public documents alone; permute-and-flip beside the exponential mechanism; "
+    "and votes of sentences, which are ours.",
     quick_minutes=5,
+    quick=sizes.QUICK,
+    standard=sizes.STANDARD,
+    papers=sizes.PAPER,
+    files=sizes.files,
 )

@@ -1,5 +1,6 @@
-"""The two data sets of the SentDP recipe: split into sentences, encoded once, parted three ways."""
+"""The data sets of the SentDP recipe: split into sentences, encoded once, parted three ways."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from discreet.encoders.encoder import Encoder, encoded_once
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
-from discreet.training.documents.candidates import EPSILONS
 from discreet_recipes.data_files import labelled_rows
 
 MAX_SENTENCES = 30
@@ -83,57 +83,25 @@ class Corpus:
     private: Part
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How many documents each part has at most."""
+def load_corpus(
+    name: str, data: Path, sizes: Sequence[int], encoder: Encoder, cache: Path
+) -> Corpus:
+    """Read a data set from its folder; vectors are kept in ``cache``.
 
-    public: int
-    validation: int
-    private: int
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is run."""
-
-    news: Sizes
-    imdb: Sizes
-    candidates: int
-    trials: int
-    word_documents: int
-    word_trials: int
-    word_epsilons: tuple[float, ...]
-
-
-QUICK = Size(
-    news=Sizes(public=700, validation=120, private=250),
-    imdb=Sizes(public=300, validation=80, private=150),
-    candidates=5000,
-    trials=3,
-    word_documents=40,
-    word_trials=1,
-    word_epsilons=(10.0, 30.0),
-)
-FULL = Size(
-    news=Sizes(public=11_308, validation=3769, private=3770),
-    imdb=Sizes(public=20_000, validation=2000, private=4000),
-    candidates=5000,
-    trials=5,
-    word_documents=500,
-    word_trials=5,
-    word_epsilons=EPSILONS,
-)
-
-
-def load_corpus(name: str, data: Path, sizes: Sizes, encoder: Encoder, cache: Path) -> Corpus:
-    """Read ``20news`` or ``imdb`` from the data folder; vectors are kept in ``cache``."""
-    pools = _twenty_news(data) if name == "20news" else _imdb(data)
-    most = (sizes.public, sizes.validation, sizes.private)
-    parts = [_part(*each, encoder, cache) for each in zip(pools, most, strict=True)]
+    Args:
+        name: ``20news``, ``imdb`` or ``yelp``.
+        data: The folder.
+        sizes: How many documents are public, for validation, and private at most.
+        encoder: Of the sentences.
+        cache: Where vectors are kept.
+    """
+    pools = {"20news": _twenty_news, "imdb": _imdb, "yelp": _yelp}[name](data)
+    parts = [_part(*each, encoder, cache) for each in zip(pools, sizes, strict=True)]
     return Corpus(name, *parts)
 
 
 Pool = list[tuple[str, int]]
+_TEN = 10
 
 
 def _part(pool: Pool, size: int, encoder: Encoder, cache: Path) -> Part:
@@ -165,6 +133,28 @@ def _imdb(data: Path) -> list[Pool]:
             _shuffled([(text.replace("<br />", "\n"), int(label)) for text, label in rows])
         )
     return pools
+
+
+def _yelp(data: Path) -> list[Pool]:
+    """Sentences of one label, ten by ten: what can be had of Yelp is single sentences.
+
+    A document of ours is ten sentences of different people who agree, not a review; ``dev`` is
+    parted into public and validation documents, ``test`` is private.
+    """
+    dev, private = (_in_tens(_rows(data, f"yelp-{part}")) for part in ("dev", "test"))
+    public = len(dev) * 5 // 6
+    return [dev[:public], dev[public:], private]
+
+
+def _in_tens(rows: list[tuple[str, str]]) -> Pool:
+    pool = []
+    for label in sorted({label for _, label in rows}):
+        own = _shuffled([(text, int(own)) for text, own in rows if own == label])
+        for start in range(0, len(own) - _TEN + 1, _TEN):
+            # Each on a line of its own: that is where the splitter ends a sentence.
+            text = "\n\n".join(text for text, _ in own[start : start + _TEN])
+            pool.append((text, int(label)))
+    return _shuffled(pool)
 
 
 def _shuffled(pool: Pool) -> Pool:

@@ -7,7 +7,6 @@ from typing import Any
 
 from discreet.report.plots import Curve
 from discreet.report.tables import Cell
-from discreet.training.documents.candidates import EPSILONS
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.repeats import curve, plus_minus
 
@@ -33,16 +32,17 @@ def values(runs: Runs, method: str, epsilon: float, group: str = AT_LEAST_8) -> 
 def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
     """Tables and plots of one data set, and whether our votes are ahead."""
     documents = base["documents"]
+    tried = tuple(record.settings["epsilons"])
     for group, key in ((AT_LEAST_8, "epsilon-8"), (ALL, "epsilon-2")):
-        found = {m: {e: values(runs, m, e, group) for e in EPSILONS} for m in runs}
+        found = {m: {e: values(runs, m, e, group) for e in tried} for m in runs}
         named = {m: list(map(plus_minus, some.values())) for m, some in found.items()}
-        named["guess by label frequency"] = [f"{base['guess']:.3f}"] * len(EPSILONS)
-        named["mean, no privacy"] = [f"{base['mean'][group]:.3f}"] * len(EPSILONS)
-        guess = Curve("guess by label frequency", EPSILONS, (base["guess"],) * len(EPSILONS))
+        named["guess by label frequency"] = [f"{base['guess']:.3f}"] * len(tried)
+        named["mean, no privacy"] = [f"{base['mean'][group]:.3f}"] * len(tried)
+        guess = Curve("guess by label frequency", tried, (base["guess"],) * len(tried))
         record.add_table(
             f"{name}-{key}",
             f"{name}: macro-F1 of private documents of {group} sentences",
-            _by_method(named, [f"epsilon {e:g}" for e in EPSILONS]),
+            _by_method(named, [f"epsilon {e:g}" for e in tried]),
             f"{documents['public']:,} public, {documents['validation']:,} validation and "
             f"{documents['private']:,} private documents, {documents[AT_LEAST_8]:,} of these with "
             "at least 8 sentences; mean and standard deviation over trials of the noise. "
@@ -95,7 +95,7 @@ def _at(runs: Runs, method: str, epsilon: float, group: str = AT_LEAST_8) -> flo
 def _votes_claim(record: Record, name: str, runs: Runs) -> None:
     """Ours against the paper's, on each data set: a lead on one says nothing of the other."""
     deep, votes = "deep-candidate, recoder", "sentence-votes"
-    tried = [e for e in EPSILONS if e <= 20]
+    tried = [e for e in record.settings["epsilons"] if e <= 20]
     both = {e: (_at(runs, votes, e), max(_at(runs, deep, e), _at(runs, PAPER, e))) for e in tried}
     won = sum(ours > theirs for ours, theirs in both.values())
     record.add_claim(

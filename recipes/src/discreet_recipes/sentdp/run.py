@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from discreet.release.text import Sanitizer
 from discreet.search import last_whole_that_holds
 from discreet.spaces.loaders import load_space
 from discreet.training.documents.candidates import (
-    EPSILONS,
     Documents,
     choose_projections,
     document_clusters,
@@ -31,18 +30,14 @@ from discreet.training.documents.candidates import (
 from discreet.training.documents.settings import StoreSettings
 from discreet.training.scores import class_scores
 from discreet_recipes.guarantee import add_guarantee, sentences_replaced
-from discreet_recipes.recipe import Options, Say
+from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.sentdp import RECIPE
 from discreet_recipes.sentdp.data import (
-    FULL,
     MAX_SENTENCES,
     NINE_CATEGORIES,
-    QUICK,
     Corpus,
     Part,
-    Size,
-    Sizes,
     load_corpus,
 )
 from discreet_recipes.sentdp.pages import (
@@ -52,11 +47,11 @@ from discreet_recipes.sentdp.pages import (
     PAPER_TABLE_1,
     RANGES,
     WORDS,
-    Runs,
     add_claims,
     add_data_set,
     add_table_1,
 )
+from discreet_recipes.sentdp.sizes import SentDPOptions
 
 Release = Callable[[float, np.random.Generator], Rows]
 Predict = Callable[[Rows], NDArray[np.int64]]
@@ -64,22 +59,25 @@ Predict = Callable[[Rows], NDArray[np.int64]]
 MIN_SENTENCES = 8
 """Of a candidate, and of the documents that choices are made on."""
 FLIP = "permute-and-flip"
+_LISTS = ("data_sets", "epsilons", "word_epsilons")
 _REPLACED = 200
 
 
-def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
     """Run the recipe and write its record; vectors and stores are kept in the folder too."""
-    size = QUICK if options.quick else FULL
-    encoder = load_encoder()
+    size = options
+    encoder = load_encoder(size.encoder)
     settings = {
         **asdict(size),
-        "epsilons": EPSILONS,
         "most_sentences": MAX_SENTENCES,
         "encoder": encoder.fingerprint,
+        "space": load_space(size.space).fingerprint,
     }
-    record = Record.of(RECIPE, folder, settings, say, *_differences(size))
-    for name, sizes in (("20news", size.news), ("imdb", size.imdb)):
-        _data_set(record, name, data, sizes, size, encoder)
+    record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
+    for name in size.data_sets:
+        _data_set(
+            record, name, data, size.news if name == "20news" else size.reviews, encoder, size
+        )
     rules = ("exponential", FLIP)
     add_table_1(
         record,
@@ -88,7 +86,7 @@ def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
     return record.finish()
 
 
-def _differences(size: Size) -> list[str]:
+def _differences(size: SentDPOptions) -> list[str]:
     groups = "; ".join(f"{name}: {', '.join(some)}" for name, some in NINE_CATEGORIES.items())
     return [
         "Where we differ: another encoder; the paper does not name its nine categories, ours are "
@@ -96,33 +94,45 @@ def _differences(size: Size) -> list[str]:
         f"most {size.candidates:,} public documents of at least 8 sentences, or as many as there "
         "are. The number of projections and of centroids is chosen on public validation "
         "documents of at least 8 sentences by the exact law, without labels. GoodReads is not to "
-        "be had.",
+        "be had; a document of Yelp is ten sentences of one label, since only sentences can be. "
+        f"Classifier: {size.classifier}.",
         "The epsilon of word-level cmp is per unit of distance in the starter space and protects "
         "a word, not a sentence: at the same number it is by far the weaker promise.",
     ]
 
 
 def _data_set(
-    record: Record, name: str, data: Path, sizes: Sizes, size: Size, encoder: Encoder
+    record: Record,
+    name: str,
+    data: Path,
+    sizes: Sequence[int],
+    encoder: Encoder,
+    size: SentDPOptions,
 ) -> None:
     @cache  # and only when some part is still to be computed: encoding takes the time
     def corpus() -> Corpus:
         record.say(f"sentdp: encoding {name}")
         return load_corpus(name, data, sizes, encoder, record.folder / "vectors")
 
-    def released() -> Any:
+    @cache
+    def found() -> dict[str, Method]:
         store = _store(record, corpus(), size, encoder)
-        record.say(f"sentdp: releasing {name}")
-        found = methods(corpus(), store, without_recoder(store, corpus()))
-        return measured(corpus(), found, EPSILONS, size.trials)
+        return methods(corpus(), store, without_recoder(store, corpus()), size.classifier)
 
-    def words() -> Any:
-        few, method = word_method(corpus(), encoder, size.word_documents)
-        return measured(few, {WORDS: method}, size.word_epsilons, size.word_trials)
+    @cache
+    def on_words() -> tuple[Corpus, Method]:
+        return word_method(corpus(), encoder, size)
+
+    def released(epsilon: float) -> Any:
+        return measured(corpus(), found(), (epsilon,), size.trials)
+
+    def words(epsilon: float) -> Any:
+        few, method = on_words()
+        return measured(few, {WORDS: method}, (epsilon,), size.word_trials)
 
     def levels() -> Any:
         public, private = corpus().public, corpus().private
-        read = classifier(public.means(public.vectors), public.labels)
+        read = classifier(public.means(public.vectors), public.labels, size.classifier)
         f1, accuracy = guesser(public, private)
         return {
             "mean": scores(private, read(private.means(private.vectors))),
@@ -164,16 +174,21 @@ def _data_set(
             f"{took['documents'] / took['seconds']:,.0f} documents a second",
         )
     base = record.part(f"{name}-unprotected", levels)
-    runs: Runs = {
-        **record.part(f"{name}-releases", released),
-        **record.part(f"{name}-words", words),
-    }
+    runs: dict[str, Any] = {}
+    for kind, epsilons, compute in (
+        ("releases", size.epsilons, released),
+        ("words", size.word_epsilons, words),
+    ):
+        for epsilon in epsilons:
+            some = record.part(f"{name}-{kind}-{epsilon:g}", partial(compute, epsilon))
+            for method, by_epsilon in some.items():
+                runs.setdefault(method, {}).update(by_epsilon)
     if name == "20news":
         add_claims(record, base, runs)
     add_data_set(record, name, base, runs)
 
 
-def _store(record: Record, corpus: Corpus, size: Size, encoder: Encoder) -> CandidateStore:
+def _store(record: Record, corpus: Corpus, size: SentDPOptions, encoder: Encoder) -> CandidateStore:
     """A store made once for the folder: public documents only."""
     counts = f"{len(corpus.public.labels)}-{len(corpus.validation.labels)}-{size.candidates}"
     path = record.folder / "stores" / f"{corpus.name}-{counts}"
@@ -212,17 +227,18 @@ class Method:
 
 
 def methods(
-    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore
+    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore, kind: str
 ) -> dict[str, Method]:
     """All sentence-private methods by the name that plots give them."""
     public, private = corpus.public, corpus.private
     own, recoded = private.vectors, with_recoder.recoded(private.vectors)
     public_means = public.means(public.vectors)
     recoded_means = public.means(with_recoder.recoded(public.vectors))
-    read_own = classifier(public_means, public.labels)
-    read_recoded = classifier(recoded_means, public.labels)
+    read_own = classifier(public_means, public.labels, kind)
+    read_recoded = classifier(recoded_means, public.labels, kind)
     low, high = plain.box
-    clipped = classifier(public.means(np.clip(public.vectors, low, high)), public.labels)
+    boxed = public.means(np.clip(public.vectors, low, high))
+    clipped = classifier(boxed, public.labels, kind)
     offsets = private.offsets
     recoded_centroids = {
         number: document_clusters(recoded_means, number, 0)[0] for number in with_recoder.centroids
@@ -272,13 +288,22 @@ def without_recoder(store: CandidateStore, corpus: Corpus) -> CandidateStore:
     return replace(store, candidates=means, recoder=None, best_projections=best)
 
 
-def classifier(vectors: Rows, labels: NDArray[np.int64]) -> Predict:
-    """Logistic regression on public documents."""
+def classifier(vectors: Rows, labels: NDArray[np.int64], kind: str = "logistic") -> Predict:
+    """Fitted on public documents: logistic regression, or the paper's network of four layers."""
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000))
+    if kind == "mlp":
+        # Widths are ours: the paper says four layers. It stops when a tenth that it holds back
+        # gets no better.
+        fitted = MLPClassifier(
+            (256, 128, 64), alpha=0.01, early_stopping=True, max_iter=60, random_state=0
+        )
+    else:
+        fitted = LogisticRegression(C=0.01, max_iter=1000)
+    model = make_pipeline(StandardScaler(), fitted)
     model.fit(vectors, labels)
     return lambda rows: np.asarray(model.predict(rows))
 
@@ -313,18 +338,19 @@ def measured(
     return out
 
 
-def word_method(corpus: Corpus, encoder: Encoder, documents: int) -> tuple[Corpus, Method]:
+def word_method(corpus: Corpus, encoder: Encoder, size: SentDPOptions) -> tuple[Corpus, Method]:
     """CMP on every word of some private documents, then the encoder and the mean."""
-    space = load_space("starter")
+    space = load_space(size.space)
     private = corpus.private
-    some = private.where(np.arange(len(private.labels)) < documents)
+    some = private.where(np.arange(len(private.labels)) < size.word_documents)
 
     def release(epsilon: float, rng: np.random.Generator) -> Rows:
         words = Sanitizer(CMP(space, epsilon)).sanitize(some.sentences, rng).values
         # A sentence of marks that the space lacks may leave nothing.
         return some.means(encoder.encode([text if text.strip() else "." for text in words]))
 
-    read = classifier(corpus.public.means(corpus.public.vectors), corpus.public.labels)
+    public = corpus.public
+    read = classifier(public.means(public.vectors), public.labels, size.classifier)
     return replace(corpus, private=some), Method(release, read)
 
 

@@ -1,6 +1,7 @@
 """Du et al. (2023): sentence vectors under local privacy."""
 
 from discreet_recipes.recipe import Recipe
+from discreet_recipes.sentence_ldp import sizes
 
 RECIPE = Recipe(
     folder=__name__,
@@ -23,4 +24,8 @@ RECIPE = Recipe(
     "releases; test vectors sanitised too. SST-2 (its dev part is public, and whole IMDb reviews "
     "help the map) and IMDb (by its first 256 tokens, its val part is public).",
     quick_minutes=9,
+    quick=sizes.QUICK,
+    standard=sizes.STANDARD,
+    papers=sizes.PAPER,
+    files=sizes.files,
 )

@@ -1,4 +1,4 @@
-"""How much the sentence-ldp recipe runs, and its texts with their labels and vectors."""
+"""The texts of the sentence-ldp recipe with their labels and vectors."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,26 +9,6 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats32
 from discreet.encoders.encoder import Encoder, encoded_once
 from discreet_recipes.data_files import labelled_rows
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is run: rows of each part, epochs, repetitions over the noise."""
-
-    sst2: tuple[int, int, int]
-    """Public, private and test rows."""
-    imdb: tuple[int, int, int]
-    dimensions: tuple[int, ...]
-    map_epochs: int
-    model_epochs: int
-    trials: int
-    attacked: int
-
-
-QUICK = Size((6735, 6000, 872), (1200, 1200, 800), (2, 4, 16, 64, 384), 6, 5, 3, 800)
-FULL = Size(
-    (6735, 60_614, 872), (5000, 20_000, 25_000), (2, 4, 8, 16, 32, 64, 128, 384), 15, 8, 5, 3000
-)
 
 
 @dataclass(frozen=True)

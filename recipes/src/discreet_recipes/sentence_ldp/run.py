@@ -27,10 +27,10 @@ from discreet.training.vectors.maps import MapTrainer
 from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
 from discreet.training.vectors.task import TaskTarget, train_on_release
 from discreet_recipes.guarantee import add_guarantee, audited
-from discreet_recipes.recipe import Options, Say
+from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.sentence_ldp import RECIPE
-from discreet_recipes.sentence_ldp.data import FULL, QUICK, Part, Size, load_part
+from discreet_recipes.sentence_ldp.data import Part, load_part
 from discreet_recipes.sentence_ldp.pages import (
     BY_DIMENSION,
     DATA_SETS,
@@ -38,20 +38,19 @@ from discreet_recipes.sentence_ldp.pages import (
     Figures,
     add_data_set,
 )
+from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
 
-EPSILONS = (1.0, 2.0, 4.0, 8.0, 10.0, 12.0)
-LABEL_EPSILONS = (0.5, 1.0, 2.0, 3.0)
-ATTACKED = (1.0, 4.0, 8.0, 12.0)
+_LISTS = ("epsilons", "label_epsilons", "attacked_epsilons", "dimensions")
 SERIES = (("purkayastha", 2), ("purkayastha", 16), ("planar-laplace", 2), ("planar-laplace", 16))
 _RELEASED = 200_000
 
 
-def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+def run(data: Path, folder: Path, options: SentenceLDPOptions, say: Say) -> Record:
     """Run the recipe and write its record; vectors are kept in the folder too."""
-    size = QUICK if options.quick else FULL
-    encoder = load_encoder()
+    size = options
+    encoder = load_encoder(size.encoder)
     settings = {**asdict(size), "encoder": encoder.fingerprint, "version": 4}
-    record = Record.of(RECIPE, folder, settings, say, *_differences(size))
+    record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     add_guarantee(
         record,
         f"Purkayastha noise at epsilon1 = {BY_DIMENSION:g} protects each sentence by as much per "
@@ -72,7 +71,7 @@ def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
     return record.finish()
 
 
-def _differences(size: Size) -> list[str]:
+def _differences(size: SentenceLDPOptions) -> list[str]:
     return [
         "Where we differ: another encoder, not fine-tuned, so accuracies are compared as shares of "
         "the unprotected one; maps see public text only, which the guarantee needs; a release "
@@ -99,7 +98,9 @@ def _speed() -> float:
     return time.perf_counter() - started
 
 
-def _measured(record: Record, name: str, data: Path, size: Size, encoder: Encoder) -> Figures:
+def _measured(
+    record: Record, name: str, data: Path, size: SentenceLDPOptions, encoder: Encoder
+) -> Figures:
     @cache  # and only when some part is still to be computed: encoding takes most of the time
     def task() -> Task:
         record.say(f"sentence-ldp: encoding {name}")
@@ -117,20 +118,22 @@ def _measured(record: Record, name: str, data: Path, size: Size, encoder: Encode
     return Figures(
         base=record.part(f"{name}-unprotected", lambda: task().unprotected),
         by_epsilon={
-            (mechanism, dimension): {e: accuracy(mechanism, e, dimension) for e in EPSILONS}
+            (mechanism, dimension): {e: accuracy(mechanism, e, dimension) for e in size.epsilons}
             for mechanism, dimension in SERIES
         },
         by_size={
             mechanism: {m: accuracy(mechanism, BY_DIMENSION, m) for m in size.dimensions}
             for mechanism in ("purkayastha", "planar-laplace")
         },
-        by_label={e: accuracy("purkayastha", WITH_LABELS, 2, e) for e in LABEL_EPSILONS},
-        attacks={epsilon: attacked(epsilon, 2) for epsilon in ATTACKED},
+        by_label={e: accuracy("purkayastha", WITH_LABELS, 2, e) for e in size.label_epsilons},
+        attacks={epsilon: attacked(epsilon, 2) for epsilon in size.attacked_epsilons},
         wide_attacks=attacked(WITH_LABELS, 16),
     )
 
 
-def _task(name: str, data: Path, size: Size, encoder: Encoder, folder: Path) -> "Task":
+def _task(
+    name: str, data: Path, size: SentenceLDPOptions, encoder: Encoder, folder: Path
+) -> "Task":
     def part(file: str, rows: int) -> Part:
         return load_part(data, file, rows, encoder, folder)
 
@@ -149,7 +152,7 @@ class Task:
     public: Part
     private: Part
     test: Part
-    size: Size
+    size: SentenceLDPOptions
     encoder: str
     more: Part | None = None
     """Further public text for the maps."""

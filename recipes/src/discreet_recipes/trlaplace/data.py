@@ -1,33 +1,25 @@
-"""What the recipe trlaplace runs: how much, on which texts, and which mechanisms."""
+"""What the recipe trlaplace runs: on which texts, in which spaces, and which mechanisms."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from discreet import mechanism
+from discreet.errors import InvalidValue
+from discreet.protocols import WordMechanism
+from discreet.spaces import load_space
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet_recipes.data_files import labelled_rows
+from discreet_recipes.trlaplace.sizes import TrLaplaceOptions
 
-PAPER_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is run."""
-
-    public: int
-    train: int
-    test: int
-    epochs: int
-    compared: int
-    """Test texts for ROUGE, BLEU and BERTScore."""
-    words: int
-    runs: int
-    seeds: int
-
-
-QUICK = Size(public=2500, train=2500, test=600, epochs=2, compared=200, words=150, runs=40, seeds=1)
-FULL = Size(
-    public=6735, train=12_000, test=4000, epochs=6, compared=872, words=500, runs=200, seeds=3
-)
+DELTA = 1e-5
+"""Of the mechanisms that we calibrate; the paper's own delta is 4^-d."""
+_PROJECTED = 16
+_LOG_SMALLEST = math.log(1e-300)
 
 
 @dataclass(frozen=True)
@@ -39,44 +31,139 @@ class Setting:
     calibration: str = "certified"
 
     @property
+    def canonical(self) -> bool:
+        """True if any two words are protected from each other alike, not by their distance."""
+        return self.mechanism in ("laplace", "gaussian", "truncated-laplace")
+
+    @property
     def key(self) -> str:
         """For file names and tables."""
         published = "-published" if self.calibration == "published" else ""
         return f"{self.mechanism}{published}-{self.epsilon:g}"
 
+    @classmethod
+    def of(cls, text: str) -> "Setting":
+        """From the words of an option, such as gaussian:20 or truncated-laplace:1:published.
 
-PRIVACY = tuple(
-    Setting(name, epsilon, calibration)
-    for name, calibration in (
+        >>> Setting.of("truncated-laplace:0.1:published").key
+        'truncated-laplace-published-0.1'
+        """
+        name, _, rest = text.partition(":")
+        epsilon, _, calibration = rest.partition(":")
+        try:
+            return cls(name, float(epsilon), calibration or "certified")
+        except ValueError as error:
+            raise InvalidValue(
+                "a mechanism of --utility is NAME:EPSILON or NAME:EPSILON:published, such as "
+                f"gaussian:20; got {text!r}"
+            ) from error
+
+
+def settings_of_privacy(options: TrLaplaceOptions) -> list[Setting]:
+    """What the privacy test compares: notions of their own, each at its own epsilons."""
+    canonical = (
         ("laplace", "certified"),
-        ("gaussian", "certified"),
-        ("truncated-laplace", "published"),
-        ("truncated-laplace", "certified"),
+        *(("gaussian", c) for c in ("published", "certified")),
+        *(("truncated-laplace", c) for c in ("published", "certified")),
     )
-    for epsilon in (*PAPER_EPSILONS, 50.0, 100.0, 200.0)
-    if not (calibration == "published" and epsilon > 20)
-) + tuple(
-    Setting(n, e) for n, es in (("cmp", (10, 20, 30, 40)), ("santext", (4, 6, 8, 10))) for e in es
-)
-QUICK_UTILITY = (
-    Setting("truncated-laplace", 1.0, "published"),
-    Setting("gaussian", 20.0),
-    Setting("gaussian", 100.0),
-    Setting("laplace", 100.0),
-    Setting("truncated-laplace", 100.0),
-    Setting("cmp", 40.0),
-    Setting("santext", 8.0),
-)
-QUICK_NEWS = tuple(QUICK_UTILITY[i] for i in (0, 2, 6))
-"""News are long: few settings for them in a quick run, the published box first."""
-FULL_UTILITY = (
-    *(Setting("truncated-laplace", e, "published") for e in (0.1, 1.0, 10.0)),
-    *(Setting("gaussian", e) for e in (1.0, 20.0, 50.0, 100.0)),
-    *(Setting("laplace", e) for e in (1.0, 50.0, 100.0)),
-    *(Setting("truncated-laplace", e) for e in (1.0, 50.0, 100.0)),
-    *(Setting("cmp", e) for e in (20.0, 30.0, 40.0)),
-    *(Setting("santext", e) for e in (6.0, 7.0, 8.0)),
-)
+    every = (*options.epsilons, *options.high_epsilons)
+    # The rule that papers print for the Gaussian is proven up to 1; dummy dimensions lift the
+    # range of the published box, and the paper goes to 20.
+    most = {("gaussian", "published"): 1.0, ("truncated-laplace", "published"): 20.0}
+    rows = [
+        Setting(name, epsilon, calibration)
+        for name, calibration in canonical
+        for epsilon in every
+        if epsilon <= most.get((name, calibration), math.inf)
+    ]
+    rows += [Setting(name, e) for name in options.metric for e in options.metric_epsilons]
+    return [*rows, *(Setting("santext", e) for e in options.santext_epsilons)]
+
+
+def settings_of_auto_encoder(options: TrLaplaceOptions) -> list[Setting | None]:
+    """Without noise, then the paper's three mechanisms; its Gaussian as printed where it holds."""
+    rows: list[Setting | None] = [None]
+    for epsilon in options.auto_epsilons:
+        rule = "published" if epsilon <= 1 else "certified"
+        rows += [
+            Setting("gaussian", epsilon, rule),
+            Setting("laplace", epsilon),
+            Setting("truncated-laplace", epsilon, "published"),
+        ]
+    return rows
+
+
+def build(setting: Setting, space: EmbeddingSpace) -> WordMechanism:
+    """The mechanism; noise of the clipped kind is clipped at the median length of a vector.
+
+    As published, delta is 4^-d, and 4^-(d + dummies) with the paper's dummy dimensions: 500 in all
+    at epsilon 10, 1,700 at 20, where delta is no number that a computer knows.
+    """
+    name = setting.mechanism
+    settings: dict[str, Any] = {}
+    if name in ("laplace", "gaussian", "truncated-laplace"):
+        settings["clip"] = float(np.median(np.linalg.norm(space.vectors, axis=1)))
+    if name in ("gaussian", "truncated-laplace"):
+        settings["delta"] = DELTA
+    if name == "random-projection":
+        settings["dimension"] = min(_PROJECTED, space.dimension)
+    if setting.calibration == "published":
+        dummies = dummy_dimensions(setting.epsilon, space.dimension)
+        log_delta = -math.log(4.0) * (space.dimension + dummies)
+        settings |= {
+            "calibration": "published",
+            "delta": math.exp(max(log_delta, _LOG_SMALLEST)),
+        }
+        if name == "truncated-laplace":
+            settings["dummy_dimensions"] = dummies
+            if log_delta < _LOG_SMALLEST:
+                settings["log_delta"] = log_delta
+    built: WordMechanism = mechanism(name, space=space, epsilon=setting.epsilon, **settings)
+    return built
+
+
+def dummy_dimensions(epsilon: float, dimension: int) -> int:
+    """The paper's device for a large epsilon: with delta = 4^-d its range ends at sqrt(d) / 2.
+
+    Its two figures are a hundred above the least:
+
+    >>> dummy_dimensions(5, 300), 300 + dummy_dimensions(10, 300), 300 + dummy_dimensions(20, 300)
+    (0, 500, 1700)
+    """
+    if epsilon < math.sqrt(dimension) / 2:
+        return 0
+    return math.ceil(4 * epsilon**2) + 100 - dimension
+
+
+def read_spaces(options: TrLaplaceOptions) -> dict[str, EmbeddingSpace]:
+    """The spaces by the name that tables give them; one of them may be random."""
+    out: dict[str, EmbeddingSpace] = {}
+    for name in options.space:
+        if name == "random":
+            if not out:
+                raise InvalidValue("random of --space needs a space before it, for its words")
+            out[name] = random_space(next(iter(out.values())))
+        else:
+            space = load_space(name, max_words=options.vocabulary or None)
+            out[space.name] = space
+    return out
+
+
+def random_space(space: EmbeddingSpace) -> EmbeddingSpace:
+    """The same words with random vectors, about as long: the paper's third embedding."""
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal(space.vectors.shape)
+    length = float(np.median(np.linalg.norm(space.vectors, axis=1)))
+    vectors *= length / math.sqrt(space.dimension)
+    return EmbeddingSpace.from_arrays(
+        space.words,
+        vectors.astype(np.float32),
+        f"random vectors for the words of: {space.provenance}",
+        name="random",
+        unknown=None if space.unknown is None else space.words[space.unknown],
+        frequencies=space.frequencies,
+        subwords=space.subwords,
+    )
 
 
 @dataclass(frozen=True)
@@ -89,22 +176,41 @@ class Task:
     test: Labelled
 
 
-def read_tasks(data: Path, size: Size) -> list[Task]:
-    """SST-2 with GLUE's validation set as test; AG News with half of ``dev`` public."""
+def read_tasks(data: Path, size: TrLaplaceOptions) -> list[Task]:
+    """The tasks that are asked for, each with public text of its own kind."""
+    readers = {"sst2": _sst2, "agnews": _agnews, "yelp": _yelp}
+    return [readers[name](data, size) for name in size.tasks]
+
+
+def _sst2(data: Path, size: TrLaplaceOptions) -> Task:
+    """GLUE's validation set is the test."""
+    return Task(
+        "sst2",
+        labelled_rows(data, "sst2-dev", size.public).texts,
+        labelled_rows(data, "sst2-train", size.train),
+        labelled_rows(data, "sst2-test", size.test),
+    )
+
+
+def _agnews(data: Path, size: TrLaplaceOptions) -> Task:
+    """Half of ``dev`` is public; fewer than of phrases, for news are four times as long."""
     news = labelled_rows(data, "agnews-dev")
     half = len(news) // 2
-    return [
-        Task(
-            "sst2",
-            labelled_rows(data, "sst2-dev", size.public).texts,
-            labelled_rows(data, "sst2-train", size.train),
-            labelled_rows(data, "sst2-test", size.test),
-        ),
-        Task(
-            "agnews",
-            # News are four times as long as phrases of reviews: fewer of them for the same work.
-            news.texts[: min(half, size.public // 3)],
-            news.part(range(half, min(len(news), half + size.train // 2))),
-            labelled_rows(data, "agnews-test", size.test),
-        ),
-    ]
+    return Task(
+        "agnews",
+        news.texts[: min(half, size.public // 3)],
+        news.part(range(half, min(len(news), half + size.train // 2))),
+        labelled_rows(data, "agnews-test", size.test),
+    )
+
+
+def _yelp(data: Path, size: TrLaplaceOptions) -> Task:
+    """The end of ``dev`` is public: the paper's texts are of Yelp, whole reviews."""
+    rows = labelled_rows(data, "yelp-dev")
+    public = min(size.public, len(rows) // 2)
+    return Task(
+        "yelp",
+        rows.texts[len(rows) - public :],
+        rows.part(range(min(size.train, len(rows) - public))),
+        labelled_rows(data, "yelp-test", size.test),
+    )

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet import mechanism
 from discreet.evaluation.privacy import word_privacy
 from discreet.protocols import WordMechanism
-from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, Tokenizer, tokenizer_for
@@ -21,71 +19,87 @@ from discreet_recipes.ngrams import NGramModel, cross_entropy, fit_ngrams
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.similarity import bert_score, bleu, rouge1, unchanged_words
-from discreet_recipes.trlaplace import RECIPE, SpaceOptions
+from discreet_recipes.trlaplace import RECIPE
 from discreet_recipes.trlaplace.data import (
-    FULL,
-    FULL_UTILITY,
-    PRIVACY,
-    QUICK,
-    QUICK_NEWS,
-    QUICK_UTILITY,
+    DELTA,
     Setting,
-    Size,
     Task,
+    build,
+    read_spaces,
     read_tasks,
+    settings_of_auto_encoder,
+    settings_of_privacy,
 )
-from discreet_recipes.trlaplace.pages import Measured, add_claims, add_tables
+from discreet_recipes.trlaplace.pages import Measured, add_auto_encoder, add_claims, add_tables
+from discreet_recipes.trlaplace.sizes import TrLaplaceOptions
 
-DELTA = 1e-5
-"""Of the mechanisms that we calibrate; the paper's own delta is 4^-d."""
+_LISTS = (
+    *("epsilons", "high_epsilons", "metric", "metric_epsilons", "santext_epsilons"),
+    *("utility", "news_utility", "auto_epsilons", "tasks", "space"),
+)
 
 
-def run(data: Path, folder: Path, options: SpaceOptions, say: Say) -> Record:
+def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record:
     """Run the recipe and write its record."""
     from discreet.training.texts.rewriting import DEFAULTS
 
-    quick = options.quick
-    size = QUICK if quick else FULL
-    vocabulary = load_space(options.space)
-    tasks = read_tasks(data, size)
+    spaces = read_spaces(options)
+    (first, vocabulary), *_ = spaces.items()
+    tasks = read_tasks(data, options)
     settings = {
-        "quick": quick,
-        "space": vocabulary.fingerprint,
-        "size": asdict(size),
+        **asdict(options),
+        "first space": vocabulary.fingerprint,
         "delta": DELTA,
         "rewriter": DEFAULTS,
-        "data": {t.name: [len(t.public), len(t.train), len(t.test)] for t in tasks},
+        "format": 2,
     }
-    record = Record.of(RECIPE, folder, settings, say, _details(vocabulary, size))
+    record = Record.of(RECIPE, folder, settings, say, _details(vocabulary, options), lists=_LISTS)
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
-    sample = _words_of(tokenizer.encode(tasks[0].public), vocabulary, size.words)
-    privacy = {
-        s: record.part(f"privacy-{s.key}", partial(_privacy, s, vocabulary, sample, size))
-        for s in PRIVACY
-    }
-    chosen = {
-        "sst2": QUICK_UTILITY if quick else FULL_UTILITY,
-        "agnews": QUICK_NEWS if quick else FULL_UTILITY,
-    }
-    measured = Measured(privacy, {}, {})
+    privacy: dict[str, dict[Setting, Any]] = {}
+    for name, space in spaces.items():
+        own = tokenizer_for(space.words, space.unknown, space.subwords)
+        sample = _words_of(own.encode(tasks[0].public), space, options.words)
+        # Where the words' vectors say nothing, noise in their metric is of no interest.
+        chosen = [s for s in settings_of_privacy(options) if name == first or s.canonical]
+        privacy[name] = {
+            s: record.part(
+                f"privacy-{space.fingerprint[:8]}-{tasks[0].name}-{s.key}",
+                partial(_privacy, s, space, sample, options),
+            )
+            for s in chosen
+        }
+    measured = Measured(privacy.pop(first), privacy, {}, {}, {})
     for task in tasks:
         model = fit_ngrams(task.public, tokenizer)
         measured.plain[task.name] = record.part(
             f"{task.name}-original", partial(_plain, task, model, tokenizer)
         )
+        texts = options.news_utility if task.name == "agnews" else options.utility
         measured.utility[task.name] = {
             s: record.part(
                 f"{task.name}-{s.key}",
-                partial(_utility, s, vocabulary, task, model, tokenizer, size),
+                partial(_utility, s, vocabulary, task, model, tokenizer, options),
             )
-            for s in chosen[task.name]
+            for s in map(Setting.of, texts)
+        }
+    # The paper's are of Yelp; where that is not run, the first.
+    rewritten = next((task for task in tasks if task.name == "yelp"), tasks[0])
+    for name, space in spaces.items():
+        measured.auto_encoder[name] = {
+            s: record.part(
+                f"auto-encoder-{space.fingerprint[:8]}-{rewritten.name}-"
+                f"{'none' if s is None else s.key}",
+                partial(_auto_encoded, s, space, rewritten, options),
+            )
+            for s in settings_of_auto_encoder(options)
         }
     add_tables(record, measured)
-    add_claims(record, measured)
+    add_auto_encoder(record, measured, rewritten.name, options)
+    add_claims(record, measured, options.epsilons)
     return record.finish()
 
 
-def _details(space: EmbeddingSpace, size: Size) -> str:
+def _details(space: EmbeddingSpace, size: TrLaplaceOptions) -> str:
     return (
         f"The space is {space.name}: {len(space):,} words, {space.dimension} dimensions. At most "
         f"{size.public:,} texts of each set are public. Every figure stands beside the epsilon "
@@ -95,40 +109,15 @@ def _details(space: EmbeddingSpace, size: Size) -> str:
     )
 
 
-def build(setting: Setting, space: EmbeddingSpace) -> WordMechanism:
-    """The mechanism; noise of the clipped kind is clipped at the median length of a vector."""
-    name = setting.mechanism
-    settings: dict[str, Any] = {}
-    if name in ("laplace", "gaussian", "truncated-laplace"):
-        settings["clip"] = float(np.median(np.linalg.norm(space.vectors, axis=1)))
-    if name in ("gaussian", "truncated-laplace"):
-        settings["delta"] = DELTA
-    if setting.calibration == "published":
-        settings |= {
-            "calibration": "published",
-            "delta": max(4.0**-space.dimension, 1e-299),
-            "dummy_dimensions": _dummies(setting.epsilon, space.dimension),
-        }
-    built: WordMechanism = mechanism(name, space=space, epsilon=setting.epsilon, **settings)
-    return built
-
-
-def _dummies(epsilon: float, dimension: int) -> int:
-    """The paper's device for a large epsilon: its range is 2 delta^(1/d) sqrt(d)."""
-    log_delta = math.log(max(4.0**-dimension, 1e-299))
-    total = dimension
-    while epsilon >= 2.0 * math.exp(log_delta / total) * math.sqrt(total):
-        total += 1
-    return total - dimension
-
-
 def _words_of(batch: TokenBatch, space: EmbeddingSpace, count: int) -> Any:
     """Words of public text, each as likely as it is frequent."""
     ids = batch.ids[batch.ids != (-1 if space.unknown is None else space.unknown)]
     return np.random.default_rng(0).choice(ids.astype(np.int64), count, replace=False)
 
 
-def _privacy(setting: Setting, space: EmbeddingSpace, words: Any, size: Size) -> dict[str, Any]:
+def _privacy(
+    setting: Setting, space: EmbeddingSpace, words: Any, size: TrLaplaceOptions
+) -> dict[str, Any]:
     built = build(setting, space)
     rng = np.random.default_rng(0)
     found = word_privacy(built, words, runs=size.runs, rng=rng)
@@ -167,13 +156,39 @@ def _accuracy(task: Task, train: list[str], test: list[str]) -> float:
     return class_scores(task.test.labels or [], guessed)["accuracy"]
 
 
+def _auto_encoded(
+    setting: Setting | None, space: EmbeddingSpace, task: Task, size: TrLaplaceOptions
+) -> dict[str, Any]:
+    """The paper's figures of rewriting; None is its column without noise."""
+    from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
+
+    tokenizer = tokenizer_for(space.words, space.unknown, space.subwords)
+    mechanism = None if setting is None else build(setting, space)
+    public = tokenizer.encode(task.public[: size.auto_texts])
+    trained = TextAutoEncoder(space, public, mechanism, epochs=size.auto_epochs)
+    tested = tokenizer.encode(task.test.texts[: size.compared])
+    found = trained.measured(tested, np.random.default_rng(7))
+    original, written = (
+        tokenizer.decode(batch.ids, batch.offsets) for batch in (tested, found["texts"])
+    )
+    return {
+        "loss": found["loss"],
+        "ROUGE-1": 100 * rouge1(original, written),
+        "BLEU": bleu(original, written),
+        "N_w": unchanged_words(original, written),
+        "BERTScore": bert_score(original, written, model=size.encoder),
+        "epoch_seconds": trained.epoch_seconds,
+        **({} if mechanism is None else _stated(mechanism)),
+    }
+
+
 def _utility(
     setting: Setting,
     space: EmbeddingSpace,
     task: Task,
     model: NGramModel,
     tokenizer: Tokenizer,
-    size: Size,
+    size: TrLaplaceOptions,
 ) -> dict[str, Any]:
     from discreet.training.texts.rewriting import WordRelease, measure_rewriter, train_rewriter
     from discreet.training.texts.settings import RewriterTraining
@@ -200,7 +215,7 @@ def _utility(
                 f"{name} N_w": unchanged_words(original, some),
                 f"{name} ROUGE-1": 100 * rouge1(original, some),
                 f"{name} BLEU": bleu(original, some),
-                f"{name} BERTScore": bert_score(original, some),
+                f"{name} BERTScore": bert_score(original, some, model=size.encoder),
                 f"{name} fluency": cross_entropy(model, test),
                 f"{name} accuracy": _accuracy(task, train, test),
             }

@@ -1,6 +1,7 @@
 """Lai et al. (2022): user-entity privacy."""
 
 from discreet_recipes.recipe import Recipe
+from discreet_recipes.uedp import sizes
 
 RECIPE = Recipe(
     folder=__name__,
@@ -25,4 +26,8 @@ RECIPE = Recipe(
     "contradicts it, and the certified algorithm, whose figure is proven. Perplexity is told apart "
     "for words of entities and for others, for vocabularies that know few and many names.",
     quick_minutes=6,
+    quick=sizes.QUICK,
+    standard=sizes.STANDARD,
+    papers=sizes.PAPER,
+    files=sizes.files,
 )

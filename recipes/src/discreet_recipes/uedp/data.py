@@ -1,4 +1,4 @@
-"""How much the UeDP recipe runs; users, sentences and entities of its two data sets."""
+"""Users, sentences and entities of the two data sets of the UeDP recipe."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +17,7 @@ from discreet.training.user_entity.settings import RecordFields
 from discreet.training.user_entity.users import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
 from discreet_recipes.record import Record
+from discreet_recipes.uedp.sizes import UeDPOptions
 
 CONLL = {
     "person": ("person",),
@@ -45,64 +46,6 @@ Users = tuple[UserText, ...]
 
 
 @dataclass(frozen=True)
-class Size:
-    """How much is run.
-
-    Args:
-        words: of the vocabulary.
-        steps: of every run.
-        epsilons: of the algorithms with a guarantee: joint for certified training, of a user for
-            user-level. At the first, categories, rates and vocabularies are compared.
-        published_noises: of the published algorithms, in their own unit.
-        sentence_rates: of sentences without an entity.
-        vocabularies: other numbers of words, for certified and de-identified training.
-        public_steps: on public text before all of it: other news, then the data set's own kind.
-        seeds: runs of the two that are compared: certified at the first epsilon, de-identified.
-            All others have one.
-        categories: kinds of entities that are trained for; None for all.
-        ag_news: texts of AG News to train on; 0 leaves it out.
-        ag_news_test: texts to test on.
-        canaries: runs of the attack.
-    """
-
-    words: int
-    steps: int
-    epsilons: tuple[float, ...]
-    published_noises: tuple[float, ...]
-    sentence_rates: tuple[float, ...]
-    vocabularies: tuple[int, ...]
-    public_steps: tuple[int, int]
-    seeds: int = 3
-    categories: tuple[str, ...] | None = None
-    ag_news: int = 0
-    ag_news_test: int = 0
-    canaries: int = 60
-
-
-QUICK = Size(
-    words=3000,
-    steps=5,
-    epsilons=(8.0, 2.0),
-    published_noises=(2.0,),
-    sentence_rates=(0.0,),
-    vocabularies=(1000,),
-    public_steps=(50, 50),
-    categories=("all", "person"),
-)
-FULL = Size(
-    words=20_000,
-    steps=10,
-    epsilons=(8.0, 4.0, 2.0, 1.0),
-    published_noises=(0.5, 1.0, 2.0, 2.5),
-    sentence_rates=(0.0, 0.2, 0.4, 0.6, 0.8),
-    vocabularies=(2000, 8000),
-    public_steps=(100, 80),
-    ag_news=10_001,
-    ag_news_test=2000,
-)
-
-
-@dataclass(frozen=True)
 class Corpus:
     """One data set: how its users are read for given categories, and what is tested on."""
 
@@ -117,9 +60,9 @@ class Corpus:
     population: int
 
 
-def public_words(most: int) -> PublicWords:
-    """The first so many words of the starter space, which are the most frequent ones of English."""
-    return PublicWords.of_space("starter", most)
+def public_words(space: str, most: int) -> PublicWords:
+    """The first so many words of a space, which are the most frequent ones."""
+    return PublicWords.of_space(space, most)
 
 
 def conll(
@@ -215,9 +158,9 @@ def sensitive_share(users: Sequence[UserText]) -> float:
     return sensitive / sum(map(len, users))
 
 
-def conll_corpus(data: Path, most: int, size: Size) -> Corpus:
+def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
     """CoNLL-2003 with so many words; its public text is other news, then its own kind."""
-    words = public_words(most)
+    words = public_words(size.space, most)
     other, own = size.public_steps
     return Corpus(
         "conll2003",
@@ -233,9 +176,9 @@ def conll_corpus(data: Path, most: int, size: Size) -> Corpus:
     )
 
 
-def ag_news_corpus(record: Record, data: Path, size: Size) -> Corpus:
+def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News; entities are found once for the folder. Its own texts are no public ones here."""
-    words = public_words(size.words)
+    words = public_words(size.space, size.words)
     texts = ag_news_texts(data, "dev", size.ag_news)
     entities = record.part("agnews-entities", lambda: found_entities(texts))
     owners = users_of_texts(len(texts), seed=0)

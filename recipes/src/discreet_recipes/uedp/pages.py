@@ -9,25 +9,9 @@ from discreet.report.plots import Curve
 from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.repeats import plus_minus
+from discreet_recipes.uedp.accounting import DELTA
 
-DELTA = 1e-5
-HOLDERS = 10
 TARGET = 8.0
-# What the paper prints for CoNLL-2003 with its AWD-LSTM: steps, estimator, share of sentences that
-# count (None for user-level privacy), epsilon.
-_ALL = 14_040
-PAPER: tuple[tuple[int, str, float | None, float], ...] = (
-    (50, "f_E, org", 1.0, 0.62),
-    (50, "f_E+, org", 5187 / _ALL, 0.36),
-    (50, "user-level", None, 1.18),
-    (500, "f_E+, misc", 3438 / _ALL, 0.44),
-    (500, "f_E+, person", 4406 / _ALL, 0.52),
-    (500, "f_E+, org", 5187 / _ALL, 0.61),
-    (500, "f_E+, org, share taken as 0.4", 0.4, 0.61),
-    (500, "f_E+, loc", 5433 / _ALL, 0.63),
-    (500, "f_E+, all", 11_176 / _ALL, 1.31),
-    (500, "user-level", None, 3.40),
-)
 
 
 @dataclass(frozen=True)
@@ -243,44 +227,6 @@ def add_vocabularies(record: Record, rows: Sequence[Row]) -> None:
         "for the public start, certified and de-identified training.",
         log_x=True,
     )
-
-
-def add_accounting(record: Record, rows: Sequence[Sequence[Any]]) -> None:
-    """The paper's epsilons beside ours: computed its way, and what holds."""
-    record.add_table(
-        "accounting",
-        "CoNLL-2003: the paper's epsilons, its accounting again, and what holds",
-        [
-            {
-                "steps": steps,
-                "estimator": what,
-                "printed": printed,
-                "its accounting": again,
-                "holds": f"{'' if joint is None else 'at least '}{holds:.3g}",
-                "certified, same noise": joint,
-            }
-            for steps, what, printed, again, holds, joint in rows
-        ],
-        "Rates 0.05 for users and 0.5 for entities, noise 2, delta 1e-5; shares of sensitive "
-        "sentences from the counts that the paper prints, which give somewhat less than its "
-        "curves: with a share of 0.4 for org instead of 0.37 its figure is met. Certified: at most "
-        f"{HOLDERS} holders, a cell's norm a tenth of a user's. User-level: exact accounting.",
-    )
-    for steps, what, printed, again, holds, joint in rows:
-        why = f"exact accounting gives {holds:.3g}, less than is printed"
-        if joint is not None:
-            why = (
-                f"the printed figure can be computed, but what holds is at least {holds:.3g}; "
-                f"certified training with this noise has {joint:.3g}"
-            )
-        record.add_claim(
-            f"its epsilon on CoNLL-2003 after {steps} steps, {what}",
-            f"{printed:.2f}",
-            f"{again:.3f} by the paper's accounting",
-            verdict(joint is None or holds <= printed),
-            why,
-            main=(steps, what) == (50, "f_E, org"),
-        )
 
 
 def add_claims(record: Record, rows: Sequence[Row], steps: int) -> None:

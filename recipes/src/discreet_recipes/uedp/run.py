@@ -8,37 +8,45 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting.user_entity import UserEntityTraining, moments_epsilon, published_figures
+from discreet.accounting.user_entity import UserEntityTraining
 from discreet.audit.training import audit_training
 from discreet.models.awd_lstm import PARTS, AwdLstm
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import Quality, UserEntityTrainer, quality
 from discreet.training.user_entity.users import UserText
-from discreet_recipes.recipe import Options, Say
+from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import RECIPE, start
+from discreet_recipes.uedp.accounting import (
+    DELTA,
+    HOLDERS,
+    add_accounting,
+    paper_curves,
+    paper_figures,
+)
 from discreet_recipes.uedp.data import (
-    FULL,
-    QUICK,
     Corpus,
-    Size,
     Users,
     ag_news_corpus,
     conll_corpus,
     sensitive_share,
 )
 from discreet_recipes.uedp.pages import (
-    DELTA,
-    HOLDERS,
-    PAPER,
     Row,
-    add_accounting,
     add_attack,
     add_claims,
     add_data_set,
     add_vocabularies,
 )
+from discreet_recipes.uedp.sizes import UeDPOptions
 
+_LISTS = (
+    "epsilons",
+    "published_noises",
+    "sentence_rates",
+    "vocabularies",
+    "categories",
+)
 _TIMED_STEPS = 500
 _ATTACKED_STEPS = 50
 # Chosen on every fourth validation document of CoNLL-2003, which the public text leaves out.
@@ -73,12 +81,12 @@ _ATTACKED = Rules(
 )
 
 
-def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
+def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
     """Run the recipe and write its record; the public start is kept in the folder too."""
-    size = QUICK if options.quick else FULL
+    size = options
     rules = {"private": _PRIVATE, "plain": _PLAIN, "published": _PUBLISHED}
     settings = {**asdict(size), **{name: asdict(some) for name, some in rules.items()}}
-    record = Record.of(RECIPE, folder, settings, say, *_differences(size))
+    record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     main = _Bench(record, conll_corpus(data, size.words, size), size)
     rows = _data_set(main, size)
     add_data_set(record, "conll2003", "CoNLL-2003", rows)
@@ -92,7 +100,8 @@ def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
         f"exact accounting of {_TIMED_STEPS} steps for a user and an entity together",
         f"{record.part('accounting-seconds', _accounting_seconds):.1f} s",
     )
-    add_accounting(record, record.part("accounting", _accounting))
+    figures = record.part("accounting", paper_figures)
+    add_accounting(record, figures, record.part("budget-curves", paper_curves))
     add_claims(record, rows, size.steps)
     optimized = replace(_ATTACKED, algorithm="published-optimized")
     certified = main.at(_rules_for(main)[0], size.epsilons[0])
@@ -100,14 +109,14 @@ def run(data: Path, folder: Path, options: Options, say: Say) -> Record:
     attacks = {
         "simple": lambda: _attacked(_ATTACKED, steps, 1, canaries),
         "optimized": lambda: _attacked(optimized, steps, 1, canaries),
-        "certified": lambda: _attacked(certified, size.steps, 100),
+        f"certified-z{certified.noise:.4g}": lambda: _attacked(certified, size.steps, 100),
     }
     found = [record.part(f"attack-{name}", attack) for name, attack in attacks.items()]
     add_attack(record, [row for some in found for row in some])
     return record.finish()
 
 
-def _differences(size: Size) -> list[str]:
+def _differences(size: UeDPOptions) -> list[str]:
     news = (
         f"AG News: {size.ag_news:,} texts to train on, entities found by spaCy's en_core_web_md; "
         "its public text is that of CoNLL-2003 alone."
@@ -116,11 +125,11 @@ def _differences(size: Size) -> list[str]:
     )
     other, own = size.public_steps
     return [
-        f"Where we differ: the vocabulary is public, the first {size.words:,} words of the starter "
-        "space, where the paper counts words in the protected text; all other words are one "
-        "unknown word, which is predicted too, so perplexities do not compare with the paper's but "
-        f"with each other. Every run has {size.steps} steps and begins with one network: the "
-        f"starter space's vectors, then {other} steps on AG News and {own} on three of four "
+        f"Where we differ: the vocabulary is public, the first {size.words:,} words of the space "
+        f"{size.space}, where the paper counts words in the protected text; all other words are "
+        "one unknown word, which is predicted too, so perplexities do not compare with the paper's "
+        f"but with each other. Every run has {size.steps} steps and begins with one network: the "
+        f"space's vectors, then {other} steps on AG News and {own} on three of four "
         "validation documents of CoNLL-2003, which play public text of the same kind. "
         "Learning rates, optimisers, norms and bounds of certified and of de-identified training "
         "were chosen among a few values, in runs with one seed, on the other quarter. "
@@ -132,26 +141,6 @@ def _differences(size: Size) -> list[str]:
         "were dropped. Draws and noise have seeds, so that the run can be repeated: these models "
         "are for measuring, not for release.",
     ]
-
-
-def _accounting() -> list[list[Any]]:
-    """The paper's epsilons: printed, by its accounting, what holds, and certified training's."""
-    out: list[list[Any]] = []
-    held: dict[int, tuple[float, float]] = {}  # slow, and the same for all shares
-    for steps, what, share, printed in PAPER:
-        run = UserEntityTraining(
-            user_rate=0.05, entity_rate=0.5, noise=2.0, steps=steps, holders=HOLDERS
-        )
-        if share is None:
-            again = moments_epsilon(0.05, 2.0, steps, DELTA)
-            out.append([steps, what, printed, again, run.user_epsilon(DELTA), None])
-        else:
-            if steps not in held:
-                least = published_figures(run, DELTA).at_true_rate
-                held[steps] = (least, run.joint_epsilon(DELTA))
-            again = moments_epsilon(0.05 * 0.5 * share, 2.0, steps, DELTA)
-            out.append([steps, what, printed, again, *held[steps]])
-    return out
 
 
 def _accounting_seconds() -> float:
@@ -174,7 +163,7 @@ def _attacked(
     ]
 
 
-def _data_set(bench: "_Bench", size: Size) -> list[Row]:
+def _data_set(bench: "_Bench", size: UeDPOptions) -> list[Row]:
     """All runs on one data set."""
     certified, plain = _rules_for(bench)
     user_level = replace(certified, algorithm="user-level")
@@ -192,8 +181,8 @@ def _data_set(bench: "_Bench", size: Size) -> list[Row]:
         bench.measured(replace(at_target, sentence_rate=rate), "all")
         for rate in size.sentence_rates
     ]
-    for category in size.categories or bench.corpus.categories:
-        if category != "all":
+    for category in bench.corpus.categories:
+        if category != "all" and category in size.categories:
             rows.append(bench.measured(at_target, category))
             rows.append(bench.measured(replace(plain, algorithm="de-identified"), category))
             optimized = replace(_PUBLISHED, algorithm="published-optimized", noise=2.0)
@@ -201,7 +190,7 @@ def _data_set(bench: "_Bench", size: Size) -> list[Row]:
     return rows
 
 
-def _compared(bench: "_Bench", size: Size) -> list[Row]:
+def _compared(bench: "_Bench", size: UeDPOptions) -> list[Row]:
     """The public start, de-identified training, and certified training at the first epsilon."""
     certified, plain = _rules_for(bench)
     masked = replace(plain, algorithm="de-identified")
@@ -220,7 +209,7 @@ def _rules_for(bench: "_Bench") -> tuple[Rules, Rules]:
 class _Bench:
     """Runs on one data set; text is read only when some part is still to be computed."""
 
-    def __init__(self, record: Record, corpus: Corpus, size: Size) -> None:
+    def __init__(self, record: Record, corpus: Corpus, size: UeDPOptions) -> None:
         self.corpus = corpus
         self._record, self._size = record, size
         self._name = f"{corpus.name}-{len(corpus.words.vocabulary)}"
@@ -251,6 +240,7 @@ class _Bench:
                 category,
                 f"z{rules.noise:.4g}" if rules.noisy else "plain",
                 f"s{rules.sentence_rate:g}",
+                f"x{seeds}",
             )
         )
         values = self._record.part(key, lambda: self._trained(rules, category, seeds))
@@ -312,7 +302,8 @@ class _Bench:
 
     def _model(self, algorithm: str) -> AwdLstm:
         steps = "-".join(map(str, self._size.public_steps))
-        path = self._record.folder / "parts" / f"{self._name}-start-{steps}.safetensors"
+        name = f"{self._name}-start-{steps}-{self._record.digest}.safetensors"
+        path = self._record.folder / "parts" / name
         if not path.is_file():
             self._record.say(f"{self._record.recipe}: {self._name}, training on public text")
             start.trained_on_public(path, self.corpus.words, self.corpus.public())

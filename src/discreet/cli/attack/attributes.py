@@ -1,5 +1,6 @@
 """``discreet attack attributes``: which attribute does a released vector give away?"""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -43,6 +44,6 @@ def attributes(
         public,
         read.texts,
         lambda rows: [values[row] for row in rows],
-        attribute_attack,
+        partial(attribute_attack, device=encoding.device),
         as_json=as_json,
     )

@@ -11,9 +11,11 @@ from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, show
+from discreet.devices import prefer_device
 from discreet.mechanisms.registry import parameters_of
 from discreet.mechanisms.word.santext_plus import sensitive_words
 from discreet.models.bert import load_masked_model
+from discreet.protocols import release_texts
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.spaces.prior import rank_prior
 from discreet.text.labelled import read_labelled
@@ -57,6 +59,7 @@ def mask_inference(
     seed: Annotated[
         int, typer.Option("--seed", help="Seed of the noise and of the words attacked.", min=0)
     ] = 0,
+    device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Attack sanitised text word by word; report how often the original word was NOT named.
@@ -69,11 +72,12 @@ def mask_inference(
 
     Example: discreet attack mask-inference test.jsonl -m santext --space encoder --epsilon 9
     """
+    prefer_device(device)
     texts = read_labelled(source, text_field=text_field, label_field=None).texts
     known = None
     if prior is not None:
         known = read_labelled(prior, text_field=text_field, label_field=None).texts
-    loaded = None if model is None else load_masked_model(model)
+    loaded = None if model is None else load_masked_model(model, device=device)
     vocabulary = choice.vocabulary()
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
     share, file = (choice.settings.get(f"sensitive_{kind}") for kind in ("share", "file"))
@@ -86,7 +90,8 @@ def mask_inference(
     rng = generator(seed)
     batch = tokenizer.encode(texts)
     with progress_bar("sanitising") as bar:
-        target = Target.of(batch, watched(mechanism, bar).release(batch.ids, rng))
+        made = watched(mechanism, bar)
+        target = Target.of(batch, release_texts(made, batch.ids, rng, batch.offsets))
     weights = rank_prior(vocabulary)
     if known is not None:
         weights = text_prior(vocabulary, tokenizer.encode(known))

@@ -1,5 +1,6 @@
 """``discreet train embeddings``: a model from released vectors, or by the paper's loop."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +55,7 @@ def embeddings(
     """
     if not published:
         task.require_unused()
+        settings = replace(settings, device=encoder.device)
         _on_release(source, output, settings, score_field, force=force, as_json=as_json)
         return
     from discreet.training.vectors.files import map_beside, task_from_text

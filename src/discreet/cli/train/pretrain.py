@@ -71,7 +71,7 @@ def pretrain(
 
     refuse_no_model(output, force=force)
     public = read_public_text(source, text_field=text_field)
-    loaded = load_masked_model(model)
+    loaded = load_masked_model(model, device=settings.device)
     space, mechanism = _sanitised_how(choice, plain, loaded)
     say(
         f"Training {loaded.name} on {counted(len(public.texts), 'public document')}"

@@ -16,28 +16,25 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Ids
 from discreet.attacks.authorship import StyleAttack, macro_f1
-from discreet.attacks.bayes import text_prior
-from discreet.attacks.chain import English, Reader, contextual_guesses
-from discreet.attacks.inverted import law_bound, originals
 from discreet.attacks.outcome import Estimate, bootstrapped
 from discreet.attacks.survivors import survivors
-from discreet.attacks.watching import Watcher
+from discreet.attacks.word_attack import Columns, WordAttack
 from discreet.encoders.settings import EncoderSettings
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidValue
 from discreet.evaluation.bag_of_words import guessed_by_words
+from discreet.evaluation.comparison.contenders import Contender
+from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.guides import load_guide
 from discreet.protocols import WordMechanism, release_texts
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.function_words import on_the_list
 from discreet.text.tokens import TokenBatch, tokenizer_for
 
 SAMPLES = 20
 """Texts that a report shows: the first, not the best."""
-_WATCHED = 500
 _LONGEST_SAMPLE = 400
 _JUDGES = ("ngram", "smollm2")
-
-Columns = tuple[NDArray[Any], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,7 @@ class Bench:
         effort: How much is measured.
         encoder: Whether texts are also read by the sentence encoder.
         judges: Language models that judge fluency, where they are installed.
+        function_words: Whether words of the public list pass unchanged, for every mechanism.
     """
 
     task: Task = field(repr=False)
@@ -57,6 +55,14 @@ class Bench:
     effort: Effort
     encoder: bool = True
     judges: Sequence[str] = _JUDGES
+    function_words: bool = False
+
+    def __post_init__(self) -> None:
+        if self.function_words and self.space.subwords:
+            raise InvalidValue(
+                f"function words cannot pass in {self.space.name}, a space of pieces of words; use "
+                "a space of whole words, such as english"
+            )
 
     # -- what does not depend on the mechanism ---------------------------------------------------
 
@@ -97,28 +103,7 @@ class Bench:
         return texts
 
     @cached_property
-    def prior(self) -> Floats:
-        """How frequent words are in public text; 0 for those that are not in it."""
-        prior = text_prior(self.space, self.public)
-        seen = np.bincount(self.public.ids, minlength=len(self.space)) > 0
-        return np.where(seen, prior, 0.0)
-
-    def _prior_with(self, released: Ids) -> Floats:
-        """The same, with what was released: a word that stands there may be the original."""
-        full = text_prior(self.space, self.public)
-        possible = self.prior > 0
-        possible[released] = True
-        weights = np.where(possible, full, 0.0)
-        return np.asarray(weights / weights.sum())
-
-    @cached_property
-    def reader(self) -> Reader:
-        """Which words follow each other, for the contextual attacker."""
-        english = None if self.space.subwords else English(self.space)
-        return Reader.of(self.public, text_prior(self.space, self.public), english)
-
-    @cached_property
-    def attacked(self) -> Ids:
+    def _attacked(self) -> Ids:
         """Texts whose words are attacked: enough of them for the words asked for."""
         rng = np.random.default_rng(self.effort.seed + 1)
         order = rng.permutation(len(self.batch))
@@ -126,22 +111,26 @@ class Bench:
         return np.sort(order[: int(np.searchsorted(words, self.effort.attacked)) + 1])
 
     @cached_property
-    def chance(self) -> float:
-        """How many words are named by always naming the commonest public one."""
-        _, _, truth, known = self._under_attack
-        prior = self.prior.copy()
-        if self.space.unknown is not None:
-            prior[self.space.unknown] = 0.0
-        return float((truth[known] == int(prior.argmax())).mean())
+    def attack(self) -> WordAttack:
+        """The attackers on words."""
+        texts = self.batch.only(self._attacked)
+        return WordAttack(self.space, texts, self.public, self.listed, self.effort.seed)
 
     @cached_property
-    def _under_attack(self) -> tuple[Ids, Ids, Ids, NDArray[np.bool_]]:
-        """Places, offsets, originals, and which of them the space knows."""
-        places, _ = self.batch.places(self.attacked)
-        offsets = np.r_[0, np.cumsum(np.diff(self.batch.offsets)[self.attacked])]
-        truth = self.batch.ids[places].astype(np.int64)
-        unknown = -1 if self.space.unknown is None else self.space.unknown
-        return places, offsets, truth, truth != unknown
+    def listed(self) -> NDArray[np.bool_] | None:
+        """Which words of the space are public and pass; None if none are."""
+        return on_the_list(self.space.words) if self.function_words else None
+
+    @cached_property
+    def passed(self) -> NDArray[np.bool_] | None:
+        """Which words of the texts pass."""
+        return None if self.listed is None else self.listed[self.batch.ids]
+
+    @property
+    def typical(self) -> int:
+        """Words of a text that are replaced: the median."""
+        replaced = np.ones(self.batch.tokens) if self.passed is None else ~self.passed
+        return int(np.median(np.diff(np.append(0, np.cumsum(replaced))[self.batch.offsets])))
 
     @cached_property
     def _static(self) -> StyleAttack | None:
@@ -189,13 +178,22 @@ class Bench:
     def released(self, mechanism: WordMechanism, seed: int) -> Ids:
         """The texts, released with repeatable noise: an experiment, never a release."""
         rng = np.random.default_rng([self.effort.seed, seed])
-        return release_texts(mechanism, self.batch.ids, rng, self.batch.offsets)
+        return release_texts(mechanism, self.batch.ids, rng, self.batch.offsets, self.passed)
+
+    def built(self, entry: Contender, epsilon: float | None) -> WordMechanism:
+        """A mechanism at an epsilon; where words pass, made for the others."""
+        made = entry.build(self.space, epsilon)
+        if self.listed is not None and hasattr(made, "sparing"):
+            fitted: WordMechanism = made.sparing(self.listed)
+            return fitted
+        return made
 
     def measured(self, mechanism: WordMechanism | None) -> dict[str, Any]:
         """All figures of a mechanism; without one, of the texts as they are."""
         utility: dict[str, list[Columns]] = {}
         attacks: dict[str, list[Columns]] = {}
         style: dict[str, Estimate] = {}
+        member: dict[str, Estimate] = {}
         guesses: list[Ids] = []
         samples: list[str] = []
         seconds = 0.0
@@ -205,43 +203,44 @@ class Bench:
             seconds += perf_counter() - start
             texts = self.decoded(ids)
             samples = samples or [_cut(text) for text in texts[:SAMPLES]]
-            for name, columns in self._utility(ids, texts, _guide_of(mechanism)):
-                utility.setdefault(name, []).append(columns)
+            if seed == 0:  # what reads whole texts takes longest, and texts say more than releases
+                utility = {
+                    name: [columns]
+                    for name, columns in self._utility(ids, texts, _guide_of(mechanism))
+                }
+                style |= self._style(texts)
+                member |= self._membership(mechanism, ids)
             if self.task.labels is not None:
-                guesses.append(self._guessed(ids))
+                guesses.append(self._guessed(ids, self.task.labels))
             for name, columns in self._attacks(mechanism, ids, texts, seed):
                 attacks.setdefault(name, []).append(columns)
-            if seed == 0:
-                style |= self._style(texts)
         rng = np.random.default_rng(self.effort.seed)
         worth = {
             name: _pooled(parts, _perplexity if name.startswith("perplexity") else _share, rng)
             for name, parts in utility.items()
         }
-        if guesses:
-            worth |= self._scores(guesses, rng)
+        if self.task.labels is not None:
+            worth |= self._scores(guesses, self.task.labels, rng)
         drawn = len(self.batch.ids) * self.effort.seeds
         return {
             "utility": {name: _plain(each) for name, each in worth.items()},
             "attackers": {
                 name: _plain(_pooled(parts, _share, rng)) for name, parts in attacks.items()
-            },
+            }
+            | {name: _plain(each) for name, each in member.items()},
             "authorship": {name: _plain(each) for name, each in style.items()},
             "words": int(sum(count.sum() for _, count in attacks.get("exact", []))),
-            "bound": self._bound(mechanism),
+            "bound": None if mechanism is None else self.attack.bound(mechanism),
             "speed": None if mechanism is None else drawn / max(seconds, 1e-9),
             "samples": samples,
         }
 
-    def _guessed(self, ids: Ids) -> Ids:
-        assert self.task.labels is not None
-        return guessed_by_words(
-            ids, self.batch.offsets, self.task.labels, len(self.space), self.task.folds
-        )
+    def _guessed(self, ids: Ids, labels: Ids) -> Ids:
+        return guessed_by_words(ids, self.batch.offsets, labels, len(self.space), self.task.folds)
 
-    def _scores(self, guesses: Sequence[Ids], rng: np.random.Generator) -> dict[str, Estimate]:
-        truth = self.task.labels
-        assert truth is not None
+    def _scores(
+        self, guesses: Sequence[Ids], truth: Ids, rng: np.random.Generator
+    ) -> dict[str, Estimate]:
         right = np.mean([each == truth for each in guesses], axis=0)
         f1 = [macro_f1(each, truth, self.task.classes, rng) for each in guesses]
         return {
@@ -259,12 +258,13 @@ class Bench:
             alike = np.einsum("ij,ij->i", vectors, self._vectors)
             yield "similarity", (alike, ones)
             if self.task.labels is not None:
-                right = self._by_vectors(vectors)
+                right = self._by_vectors(vectors, self.task.labels)
                 yield "accuracy, encoder", (right, ones)
         else:
             alike = self._likeness(ids)
             yield "similarity", (alike, np.ones(len(alike)))
-        judged = self._read[: self.effort.judged]
+        words = np.cumsum(np.diff(self.batch.offsets)[self._read])
+        judged = self._read[: max(1, int(np.searchsorted(words, self.effort.judged, "right")))]
         places, row = self.batch.places(judged)
         offsets = np.r_[0, np.cumsum(np.diff(self.batch.offsets)[judged])]
         for name, judge in self.judge_models.items():
@@ -283,12 +283,11 @@ class Bench:
         first, second = map(_units, sums)
         return np.asarray(np.einsum("ij,ij->i", first, second))
 
-    def _by_vectors(self, vectors: Floats) -> NDArray[np.bool_]:
+    def _by_vectors(self, vectors: Floats, labels: Ids) -> NDArray[np.bool_]:
         """Whether a linear model that learnt from the vectors of other folds is right."""
         from sklearn.linear_model import LogisticRegression
 
-        assert self.task.labels is not None
-        truth, folds = self.task.labels[self._read], self.task.folds[self._read]
+        truth, folds = labels[self._read], self.task.folds[self._read]
         right = np.zeros(len(truth), np.bool_)
         for fold in np.unique(folds):
             known, hidden = folds != fold, folds == fold
@@ -299,72 +298,38 @@ class Bench:
 
     # -- attackers ---------------------------------------------------------------------------------
 
-    def named(
-        self, mechanism: WordMechanism | None, ids: Ids, seed: int
-    ) -> Iterator[tuple[str, Columns]]:
-        """Words that the attackers who know the law name, and words in all, of each text."""
-        places, offsets, truth, known = self._under_attack
-        seen = np.asarray(ids)[places].astype(np.int64)
-        never = self.space.unknown
-        row = np.repeat(np.arange(len(self.attacked)), np.diff(offsets))
-        total = np.bincount(row[known], minlength=len(self.attacked))
+    def _membership(self, mechanism: WordMechanism | None, ids: Ids) -> dict[str, Estimate]:
+        """How often the texts that a model learnt from are told from others."""
+        if self.task.labels is None:
+            return {}
+        rng = np.random.default_rng([self.effort.seed, 4])
 
-        def columns(guess: Ids) -> Columns:
-            right = (guess == truth) & known
-            return np.bincount(row[right], minlength=len(self.attacked)), total
+        def again(texts: TokenBatch) -> Ids:
+            assert mechanism is not None
+            passed = None if self.listed is None else self.listed[texts.ids]
+            return release_texts(mechanism, texts.ids, rng, texts.offsets, passed)
 
-        if mechanism is None:
-            yield "exact", columns(seen)
-            yield "contextual", columns(self._from_context(seen, offsets))
-            return
-        rng = np.random.default_rng([self.effort.seed, seed, 1])
-        prior = self._prior_with(seen)
-        found = originals(mechanism, seen, offsets, prior, rng=rng)
-        yield "exact", columns(found.best(never))
-        yield "contextual", columns(contextual_guesses(found, offsets, prior, self.reader, never))
-
-    def _from_context(self, words: Ids, offsets: Ids) -> Ids:
-        """What the words on both sides suggest, without a look at the word itself.
-
-        That is how the contextual attacker is tried on text that was not protected: where the word
-        is shown to it, anybody could name it.
-        """
-        reader, size = self.reader, len(self.space)
-        frequent = np.argsort(-self.prior, kind="stable")
-        frequent = frequent[frequent != self.space.unknown][:256]
-        first, last = np.zeros(len(words), np.bool_), np.zeros(len(words), np.bool_)
-        first[offsets[:-1][np.diff(offsets) > 0]] = True
-        last[(offsets[1:] - 1)[np.diff(offsets) > 0]] = True
-        before = np.where(first, size, np.roll(words, 1))
-        logs = reader.logs(before[:, None], frequent[None, :])
-        after = np.roll(words, -1)
-        follow = reader.logs(np.broadcast_to(frequent, logs.shape), after[:, None])
-        logs = logs + np.where(last[:, None], 0.0, follow)
-        return np.asarray(frequent[logs.argmax(axis=1)])
+        found = membership(
+            self.batch,
+            np.asarray(ids),
+            None if mechanism is None else again,
+            self.task.labels,
+            len(self.space),
+            self.effort.seed,
+        )
+        return {} if found is None else {"membership": found}
 
     def _attacks(
         self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int
     ) -> Iterator[tuple[str, Columns]]:
-        yield from self.named(mechanism, ids, seed)
+        places, _ = self.batch.places(self._attacked)
+        seen = np.asarray(ids)[places].astype(np.int64)
+        yield from self.attack.named(mechanism, seen, seed)
         if mechanism is not None:
-            yield "watching", self._watched(mechanism, ids, seed)
+            yield "watching", self.attack.watched(mechanism, seen, seed)
         shown, had = survivors(self.task.texts, texts)
         if had.any():
             yield "identifiers", (shown, had)
-
-    def _watched(self, mechanism: WordMechanism, ids: Ids, seed: int) -> Columns:
-        own = self.tokens(self.task.public[:_WATCHED])
-        rng = np.random.default_rng([self.effort.seed, seed, 2])
-        theirs = release_texts(mechanism, own.ids, rng, own.offsets)
-        words = np.array(self.space.words, dtype=object)
-        watcher = Watcher.of([words[own.ids].tolist()], [words[theirs].tolist()])
-        places, _, truth, known = self._under_attack
-        guessed = watcher.guesses(words[np.asarray(ids)[places]].tolist())
-        right = (np.array(guessed, dtype=object) == words[truth]) & known
-        offsets = self._under_attack[1]
-        row = np.repeat(np.arange(len(self.attacked)), np.diff(offsets))
-        size = len(self.attacked)
-        return np.bincount(row[right], minlength=size), np.bincount(row[known], minlength=size)
 
     def _style(self, texts: Sequence[str]) -> dict[str, Estimate]:
         """Macro-F1 and top 5 of both attackers on authorship."""
@@ -380,25 +345,11 @@ class Bench:
             "adaptive, top 5": adaptive.top(rng),
         }
 
-    def _bound(self, mechanism: WordMechanism | None) -> float | None:
-        """What no attacker on single words can exceed, for words as frequent as these."""
-        if mechanism is None or not hasattr(mechanism, "guess_rate"):
-            return None  # of other laws it takes as long as the attack
-        _, _, truth, known = self._under_attack
-        shares = np.bincount(truth[known], minlength=len(self.space)).astype(np.float64)
-        return law_bound(mechanism, shares)
-
     def success(self, mechanism: WordMechanism) -> float:
         """What the better of the attackers who know the law names, from one release of the texts
         under attack."""
-        places, offsets, _, _ = self._under_attack
         rng = np.random.default_rng([self.effort.seed, 0])
-        ids = self.batch.ids.astype(np.int64)
-        ids[places] = release_texts(mechanism, ids[places], rng, offsets)
-        shares = [
-            float(hits.sum() / total.sum()) for _, (hits, total) in self.named(mechanism, ids, 0)
-        ]
-        return max(shares)
+        return max(self.attack.shares(mechanism, rng).values())
 
 
 def _share(hits: Any, count: Any) -> Any:

@@ -20,12 +20,12 @@ from discreet.settings import plain_type
 from discreet.spaces.space import EmbeddingSpace
 
 STANDARD = (
-    "near-words:epsilon=4/6/8/10",
+    "near-words:epsilon=6/8/10/12",
     "near-words:near=1:outputs={words}:epsilon=9/11",
-    "near-words:near=2:outputs=2048:epsilon=7/9",
-    "near-words:guide=ngram:epsilon=4/6/8/10",
-    "santext:epsilon=5/6/7",
-    "santext:calibration=published:epsilon=8/10/12",
+    "near-words:near=2:epsilon=8/12",
+    "near-words:guide=ngram:epsilon=6/8/12",
+    "santext:epsilon=6/7/8",
+    "santext:calibration=published:epsilon=12/14",
     "santext-plus:epsilon=4/6",
     "cmp:epsilon=50/80",
     "uniform",

@@ -63,7 +63,7 @@ class Peer:
 PEERS = (
     Peer("mldp-text", "0.1.2", "multivariate_calibrated", (15.0, 25.0)),
     Peer("mldp-text", "0.1.2", "tem", (10.0,)),
-    Peer("dp-diffractor", "0.2.1", "", (1.0, 3.0), ".cache/diffractor/glove-twitter-200.txt"),
+    Peer("dp-diffractor", "0.2.1", "", (1.0, 3.0), ".cache/diffractor/glove-commoncrawl-30.txt"),
     Peer(
         "dpmlm",
         "1.3.0",
@@ -112,14 +112,17 @@ def _figures(bench: Bench, peer: Peer, epsilon: float, python: Path) -> dict[str
     few = bench.effort.encoded
     texts = [_words(text, bench.effort.longest) for text in bench.task.texts[:few]]
     own = [_words(text, bench.effort.longest) for text in bench.task.public[:_OWN]]
+    # One process for all of it: some take minutes to begin.
+    asked = [(epsilon, words) for words in (*texts, *own)]
+    asked += [(_NOTHING, words) for words in texts[:_CLEAR]]
     start = perf_counter()
-    released = _run(peer, epsilon, [*texts, *own], python)
+    released = _run(peer, asked, python)
     seconds = perf_counter() - start
-    theirs, watched = released[: len(texts)], released[len(texts) :]
+    theirs, rest = released[: len(texts)], released[len(texts) :]
+    watched, clear = rest[: len(own)], rest[len(own) :]
     named, total = Watcher.of(own, watched).hits(texts, theirs)
     if not total.sum():
         raise _CannotRun("its releases cannot be laid beside the texts word by word")
-    clear = _run(peer, _NOTHING, texts[:_CLEAR], python)
     kept, of = Watcher({}).hits(texts[:_CLEAR], clear)
     written = [" ".join(words) for words in theirs]
     shown, had = survivors([" ".join(words) for words in texts], written)
@@ -132,7 +135,7 @@ def _figures(bench: Bench, peer: Peer, epsilon: float, python: Path) -> dict[str
         truth, folds = bench.task.labels[:few], bench.task.folds[:few]
         guesses = guessed_by_words(batch.ids, batch.offsets, truth, len(bench.space), folds)
         utility["accuracy"] = _share(guesses == truth, np.ones(len(truth)), rng)
-    words = sum(map(len, texts)) + sum(map(len, own))
+    words = sum(len(each) for _, each in asked)
     return {
         "utility": {name: list(_plain(each)) for name, each in utility.items()},
         "attackers": {name: list(_plain(each)) for name, each in attackers.items()},
@@ -179,12 +182,10 @@ def _environment(peer: Peer, folder: Path, say: Say) -> Path:
     return python
 
 
-def _run(
-    peer: Peer, epsilon: float, texts: Sequence[Sequence[str]], python: Path
-) -> list[list[str]]:
-    """The release of each text, by a process of the peer's own."""
-    head = {"peer": peer.package, "mechanism": peer.mechanism, "epsilon": epsilon}
-    asked = [json.dumps(head), *(json.dumps({"words": list(words)}) for words in texts)]
+def _run(peer: Peer, texts: Sequence[tuple[float, Sequence[str]]], python: Path) -> list[list[str]]:
+    """The release of each text at its epsilon, by a process of the peer's own."""
+    asked = [json.dumps({"peer": peer.package, "mechanism": peer.mechanism})]
+    asked += [json.dumps({"epsilon": each, "words": list(words)}) for each, words in texts]
     answered = _called([str(python), str(_DRIVER)], "it stopped", "\n".join(asked) + "\n")
     try:
         released = [list(map(str, json.loads(line)["words"])) for line in answered.splitlines()]

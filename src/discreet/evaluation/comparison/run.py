@@ -178,6 +178,7 @@ def compared(
         "words": len(bench.space),
         "encoder": bench.encoder,
         "judges": list(bench.judges),
+        "function words": bench.function_words,
     }
     parts = Parts(folder, settings)
     jobs = _jobs(bench, entries, parts, at)
@@ -195,7 +196,7 @@ def compared(
     return Comparison(
         tuple(rows),
         raw,
-        bench.chance,
+        bench.attack.chance,
         len(bench.batch),
         bench.batch.tokens,
         raw.words,
@@ -204,15 +205,16 @@ def compared(
         authors,
         measure,
         at,
-        bench.space.name,
-        (*_broken(raw, bench.chance, authors), *_above_bound(rows)),
+        bench.space.name + (", function words pass" if bench.function_words else ""),
+        (*_broken(raw, bench.attack.chance, authors), *_above_bound(rows)),
         searched,
     )
 
 
 def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
     """Attackers that do not beat chance where nothing is protected."""
-    tried = [(name, raw.attackers[name], chance) for name in raw.attackers if name != "identifiers"]
+    levels = dict.fromkeys(WORD_ATTACKERS, chance) | {"membership": 0.5}
+    tried = [(name, raw.attackers[name], levels[name]) for name in levels if name in raw.attackers]
     tried += [
         (f"authorship, {name}", each, (5 if "top" in name else 1) / authors)
         for name, each in raw.authorship.items()
@@ -246,7 +248,7 @@ def _jobs(
     for entry in entries:
         for epsilon in entry.epsilons:
             name = entry.label if epsilon is None else f"{entry.label} epsilon {epsilon:g}"
-            built = None if parts.has(name) else entry.build(bench.space, epsilon)
+            built = None if parts.has(name) else bench.built(entry, epsilon)
             jobs.append((name, partial(_at, bench, entry, epsilon, built)))
     return jobs
 
@@ -264,19 +266,18 @@ def _raw(bench: Bench) -> dict[str, Any]:
 def _at(
     bench: Bench, entry: Contender, epsilon: float | None, built: WordMechanism | None
 ) -> dict[str, Any]:
-    made = entry.build(bench.space, epsilon) if built is None else built
+    made = bench.built(entry, epsilon) if built is None else built
     return _of(bench, entry.label, epsilon, made)
 
 
 def _of(
     bench: Bench, label: str, epsilon: float | None, mechanism: WordMechanism, note: str = ""
 ) -> dict[str, Any]:
-    typical = int(np.median(np.diff(bench.batch.offsets)))
     return {
         "label": label,
         "epsilon": epsilon,
         "statement": shortly(mechanism.statement),
-        "document": _document(mechanism, typical),
+        "document": _document(mechanism, bench.typical),
         "note": note,
         **bench.measured(mechanism),
     }
@@ -284,12 +285,12 @@ def _of(
 
 def _turned(bench: Bench, entry: Contender, at: float) -> dict[str, Any]:
     if not entry.has_epsilon:
-        return _of(bench, entry.label, None, entry.build(bench.space, None), "has no epsilon")
+        return _of(bench, entry.label, None, bench.built(entry, None), "has no epsilon")
     found = epsilon_at(
-        lambda epsilon: bench.success(entry.build(bench.space, epsilon)), at, entry.epsilons
+        lambda epsilon: bench.success(bench.built(entry, epsilon)), at, entry.epsilons
     )
     note = "" if found.reached else f"{at:g} is not reached: the nearest is shown"
-    return _of(bench, entry.label, found.epsilon, entry.build(bench.space, found.epsilon), note)
+    return _of(bench, entry.label, found.epsilon, bench.built(entry, found.epsilon), note)
 
 
 def shortly(statement: PrivacyStatement) -> str:

@@ -36,6 +36,13 @@ class ComparisonSettings(Settings):
     space: Annotated[str, Setting("Public vocabulary that words come from.", short="-s")] = (
         "starter"
     )
+    function_words: Annotated[
+        bool,
+        Setting(
+            "Let English function words and marks pass unchanged, for every mechanism, as "
+            "'sanitize --readable' does; attackers are judged by the other words."
+        ),
+    ] = False
     measure: Annotated[
         str,
         Setting(

@@ -29,8 +29,8 @@ class Effort(Settings):
     ] = 6000
     encoded: Annotated[int, Setting("Texts for the encoder.", at_least=1)] = 800
     judged: Annotated[
-        int, Setting("Texts whose fluency is judged by language models.", at_least=1)
-    ] = 200
+        int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
+    ] = 6000
     searched: Annotated[int, Setting("Texts among which a search is tried.", at_least=50)] = 1000
     seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 2
     folds: Annotated[
@@ -40,7 +40,7 @@ class Effort(Settings):
 
 
 QUICK = Effort(
-    texts=2000, longest=100, attacked=2000, encoded=150, judged=40, searched=500, seeds=1
+    texts=2000, longest=100, attacked=2000, encoded=150, judged=1000, searched=500, seeds=1
 )
 """About ten minutes for the standard mechanisms."""
 

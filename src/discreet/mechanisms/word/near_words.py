@@ -219,7 +219,13 @@ class NearWords:
         """The logarithm of the probability of a near output, and of any other output."""
         return self._law.log_chances
 
-    def near_inputs(self, released: ArrayLike, offsets: ArrayLike) -> tuple[Ids, Ids]:
+    def near_inputs(
+        self,
+        released: ArrayLike,
+        offsets: ArrayLike,
+        passed: ArrayLike | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> tuple[Ids, Ids]:
         """Which words have each released word among their near outputs, given what came before.
 
         All that an attacker needs to invert the law: at each place these words have the larger of
@@ -228,35 +234,44 @@ class NearWords:
         Args:
             released: word ids that came out, of some texts end to end.
             offsets: where each text starts.
+            passed: which of them are public and came out as they were: a guide reads them too, and
+                there is nothing to invert.
+            among: which words of the space are asked about; all unless given.
 
         Returns:
             pairs: places in the released text, in rising order, and words.
         """
         came_out = self.space.checked_ids(released)
+        drawn = np.ones(len(came_out), np.bool_) if passed is None else ~np.asarray(passed)
         at = np.full(len(self.space), -1)
         at[self.words] = np.arange(self.outputs)
         outputs = at[came_out]
-        if (outputs < 0).any():
+        if (outputs[drawn] < 0).any():
             raise InvalidValue("a word was given that cannot come out of this mechanism")
         near = self._sets if self.guide is None else self._pools[0]
-        order = np.argsort(near.ravel(), kind="stable")
+        asked_about = np.arange(near.size)
+        if among is not None:
+            asked_about = np.flatnonzero(np.repeat(among, near.shape[1]))
+        order = asked_about[np.argsort(near.ravel()[asked_about], kind="stable")]
         starts = np.searchsorted(near.ravel()[order], np.arange(self.outputs + 1))
         owners, counts = order // near.shape[1], np.diff(starts)
         starts = starts[:-1]
         if self.guide is None:
-            found, place = ragged_places(starts[outputs], counts[outputs])
-            return place, owners[found]
+            own = np.flatnonzero(drawn)
+            found, place = ragged_places(starts[outputs[own]], counts[outputs[own]])
+            return own[place], owners[found]
         places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         bounds = _checked_offsets(offsets, len(came_out))
         for part in row_blocks(len(bounds) - 1, numbers=self.guide.documents):
             for guide, state, texts, here in self._read_along(
                 self.guide, bounds[part.start : part.stop + 1]
             ):
-                found, row = ragged_places(starts[outputs[here]], counts[outputs[here]])
+                mine, own = drawn[here], here[drawn[here]]
+                found, row = ragged_places(starts[outputs[own]], counts[outputs[own]])
                 asked = owners[found]
-                sets = self._likeliest(guide, state, texts[row], asked)
-                near_one = (sets == outputs[here][row][:, None]).any(axis=1)
-                places.append(here[row[near_one]])
+                sets = self._likeliest(guide, state, texts[mine][row], asked)
+                near_one = (sets == outputs[own][row][:, None]).any(axis=1)
+                places.append(own[row[near_one]])
                 words.append(asked[near_one])
                 guide.extend(state, texts, came_out[here])
         flat, whose = np.concatenate(places), np.concatenate(words)

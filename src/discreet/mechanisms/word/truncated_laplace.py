@@ -113,6 +113,8 @@ class TruncatedLaplace(NoisyNearest):
             ``published`` takes its noise from the general one and only its delta from this.
         dummy_dimensions: coordinates added before the noise and dropped after it, the paper's
             device for a large epsilon; ``published`` only.
+        log_delta: natural logarithm of the delta that the paper would claim, where that is too
+            small for a number; ``delta`` is then any larger one. ``published`` only.
         progress: called with (done, total) while the farthest pair of a large space is searched.
 
     >>> from discreet.spaces.space import EmbeddingSpace
@@ -138,6 +140,7 @@ class TruncatedLaplace(NoisyNearest):
         calibration: str = "certified",
         sensitivity: str = "exact",
         dummy_dimensions: int = 0,
+        log_delta: float | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.epsilon = check.positive(epsilon, f"epsilon of {_OWNER}")
@@ -153,6 +156,17 @@ class TruncatedLaplace(NoisyNearest):
                 f"dummy_dimensions of {_OWNER} belong to calibration published; "
                 "the certified box holds for every epsilon"
             )
+        self.log_delta = log_delta
+        if log_delta is not None:
+            if not published:
+                raise InvalidValue(
+                    f"log_delta of {_OWNER} belongs to calibration published; the certified box "
+                    "keeps a delta that is a number"
+                )
+            log_delta = check.in_range(
+                log_delta, f"log_delta of {_OWNER}", at_most=math.log(self.delta)
+            )
+        log_claimed = math.log(self.delta) if log_delta is None else log_delta
         points = clipped(space, self.clip)
         reach = {
             norm: sensitivity_of(
@@ -168,7 +182,7 @@ class TruncatedLaplace(NoisyNearest):
         scale = noise_scale(self.sensitivity.value / self.epsilon, _OWNER)
         bounds = _box.Reach(*(reach[norm].value / scale for norm in ("l1", "l2", "linf")))
         if published:
-            width = _published_width(self.epsilon, self.delta, space.dimension, dimension)
+            width = _published_width(self.epsilon, log_claimed, space.dimension, dimension)
         else:
             enough = _box.enough_width(self.epsilon, self.delta)
             width = _box.smallest_width(bounds.exponent, self.delta, enough)
@@ -190,7 +204,7 @@ class TruncatedLaplace(NoisyNearest):
             space,
             points,
             TruncatedLaplaceNoise(scale, noise_scale(width * scale, _OWNER)),
-            self._what_holds() if published else self._stated(self.delta),
+            self._what_holds(log_claimed) if published else self._stated(self.delta),
         )
 
     @property
@@ -211,15 +225,18 @@ class TruncatedLaplace(NoisyNearest):
             caveats=caveats,
         )
 
-    def _what_holds(self) -> PrivacyStatement:
-        if self.true_delta <= self.delta:
+    def _what_holds(self, log_claimed: float) -> PrivacyStatement:
+        if self.true_delta <= math.exp(log_claimed):
             return self._stated(self.true_delta)
+        claimed = f"{self.delta:.3g}"
+        if self.log_delta is not None:
+            claimed = f"1e{log_claimed / math.log(10):.0f}"
         found = f"{self.true_delta:.3g}"
         if not self.true_delta_is_exact:
             found = f"at least {self.least_delta:.3g} and at most {found}"
         return self._stated(
             self.true_delta,
-            f"the paper claims delta = {self.delta:.3g} for this noise at epsilon = "
+            f"the paper claims delta = {claimed} for this noise at epsilon = "
             f"{self.epsilon:.6g}, but delta is {found}: its proof takes the part of one box "
             "outside the other for a small cube, and it is a set of slabs",
         )
@@ -243,23 +260,24 @@ def _far_shift(points: Points) -> Floats:
     return np.asarray(gaps[at])
 
 
-def _published_width(epsilon: float, delta: float, dimension: int, padded: int) -> float:
+def _published_width(epsilon: float, log_delta: float, dimension: int, padded: int) -> float:
     """The paper's half-width times the rate of the noise."""
-    share = epsilon / _published_range(delta, padded)
+    share = epsilon / _published_range(log_delta, padded)
     if share >= 1.0:
         needed = padded
-        while epsilon >= _published_range(delta, needed):
+        while epsilon >= _published_range(log_delta, needed):
             needed *= 2
         needed = last_whole_that_holds(
-            lambda d: epsilon < _published_range(delta, d), needed, needed // 2
+            lambda d: epsilon < _published_range(log_delta, d), needed, needed // 2
         )
         raise InvalidValue(
             f"epsilon of {_OWNER} must be below 2 * delta**(1/d) * sqrt(d) = "
-            f"{_published_range(delta, padded):.6g} with calibration published; got {epsilon!r}; "
-            f"use calibration certified, or dummy_dimensions={needed - dimension} as the paper does"
+            f"{_published_range(log_delta, padded):.6g} with calibration published; got "
+            f"{epsilon!r}; use calibration certified, or dummy_dimensions={needed - dimension} as "
+            "the paper does"
         )
     return -math.log1p(-share)
 
 
-def _published_range(delta: float, dimension: int) -> float:
-    return 2.0 * math.exp(math.log(delta) / dimension) * math.sqrt(dimension)
+def _published_range(log_delta: float, dimension: int) -> float:
+    return 2.0 * math.exp(log_delta / dimension) * math.sqrt(dimension)

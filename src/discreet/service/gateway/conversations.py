@@ -14,7 +14,7 @@ import asyncio
 import hmac
 import secrets
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.arrays import Generator, offsets_of
 from discreet.service.policy import Profile
-from discreet.service.releasing import Entry
+from discreet.service.releasing import Entry, Found, Job
 from discreet.text.identifiers import Identifiers, Surrogates
 from discreet.text.identifiers.consistency import Consistency
 from discreet.text.identifiers.finder import finder_of
@@ -32,7 +32,6 @@ from discreet.text.identifiers.surrogates import WORDS
 
 _ROUNDS = 20
 _OVERHEAD = 200
-_LOOK = 64  # requests from one look for what may be forgotten to the next
 _SAME = Consistency("document")
 
 EQUAL_MESSAGES = (
@@ -54,14 +53,22 @@ class Remembered:
 class Conversation:
     """One conversation, known by nothing but hashes."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, home: "Conversations | None" = None) -> None:
         self._key = key
+        self.home = home
         self.used = time.monotonic()
-        self.size = _OVERHEAD
+        self.size = 0
+        self.grow(0)
         self.releases: dict[bytes, asyncio.Future[Remembered]] = {}
         self.answers: dict[bytes, str] = {}
         self.surrogates: dict[bytes, str] = {}
         self.taken: set[str] = set()
+
+    def grow(self, characters: int) -> None:
+        """Say that something more is kept, of so many characters."""
+        self.size += characters + _OVERHEAD
+        if self.home is not None:
+            self.home.total += characters + _OVERHEAD
 
     def print_of(self, *parts: str) -> bytes:
         """The keyed hash of some text."""
@@ -85,13 +92,13 @@ class Conversation:
                     break
             self.taken.add(drawn)
             self.surrogates[same] = drawn
-            self.size += len(drawn) + _OVERHEAD
+            self.grow(len(drawn))
         return self.surrogates[same]
 
     def keep_answer(self, form: str, restored: str, original: str) -> None:
         """Keep what the upstream wrote, under what the client was given for it."""
         self.answers[self.print_of(form, restored)] = original
-        self.size += len(original) + _OVERHEAD
+        self.grow(len(original))
 
 
 class Conversations:
@@ -106,7 +113,8 @@ class Conversations:
         self._key = secrets.token_bytes(32)
         self._most, self._seconds = most_bytes, seconds
         self._known: OrderedDict[bytes, Conversation] = OrderedDict()
-        self._asked = 0
+        self.total = 0
+        """What those that are known take."""
 
     def __len__(self) -> int:
         return len(self._known)
@@ -115,25 +123,31 @@ class Conversations:
         """The conversation of a name, remembered or new."""
         named = Conversation(self._key).print_of(*name)
         found = self._known.pop(named, None) or Conversation(
-            hmac.digest(self._key, named, "sha256")
+            hmac.digest(self._key, named, "sha256"), self
         )
         found.used = time.monotonic()
         self._known[named] = found
-        self._forget(found.used)
+        self.forget(spared=1)
         return found
 
     def fresh(self) -> Conversation:
         """One that nobody will ask for again."""
         return Conversation(secrets.token_bytes(32))
 
-    def _forget(self, now: float) -> None:
-        total = sum(each.size for each in self._known.values())
-        while len(self._known) > 1:
+    def forget(self, *, spared: int = 0) -> None:
+        """Let go of what is too old or too much, the oldest first.
+
+        Args:
+            spared: how many of the latest stay in any case.
+        """
+        now = time.monotonic()
+        while len(self._known) > spared:
             oldest = next(iter(self._known.values()))
-            if total <= self._most and now - oldest.used <= self._seconds:
+            if self.total <= self._most and now - oldest.used <= self._seconds:
                 return
-            total -= oldest.size
             self._known.popitem(last=False)
+            self.total -= oldest.size
+            oldest.home = None  # somebody may still be at it
 
 
 class ConversationCutter:
@@ -147,23 +161,25 @@ class ConversationCutter:
         self.caveats = plain.caveats
         self.about: dict[str, Any] = plain.about | {"consistent": "conversation"}
 
-    def cut(
-        self, texts: Sequence[str], rng: Generator, scope: Conversation | None
-    ) -> tuple[Cut, list[Entry]]:
-        """The texts without their identifiers; of each, its surrogate and where it stood."""
-        within = Conversation(secrets.token_bytes(32)) if scope is None else scope
-        segments, surrogates, kinds = list[str](), list[str](), list[str]()
-        entries: list[Entry] = []
-        found = self._finder.find(texts)
-        for document, (text, spans) in enumerate(zip(texts, found, strict=True)):
-            end = 0
-            for start, last, kind in spans:
-                segments.append(text[end:start])
-                made = within.surrogate(kind, text[start:last], rng, self._surrogates)
-                surrogates.append(made)
-                kinds.append(kind)
-                entries.append((document, made, (start, last)))
-                end = last
-            segments.append(text[end:])
-        bounds = offsets_of([len(spans) + 1 for spans in found])
-        return Cut(segments, bounds, surrogates, Counter(kinds)), entries
+    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Found]]:
+        """All texts without their identifiers; of each, its surrogate and where it stood."""
+        segments, surrogates, types = list[str](), list[str](), list[str]()
+        lengths, found = list[int](), list[Found]()
+        spans_of = iter(self._finder.find([text for job in jobs for text in job.texts]))
+        for job in jobs:
+            within = Conversation(secrets.token_bytes(32)) if job.scope is None else job.scope
+            counts, entries = dict[str, int](), list[Entry]()
+            for document, text in enumerate(job.texts):
+                end, spans = 0, next(spans_of)
+                for start, last, kind in spans:
+                    segments.append(text[end:start])
+                    made = within.surrogate(kind, text[start:last], rng, self._surrogates)
+                    surrogates.append(made)
+                    types.append(kind)
+                    counts[kind] = counts.get(kind, 0) + 1
+                    entries.append((document, made, (start, last)))
+                    end = last
+                segments.append(text[end:])
+                lengths.append(len(spans) + 1)
+            found.append((counts, entries))
+        return Cut(segments, offsets_of(lengths), surrogates, types), found

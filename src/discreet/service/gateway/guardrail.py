@@ -102,21 +102,26 @@ class Guardrail:
         _, restorer = self._calls.get((key.name, call), (0.0, None))
         if restorer is None:
             return {"action": "NONE", "texts": texts}
-        streams = [restorer.stream() for _ in texts]
-        for stream, text in zip(streams, texts, strict=True):
-            stream.feed(text)
         back = [restorer.text(text) for text in texts]
+        clear = [restorer.stream().feed(text) for text in texts]
         return {
             "action": "NONE" if back == texts else "GUARDRAIL_INTERVENED",
             "texts": back,
-            # The end may be half a surrogate, if this is the middle of a stream.
-            "stream_holdback_chars": [stream.held for stream in streams],
+            # The end may be half a surrogate, if this is the middle of a stream. What is clear is
+            # the beginning of what is given back; the rest of it may still change.
+            "stream_holdback_chars": [
+                len(whole) - len(sure) for whole, sure in zip(back, clear, strict=True)
+            ],
         }
 
     def _remember(self, call: tuple[str, str], restorer: Restorer) -> None:
-        now = time.monotonic()
         self._calls.pop(call, None)
-        self._calls[call] = (now, restorer)
+        self._calls[call] = (time.monotonic(), restorer)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the values of calls that are too old or too many."""
+        now = time.monotonic()
         while self._calls:
             since, _ = next(iter(self._calls.values()))
             if len(self._calls) <= _MOST_CALLS and now - since <= _SECONDS:

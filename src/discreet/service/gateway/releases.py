@@ -142,9 +142,9 @@ class MessageReleaser:
             places[document].append((surrogate, start, end))
         for number, future in enumerate(futures.values()):
             text = outcome.texts[number]
-            words = int(outcome.draws[number])
+            words = outcome.draws[number]
             future.set_result(Remembered(text, words, tuple(places[number])))
-            conversation.size += len(text) + 300
+            conversation.grow(len(text))
         return outcome.words
 
 

@@ -98,11 +98,6 @@ class RestoringStream:
         """What was held back, now that nothing follows."""
         return self._emitted("", last=True)
 
-    @property
-    def held(self) -> int:
-        """How many characters are held back."""
-        return len(self._held)
-
     def _emitted(self, part: str, *, last: bool) -> str:
         # One character that is gone already stays in front: a surrogate begins after no letter.
         text = self._before + self._held + part

@@ -48,6 +48,7 @@ class Gateway:
         self._messages = MessageReleaser(service, settings.profile)
         self._upstream = Upstream(settings, forwards_authorization=service.settings.keys is None)
         self._guardrail = Guardrail(service, self._messages, self._conversations, settings)
+        service.sweeping += [self._conversations.forget, self._guardrail.forget]
 
     def handlers(self) -> dict[str, Callable[[Service, Request], Awaitable[Response]]]:
         """What answers each route."""

@@ -30,13 +30,18 @@ class Cut:
             after the other.
         bounds: Where the segments of each text begin, and the end.
         surrogates: What is written between the segments, in order.
-        counts: How many identifiers of each type were found.
+        types: Of the identifiers, in order.
     """
 
     segments: list[str] = field(repr=False)
     bounds: Ids = field(repr=False)
     surrogates: list[str] = field(repr=False)
-    counts: Mapping[str, int]
+    types: list[str]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many identifiers of each type were found."""
+        return Counter(self.types)
 
     def joined(self, segments: Sequence[str], separator: str) -> list[str]:
         """The texts from what became of their segments, with the surrogates between.
@@ -147,7 +152,7 @@ class Identifiers:
         made = self._made(kinds, values, documents, rng)
         if self._mapping is not None:
             self._mapping.add(len(texts), zip(documents, made, values, strict=True))
-        return Cut(segments, _bounds(documents, len(texts)), made, Counter(kinds))
+        return Cut(segments, _bounds(documents, len(texts)), made, kinds)
 
     def _parts(self, texts: Sequence[str]) -> tuple[list[str], list[str], list[str], list[int]]:
         """Segments; and of each identifier the type, the value and the text it stands in."""

@@ -198,6 +198,7 @@ def _recoder(
             dimension=public.vectors.shape[1],
             epochs=settings.epochs,
             seed=settings.seed,
+            device=settings.device,
             progress=show,
         )
     made = PublicMap.of_layers(trained.layers, encoder=encoder, about={"made": "recoder"})

@@ -1,5 +1,6 @@
 """A candidate store from a file of public documents."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def store_from_file(
         [public.texts[i] for i in training.tolist()],
         encoder=model.fingerprint,
         about={"encoder": model.provenance, "language": documents.language, "labels": names},
-        settings=settings,
+        settings=replace(settings, device=encoder.device),
         announce=announce,
     )
     store.save(output, force=force)

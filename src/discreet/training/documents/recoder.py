@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats32, Generator, Ids, Progress, ragged_places
+from discreet.devices import AUTO, find_device, moved
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.errors import InvalidValue
 from discreet.training.loop import ShuffledRows, constant, seeded_weights, train_on_rows
@@ -49,6 +50,7 @@ def train_recoder(
     dimension: int,
     epochs: int,
     seed: int,
+    device: str = AUTO,
     progress: Progress | None = None,
 ) -> Recoder:
     """Train H and L on PUBLIC documents.
@@ -60,8 +62,10 @@ def train_recoder(
         dimension: Length of a recoded vector.
         epochs: The most passes over the documents.
         seed: Of the weights, the order and the shares; all public.
+        device: Where it is trained, see :func:`discreet.devices.find_device`.
         progress: Called with (done, total) steps.
     """
+    where = find_device(device)
     inputs, documents = vectors.shape[1], len(classes)
     if documents < 10:
         raise InvalidValue(f"a recoder needs at least 10 public documents; got {documents}")
@@ -72,23 +76,23 @@ def train_recoder(
     # Few documents go in small batches, so that an epoch is enough steps to learn something.
     batch = int(np.clip(len(training) // 24, *_BATCHES))
     with seeded_weights(seed, "training a recoder"):
-        recoder = affine_network([inputs] * LAYERS + [dimension])
-        reader = affine_network([dimension, int(classes.max()) + 1])
+        recoder = affine_network([inputs] * LAYERS + [dimension]).to(where)
+        reader = affine_network([dimension, int(classes.max()) + 1]).to(where)
     import torch
     from torch.nn.functional import cross_entropy
 
     # Unit vectors have small entries; this gives each a variance of about 1.
     scale = float(np.sqrt(inputs / np.mean(np.einsum("ij,ij->i", vectors, vectors))))
-    sentences, target = torch.from_numpy(vectors), torch.from_numpy(classes)
+    sentences, target = moved(vectors, where), moved(classes, where)
 
     def compared(some: Ids, chance: Generator | None) -> tuple[torch.Tensor, torch.Tensor]:
         """What L says of some documents, and its loss."""
         rows, owner = _share(offsets, some, chance)
-        recoded = recoder(sentences[torch.from_numpy(rows)] * scale)
-        owners = torch.from_numpy(owner)
-        sums = torch.zeros(len(some), dimension).index_add(0, owners, recoded)
+        recoded = recoder(sentences[moved(rows, where)] * scale)
+        owners = moved(owner, where)
+        sums = recoded.new_zeros(len(some), dimension).index_add(0, owners, recoded)
         said = reader(sums / torch.bincount(owners, minlength=len(some))[:, None])
-        return said, cross_entropy(said, target[torch.from_numpy(some)])
+        return said, cross_entropy(said, target[moved(some, where)])
 
     def layers() -> Layers:
         (weight, bias), *others = layers_of(recoder)
@@ -104,7 +108,7 @@ def train_recoder(
         with torch.no_grad():
             said, loss = compared(held_out, None)
         if float(loss) < best:
-            right = said.argmax(dim=1) == target[torch.from_numpy(held_out)]
+            right = said.argmax(dim=1) == target[moved(held_out, where)]
             accuracy = float(right.float().mean())
             best, kept = float(loss), Recoder(layers(), accuracy, steps // batches.length)
 

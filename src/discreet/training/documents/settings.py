@@ -1,8 +1,9 @@
 """How the public side of document mechanisms is made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
+from discreet.devices import AUTO, DEVICE
 from discreet.settings import Setting, Settings
 
 
@@ -21,6 +22,7 @@ class StoreSettings(Settings):
     epochs: Annotated[int, Setting("Passes of the recoder, at most.", at_least=1, option=False)] = (
         20
     )
+    device: Annotated[str, replace(DEVICE, option=False)] = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)

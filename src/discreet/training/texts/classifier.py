@@ -9,12 +9,14 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress, row_blocks
+from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved
 from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
 from discreet.tensors import arrays_under, load_tensors, save_tensors
@@ -82,7 +84,7 @@ class TextClassifier:
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it as one file of safetensors: weights, configuration and vocabulary."""
-        arrays = {f"encoder.{n}": v.detach().numpy() for n, v in self.network.state_dict().items()}
+        arrays = {f"encoder.{n}": array_of(v) for n, v in self.network.state_dict().items()}
         about = {
             "architecture": self.network.config.model_type,
             "configuration": json.loads(self.network.config.to_json_string()),
@@ -95,8 +97,9 @@ class TextClassifier:
         save_tensors(path, KIND, {**arrays, **self.head.arrays}, about, force=force)
 
     @classmethod
-    def load(cls, path: Path) -> "TextClassifier":
-        """Read what :meth:`save` wrote."""
+    def load(cls, path: Path, *, device: str = AUTO) -> "TextClassifier":
+        """Read what :meth:`save` wrote, onto a device."""
+        where = find_device(device)
         import torch
 
         arrays, about = load_tensors(path, KIND)
@@ -114,7 +117,7 @@ class TextClassifier:
                 raise ValueError("the weights and the configuration differ")
             pieces = tuple(about["pieces"])
             return cls(
-                network.eval(),
+                network.eval().to(where),
                 pieces,
                 marks_of_pieces(pieces),
                 LinearHead.of_arrays(arrays, about["classes"]),
@@ -161,7 +164,7 @@ def fine_tune(
     if tokens is None:
         encode, seconds = model.tokenizer.encode, examples.seconds
         tokens = encode(examples.texts), None if seconds is None else encode(seconds)
-    network = model.network.base_model
+    network = model.network.to(find_device(settings.device)).base_model
     longest = min(settings.max_tokens, model.longest)
     reader = _Reader(network, model.marks, longest)
     features = reader.features(*tokens, progress if settings.frozen else None)
@@ -204,7 +207,11 @@ class _Reader:
         training = self.network.training
         self.network.eval()
         with torch.inference_mode():
-            parts = [self.vectors(first, second, order[part]).numpy() for part in blocks]
+            parts = [
+                array_of(some)
+                for part in blocks
+                for some in in_halves(partial(self.vectors, first, second), order[part], "a text")
+            ]
         self.network.train(training)
         out = np.empty((len(order), parts[0].shape[1]), dtype=np.float32)
         out[order] = np.concatenate(parts)
@@ -221,15 +228,15 @@ class _Reader:
         return torch.cat([(one - other).abs(), one * other], dim=1)
 
     def _pooled(self, batch: TokenBatch, rows: Any) -> Any:
-        import torch
         from torch.nn.functional import normalize
 
         places, row = batch.places(rows)
         pieces = batch.ids[places].astype(np.int64)
         ready = padded(pieces, pieces, row, len(rows), self.marks, self.longest)
-        attention = torch.from_numpy(ready.attention)
+        device = device_of(self.network)
+        attention = moved(ready.attention, device)
         states = self.network(
-            input_ids=torch.from_numpy(ready.inputs), attention_mask=attention
+            input_ids=moved(ready.inputs, device), attention_mask=attention
         ).last_hidden_state
         mask = attention[:, :, None].to(states.dtype)
         mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
@@ -260,12 +267,13 @@ def _trained_together(
     import torch
     from torch.nn.functional import cross_entropy, mse_loss
 
-    layer = torch.nn.Linear(*head.weight.shape)
+    device = device_of(reader.network)
+    layer = torch.nn.Linear(*head.weight.shape).to(device)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(head.weight.T))
         layer.bias.copy_(torch.tensor(head.bias))
     numbers = head.classes is None
-    target = torch.tensor(np.float32(labels) if numbers else classes_of(labels)[1])
+    target = moved(np.float32(labels) if numbers else classes_of(labels)[1], device)
     # In units of the labels' own spread, so that one learning rate suits every scale.
     scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
     epochs = Epochs(
@@ -276,7 +284,7 @@ def _trained_together(
     def loss(step: int) -> Any:
         batches, number = epochs.at(step)
         rows = batches[number]
-        out, wanted = layer(reader.vectors(*tokens, rows)), target[torch.from_numpy(rows)]
+        out, wanted = layer(reader.vectors(*tokens, rows)), target[moved(rows, device)]
         return mse_loss(out[:, 0], wanted) / scale if numbers else cross_entropy(out, wanted)
 
     both = torch.nn.ModuleDict({"encoder": reader.network, "head": layer})
@@ -287,8 +295,7 @@ def _trained_together(
         loss,
     )
     train_in_stages(both, [stage], seed=settings.seed, state=state, progress=progress)
-    weight = layer.weight.detach().numpy().T.copy()
-    return LinearHead(weight, layer.bias.detach().numpy().copy(), head.classes)
+    return LinearHead(array_of(layer.weight).T.copy(), array_of(layer.bias).copy(), head.classes)
 
 
 def _like_lengths(lengths: Ids, settings: FineTuning, epoch: int) -> list[Ids]:

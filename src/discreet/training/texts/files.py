@@ -67,7 +67,7 @@ def train_text_model(
             examples, regression=text.regression, penalty=settings.penalty, about=about
         )
     else:
-        loaded = load_masked_model(model)
+        loaded = load_masked_model(model, device=settings.device)
         with announce("training") as show:
             trained = fine_tune(
                 loaded,

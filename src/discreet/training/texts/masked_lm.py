@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.arrays import Ids, Progress, ragged_places
+from discreet.devices import device_of, find_device, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
 from discreet.protocols import WordMechanism, release_texts
@@ -153,6 +154,7 @@ def pretrain(
         force: Replace a directory that exists.
         progress: Called with (done, total) steps.
     """
+    model.network.to(find_device(settings.device))
     table = piece_table(space, model)
     windows = windows_of(texts, space, settings.window)
     head_steps = settings.head_steps
@@ -202,9 +204,9 @@ def _losses(
     settings: Pretraining,
 ) -> Callable[[int], Any]:
     """The loss of each step, a function of the seed and the step alone."""
-    import torch
     from torch.nn.functional import cross_entropy
 
+    device = device_of(model.network)
     stream = _CLEAN if mechanism is None else _NOISY
     ids = windows.ids.astype(np.int64)
 
@@ -233,11 +235,9 @@ def _losses(
             rng=np.random.default_rng([step_seed(settings.seed, step), stream, _DRAWN]),
             unknown=unknown,
         )
-        targets = torch.from_numpy(rows.targets)
+        targets = moved(rows.targets, device)
         wanted = targets != IGNORED
-        scores = model.scores(
-            torch.from_numpy(rows.inputs), torch.from_numpy(rows.attention), wanted
-        )
+        scores = model.scores(moved(rows.inputs, device), moved(rows.attention, device), wanted)
         # A batch of nothing but unknown words has no target; its loss is 0, not 0 / 0.
         return cross_entropy(scores, targets[wanted], reduction="sum") / max(1, len(scores))
 

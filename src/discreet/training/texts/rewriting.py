@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress, offsets_of
+from discreet.devices import CPU, array_of, device_of, find_device, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import load_masked_model
 from discreet.models.rewriter import (
@@ -57,13 +58,13 @@ class _Public:
         place[self.candidates] = np.arange(len(self.candidates))
         return place
 
-    def targets(self, places: Ids, released: Ids) -> torch.Tensor:
+    def targets(self, places: Ids, released: Ids, device: Any) -> torch.Tensor:
         """For each position the candidate's number, "leave it", or nothing to learn."""
         words = self.batch.ids[places].astype(np.int64)
         number = self.place[words]
         left = (number < 0) & (words == released) & (words != self.space.unknown)
         number = np.where(left, len(self.candidates), number)
-        return torch.from_numpy(np.where(number < 0, IGNORED, number))
+        return moved(np.where(number < 0, IGNORED, number), device)
 
 
 def train_rewriter(
@@ -107,16 +108,17 @@ def train_rewriter(
     every = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
     held = np.arange(len(every)) % _HELD_OUT == _HELD_OUT - 1
     public = _public(_part(every, ~held), space, settings.write_words)
-    network = _network(public, space, settings)
+    device = find_device(settings.device)
+    network = _network(public, space, settings).to(device)
     _begin(network, public, _released(public.batch, mechanism, np.random.default_rng([seed, 0])))
     epochs = _noisy_epochs(public, mechanism, seed)
 
     def loss(step: int) -> Any:
         (places, released), number = epochs.at(step)
         read = released[places[number]]
-        scores = network(torch.from_numpy(read))
+        scores = network(moved(read, device))
         # Divided by a fixed number: a step of few known words must not count as much as any.
-        return _cross_entropy(scores, public.targets(places[number], read)) / _BATCH_TOKENS
+        return _cross_entropy(scores, public.targets(places[number], read, device)) / _BATCH_TOKENS
 
     steps = settings.epochs * epochs.length
     stage = TrainingStage(steps, warmed_up(settings.rate), list(network.parameters()), loss)
@@ -170,13 +172,14 @@ def measure_rewriter(
     space, ids = mechanism.space, public.ids.astype(np.int64)
     known = ids != (-1 if space.unknown is None else space.unknown)
     written = rewriter.rewrite(released).ids
-    network = rewriter.network
-    reference = _Public(public, space, network.candidates.numpy())
+    network, device = rewriter.network, device_of(rewriter.network)
+    reference = _Public(public, space, array_of(network.candidates))
     total, count = 0.0, 0
     with torch.inference_mode():
         for places in windows(public.offsets, _MEASURED_TOKENS):
-            scores = network(torch.from_numpy(released.ids[places].astype(np.int64)))
-            targets = reference.targets(places, released.ids[places].astype(np.int64))
+            read = released.ids[places].astype(np.int64)
+            scores = network(moved(read, device))
+            targets = reference.targets(places, read, device)
             total += float(_cross_entropy(scores, targets))
             count += int((targets != IGNORED).sum())
     return {
@@ -285,7 +288,7 @@ def _network(public: _Public, space: EmbeddingSpace, settings: RewriterTraining)
 
 
 def _masked(space: EmbeddingSpace, model: str) -> MaskedBody:
-    loaded = load_masked_model(model)
+    loaded = load_masked_model(model, device=CPU)  # until the whole is moved
     pieces = piece_table(space, loaded)
     matrix = loaded.network.get_input_embeddings().weight.detach()
     ids, owner = pieces.spread(np.arange(len(space)))
@@ -301,9 +304,10 @@ def _masked(space: EmbeddingSpace, model: str) -> MaskedBody:
 def _begin(network: RewriterNetwork, public: _Public, released: Ids) -> None:
     """Start with the closeness that explains the noise best, of a few."""
     places = np.arange(min(_CLOSENESS_TOKENS, public.batch.tokens))
-    targets = public.targets(places, released[places])
-    frequencies = torch.from_numpy(public.frequencies.astype(np.float32))
-    given = network.vectors[torch.from_numpy(released[places])]
+    device = device_of(network)
+    targets = public.targets(places, released[places], device)
+    frequencies = moved(public.frequencies.astype(np.float32), device)
+    given = network.vectors[moved(released[places], device)]
     near = given @ network.output.detach().T
     learnt = targets != IGNORED
     learnt &= targets < len(public.candidates)

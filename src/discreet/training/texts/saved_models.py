@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from discreet.devices import AUTO
 from discreet.errors import InputError
 from discreet.tensors import kind_of
 from discreet.training.texts import bag_of_words, classifier
@@ -10,11 +11,11 @@ TextModel = bag_of_words.BagOfWords | classifier.TextClassifier
 """Says a class or a number of each text, or pair of texts."""
 
 
-def load_text_model(path: Path) -> TextModel:
-    """Read a model of texts."""
+def load_text_model(path: Path, *, device: str = AUTO) -> TextModel:
+    """Read a model of texts, onto a device if it is a network."""
     kind = kind_of(path)
     if kind == bag_of_words.KIND:
         return bag_of_words.BagOfWords.load(path)
     if kind == classifier.KIND:
-        return classifier.TextClassifier.load(path)
+        return classifier.TextClassifier.load(path, device=device)
     raise InputError(f"{path} is no model of texts; 'discreet train classify' writes one")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from discreet.devices import AUTO, DEVICE
 from discreet.encoders.settings import DEFAULT
 from discreet.settings import Setting, Settings
 from discreet.training.settings import SAVE_EVERY, WARMUP, Resumption
@@ -24,6 +25,7 @@ class FineTuning(Settings):
         float, Setting("Penalty on the squared weights of a linear layer.", above=0)
     ] = 1.0
     seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
+    device: Annotated[str, DEVICE] = AUTO
     warmup: Annotated[float, Setting("Share of the steps.", above=0, below=1, option=False)] = (
         WARMUP
     )
@@ -73,6 +75,7 @@ class Pretraining(Settings):
         float, Setting("Share of the words to predict.", above=0, below=1, flag="--mask-share")
     ] = 0.15
     seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
+    device: Annotated[str, DEVICE] = AUTO
     head_learning_rate: Annotated[
         float, Setting("Highest rate of the head.", above=0, option=False)
     ] = 1e-3
@@ -97,6 +100,7 @@ class RewriterTraining(Settings):
     epochs: Annotated[int, Setting("Passes over the text, each with fresh noise.", at_least=1)] = 4
     write_words: Annotated[int, Setting("Different words it may write.", at_least=1)] = 10_000
     seed: Annotated[int, Setting("Seed of the training.", at_least=0)] = 0
+    device: Annotated[str, DEVICE] = AUTO
     hidden: Annotated[
         int, Setting("Of a bilstm: its size in each direction.", at_least=1, option=False)
     ] = 128

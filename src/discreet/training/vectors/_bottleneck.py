@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress
+from discreet.devices import array_of, device_of, find_device, moved
 from discreet.encoders.layers import affine_network
 from discreet.models.sphere_noise import Trainable, through_noise
 from discreet.models.sphere_points import spread
@@ -55,9 +56,9 @@ class Bottleneck:
 
         rng = np.random.default_rng(seed)
         with torch.no_grad():
-            units = self.units(torch.from_numpy(rows)).repeat(draws, 1)
+            units = self.units(moved(rows, device_of(self.mapped))).repeat(draws, 1)
             noisy = through_noise(self.mechanism, units, rng)
-            return np.asarray(self.decoder(noisy).numpy())
+            return array_of(self.decoder(noisy))
 
 
 def starts(dimension: int) -> int:
@@ -94,24 +95,24 @@ def _started(
     rng = np.random.default_rng(seed)
     size, outputs = mechanism.dimension, goal.values.shape[1]
     inside = [settings.hidden] if settings.hidden > size else []
+    device = find_device(settings.device)
+    wide = _DECODER if goal.classes else max(_DECODER, 4 * size)
     with seeded_weights(seed, "training a map"):
         both = Bottleneck(
-            affine_network([rows.shape[1], *inside, size]),
-            affine_network([size, _DECODER if goal.classes else max(_DECODER, 4 * size), outputs]),
+            affine_network([rows.shape[1], *inside, size]).to(device),
+            affine_network([size, wide, outputs]).to(device),
             mechanism,
         )
-    import torch
-
-    x, target = torch.from_numpy(rows), torch.from_numpy(goal.values)
-    places = torch.from_numpy(spread(outputs, size)) if goal.classes else None
+    x, target = moved(rows, device), moved(goal.values, device)
+    places = moved(spread(outputs, size), device) if goal.classes else None
     batches = ShuffledRows(np.arange(len(rows)), _BATCH, rng)
     epochs = max(settings.epochs, -(-_FEWEST_STEPS // batches.length))
     guided = _GUIDED * epochs * batches.length
     steps = 0
 
-    def loss(batch: Ids) -> torch.Tensor:
+    def loss(batch: Ids) -> "torch.Tensor":
         nonlocal steps
-        picked = torch.from_numpy(batch)
+        picked = moved(batch, device)
         units = both.units(x[picked])
         said = both.decoder(through_noise(mechanism, units.repeat(_DRAWS, 1), rng))
         value = _compared(said, target[picked].repeat(_DRAWS, 1), goal.classes)

@@ -46,7 +46,7 @@ def map_from_text(
     The dimensions to try are those of ``text``. ``announce`` is called with the label of each part.
     """
     refuse_existing(output, force=force)
-    settings = replace(settings, dimensions=text.dimensions)
+    settings = replace(settings, dimensions=text.dimensions, device=encoder.device)
     names = [source] if text.more is None else [source, text.more]
     public = [
         read_labelled(name, text_field=text.text_field, label_field=text.label_field)
@@ -143,7 +143,7 @@ def task_from_text(
             dimension=PUBLISHED_DIMENSION if task.dim is None else task.dim,
             encoder=model.fingerprint,
             mechanism=task.mechanism or MapTrainingSettings.mechanism,
-            settings=settings,
+            settings=replace(settings, device=encoder.device),
             progress=show,
         )
     trained.map.save(map_beside(output), force=force)

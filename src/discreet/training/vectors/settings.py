@@ -1,9 +1,10 @@
 """How public maps and models of released vectors are trained."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet import check
+from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
 
@@ -27,6 +28,7 @@ class MapTrainingSettings(Settings):
     hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.", at_least=0)] = 32
     epochs: Annotated[int, Setting("Passes over the text.", at_least=1)] = 15
     seed: Annotated[int, Setting("Seed of the training.", at_least=0)] = 0
+    device: Annotated[str, replace(DEVICE, option=False)] = AUTO
 
     def __post_init__(self) -> None:
         from discreet.models.sphere_noise import trainable
@@ -92,6 +94,7 @@ class TaskSettings(Settings):
     seed: Annotated[int, Setting("Seed of the training, not of the noise.", at_least=0)] = 0
     batch: Annotated[int, Setting("Rows in a step.", at_least=1, option=False)] = 256
     rate: Annotated[float, Setting("Highest learning rate.", above=0, option=False)] = 5e-3
+    device: Annotated[str, replace(DEVICE, option=False)] = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)

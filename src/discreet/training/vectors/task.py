@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
 from discreet.arrays import Ids, Progress
+from discreet.devices import find_device, moved
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
@@ -108,12 +109,12 @@ class TaskTarget:
 
         if self.labels is None:
             mean, spread = self._scale
-            wanted = torch.from_numpy((self.values[rows] - mean) / spread)
+            wanted = moved((self.values[rows] - mean) / spread, said.device)
             return torch.nn.functional.mse_loss(said[:, 0], wanted)
-        codes = torch.from_numpy(self.values[rows])
+        codes = moved(self.values[rows], said.device)
         if self.transition is None:
             return torch.nn.functional.cross_entropy(said, codes)
-        law = torch.from_numpy(self.transition.astype(np.float32))
+        law = moved(self.transition.astype(np.float32), said.device)
         released = torch.softmax(said, dim=1) @ law
         return torch.nn.functional.nll_loss(torch.log(released.clamp_min(1e-12)), codes)
 
@@ -261,16 +262,17 @@ def _trained(
     sides = [data.vectors] + ([] if data.second is None else [data.second])
     hidden = settings.hidden
     seen = hidden if len(sides) == 1 else 4 * hidden
+    device = find_device(settings.device)
     with seeded_weights(settings.seed, "training on vectors"):
-        mapped = affine_network([] if noise is None else [data.dimension, dimension])
-        restore = affine_network([dimension, hidden])
-        head = affine_network([seen, hidden, target.outputs])
+        mapped = affine_network([] if noise is None else [data.dimension, dimension]).to(device)
+        restore = affine_network([dimension, hidden]).to(device)
+        head = affine_network([seen, hidden, target.outputs]).to(device)
     import torch
 
-    tensors = [torch.from_numpy(np.ascontiguousarray(side)) for side in sides]
+    tensors = [moved(np.ascontiguousarray(side), device) for side in sides]
 
     def loss(rows: Ids) -> Any:
-        picked = torch.from_numpy(rows)
+        picked = moved(rows, device)
         read = [side[picked] for side in tensors]
         if noise is not None:
             units = [torch.nn.functional.normalize(mapped(side)) for side in read]

@@ -1,0 +1,160 @@
+"""What the recipe santext can be told, and its three named settings."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from discreet.settings import Setting
+from discreet_recipes.recipe import Options
+
+PAIR_TASKS = ("stsb", "medsts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SanTextOptions(Options):
+    """Options of the recipe santext."""
+
+    space: Annotated[str, Setting("Public words with vectors, as for sanitize.", short="-s")]
+    vocabulary: Annotated[int, Setting("Most words of it, the first; 0 for all.", at_least=0)]
+    pieces: Annotated[
+        str, Setting("The space of the encoder's own tokens: for pretraining and for Figure 5.")
+    ]
+    encoder: Annotated[str, Setting("Model that is fine-tuned and pretrained further.")]
+    train: Annotated[int, Setting("Training phrases of SST-2.", at_least=10)]
+    seeds: Annotated[int, Setting("Repetitions over rows and noise.", at_least=1)]
+    epsilons: Annotated[
+        tuple[float, ...], Setting("Epsilons of Table 1, per unit of distance.", above=0)
+    ]
+    noise_epsilons: Annotated[
+        tuple[float, ...], Setting("More of them for CMP, where anything is left.", above=0)
+    ]
+    order_epsilons: Annotated[
+        tuple[float, ...],
+        Setting("Epsilons for the order of the mechanisms in few dimensions.", above=0),
+    ]
+    shares: Annotated[
+        tuple[float, ...], Setting("Shares w of sensitive words, Figure 3.", above=0, at_most=1)
+    ]
+    probabilities: Annotated[
+        tuple[float, ...], Setting("Probabilities p of Figure 3.", above=0, at_most=1)
+    ]
+    influence_epsilon: Annotated[float, Setting("Epsilon of Figure 3.", above=0)]
+    words: Annotated[int, Setting("Words of the privacy measures.", at_least=1)]
+    pair_task: Annotated[str, Setting("Pairs with a score.", choices=PAIR_TASKS)]
+    pairs: Annotated[int, Setting("Training pairs.", at_least=10)]
+    pair_tests: Annotated[int, Setting("Pairs to test on.", at_least=10)]
+    pair_epsilons: Annotated[tuple[float, ...], Setting("Epsilons of the pairs.", above=0)]
+    joint_pairs: Annotated[
+        bool, Setting("Fine-tune the encoder on joint [SEP] pairs; off: a frozen one.")
+    ]
+    qnli: Annotated[int, Setting("Pairs of qnli-dev; 0 leaves QNLI out.", at_least=0)]
+    tuned_epsilons: Annotated[
+        tuple[float, ...], Setting("Epsilons of Table 1 with the fine-tuned encoder.", above=0)
+    ]
+    piece_epsilons: Annotated[
+        tuple[float, ...], Setting("Epsilons of pretraining, in the space of pieces.", above=0)
+    ]
+    both_epsilons: Annotated[
+        tuple[float, ...], Setting("Epsilons of Figure 5, in both spaces.", above=0)
+    ]
+    reviews: Annotated[
+        int,
+        Setting("Public IMDb reviews to pretrain on, beside public text of SST-2.", at_least=0),
+    ]
+    head_steps: Annotated[int, Setting("Steps for the encoder's head.", at_least=1)]
+    steps: Annotated[int, Setting("Steps of pretraining.", at_least=1)]
+    tuned: Annotated[int, Setting("Phrases to fine-tune on.", at_least=10)]
+    tuned_seeds: Annotated[int, Setting("Repetitions of fine-tuning.", at_least=1)]
+    tuned_tests: Annotated[int, Setting("Phrases to test the tuned model on.", at_least=10)]
+    epochs: Annotated[int, Setting("Epochs of fine-tuning.", at_least=1)]
+    attacked: Annotated[int, Setting("Words that are attacked.", at_least=1)]
+
+
+QUICK = SanTextOptions(
+    space="starter",
+    vocabulary=0,
+    pieces="encoder",
+    encoder="all-MiniLM-L6-v2",
+    train=6000,
+    seeds=2,
+    epsilons=(5.0, 6.0, 7.0, 8.0, 10.0),
+    noise_epsilons=(30.0,),
+    order_epsilons=(14.0, 16.0),
+    shares=(0.5, 0.9),
+    probabilities=(0.3, 0.9),
+    influence_epsilon=6.0,
+    words=100,
+    pair_task="stsb",
+    pairs=400,
+    pair_tests=300,
+    pair_epsilons=(8.0,),
+    joint_pairs=False,
+    qnli=0,
+    tuned_epsilons=(),
+    piece_epsilons=(12.0,),
+    both_epsilons=(8.0, 12.0),
+    reviews=1000,
+    head_steps=80,
+    steps=80,
+    tuned=1500,
+    tuned_seeds=1,
+    tuned_tests=872,
+    epochs=1,
+    attacked=300,
+)
+STANDARD = replace(
+    QUICK,
+    train=20_000,
+    seeds=3,
+    epsilons=(4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0),
+    noise_epsilons=(20.0, 30.0, 40.0),
+    order_epsilons=(12.0, 14.0, 16.0, 18.0),
+    shares=(0.5, 0.7, 0.9, 0.95),
+    probabilities=(0.1, 0.3, 0.5, 0.7, 0.9),
+    words=1000,
+    pairs=2000,
+    pair_tests=1379,
+    pair_epsilons=(7.0, 8.0, 10.0),
+    joint_pairs=True,
+    qnli=3000,
+    tuned_epsilons=(8.0,),
+    both_epsilons=(4.0, 8.0, 12.0, 16.0),
+    reviews=5000,
+    head_steps=300,
+    steps=300,
+    tuned=4000,
+    epochs=1,
+    attacked=2000,
+)
+PAPER = replace(
+    STANDARD,
+    space="",
+    pieces="",
+    encoder="",
+    train=67_349,
+    seeds=5,
+    # GloVe 300-d: the epsilons of Table 1 are per unit of distance in that space.
+    epsilons=(1.0, 2.0, 3.0),
+    noise_epsilons=(5.0, 10.0),
+    influence_epsilon=2.0,
+    pair_task="medsts",
+    pairs=1642,
+    pair_tests=412,
+    pair_epsilons=(1.0, 2.0, 3.0),
+    qnli=5463,
+    tuned_epsilons=(1.0, 2.0, 3.0),
+    piece_epsilons=(12.0, 14.0, 16.0),
+    head_steps=1000,
+    steps=100_000,
+    tuned=67_349,
+    tuned_seeds=5,
+    epochs=3,
+    attacked=20_000,
+    both_epsilons=(1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0),
+)
+
+
+def files(options: SanTextOptions) -> list[str]:
+    """What it reads."""
+    pairs = [f"{options.pair_task}-{part}" for part in ("train", "test")]
+    questions = ["qnli-dev"] if options.qnli else []
+    return ["sst2-train", "sst2-dev", "sst2-test", *pairs, *questions, "imdb-val"]

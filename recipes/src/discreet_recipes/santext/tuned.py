@@ -1,0 +1,121 @@
+"""SanText with an encoder that is fine-tuned, as the paper has it: phrases, and joint pairs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.models.bert import MaskedModel, load_masked_model
+from discreet.release.text import Sanitizer
+from discreet.spaces.space import EmbeddingSpace
+from discreet.text.labelled import Labelled, read_labelled
+from discreet.text.tokens import TokenBatch
+from discreet.training.scores import class_scores, number_scores
+from discreet.training.texts.classifier import fine_tune
+from discreet.training.texts.settings import FineTuning
+from discreet_recipes.data_files import data_file, labelled_rows
+from discreet_recipes.santext.data import Setting
+from discreet_recipes.santext.sizes import SanTextOptions
+
+Examples = Callable[[int], tuple[Labelled, Labelled]]
+
+
+@dataclass(frozen=True)
+class TunedBench:
+    """The tasks of Table 1 with a fine-tuned encoder; training and test text are sanitised."""
+
+    data: Path
+    size: SanTextOptions
+    space: EmbeddingSpace
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Those that can be run: phrases, pairs with a score, and questions if asked for."""
+        pairs = (self.size.pair_task,) if self.size.joint_pairs else ()
+        return ("sst2", *pairs, *(("qnli",) if self.size.qnli else ()))
+
+    def score(self, task: str, setting: Setting) -> list[float]:
+        """Accuracy, or Pearson's correlation, for each seed."""
+        examples = {"sst2": self._phrases, "qnli": self._questions}.get(task, self._scored)
+        return [
+            self._one(examples, setting, seed, regression=task == self.size.pair_task)
+            for seed in range(self.size.tuned_seeds)
+        ]
+
+    def _one(self, examples: Examples, setting: Setting, seed: int, *, regression: bool) -> float:
+        mechanism = setting.build(self.space)
+        rng = np.random.default_rng([seed, 13])
+        train, test = (sanitised(part, mechanism, rng) for part in examples(seed))
+        model = load_masked_model(self.size.encoder)
+        tuned = fine_tune(
+            model,
+            Labelled(train.texts, None, train.labels),
+            FineTuning(epochs=self.size.epochs, seed=seed),
+            regression=regression,
+            tokens=(joint_tokens(model, train), None),
+        )
+        said = tuned.predict_tokens(joint_tokens(model, test))
+        if regression:
+            return number_scores(test.numbers(), said)["pearson"]
+        return class_scores(test.labels or [], [str(one) for one in said])["accuracy"]
+
+    def _phrases(self, seed: int) -> tuple[Labelled, Labelled]:
+        every = labelled_rows(self.data, "sst2-train")
+        few = min(self.size.tuned, len(every))
+        train = every.part(np.random.default_rng(seed).choice(len(every), few, replace=False))
+        return train, labelled_rows(self.data, "sst2-test", self.size.tuned_tests)
+
+    def _scored(self, seed: int) -> tuple[Labelled, Labelled]:
+        del seed  # the rows are the same, order and noise are not
+        most = (("train", self.size.pairs), ("test", self.size.pair_tests))
+        train, test = (
+            _pairs(self.data, f"{self.size.pair_task}-{part}", rows, ("text1", "text2", "score"))
+            for part, rows in most
+        )
+        return train, test
+
+    def _questions(self, seed: int) -> tuple[Labelled, Labelled]:
+        """QNLI's training part is not to be had: two thirds of its development part train."""
+        fields = ("question", "sentence", "label")
+        every = _pairs(self.data, "qnli-dev", self.size.qnli, fields)
+        order = np.random.default_rng(seed).permutation(len(every))
+        first = len(every) * 2 // 3
+        return every.part(order[:first]), every.part(order[first:])
+
+
+def joint_tokens(model: MaskedModel, examples: Labelled) -> TokenBatch:
+    """A text, or a pair with the model's mark between its two texts."""
+    first = model.tokenizer.encode(examples.texts)
+    if examples.seconds is None:
+        return first
+    second = model.tokenizer.encode(examples.seconds)
+    sizes = np.diff(first.offsets), np.diff(second.offsets)
+    offsets = np.concatenate([[0], np.cumsum(sizes[0] + sizes[1] + 1)])
+    ids = np.full(int(offsets[-1]), model.marks.end, dtype=first.ids.dtype)
+    # Where each token goes: its own place, moved by what stands before its text.
+    for batch, start in ((first, offsets[:-1]), (second, offsets[:-1] + sizes[0] + 1)):
+        moved = np.repeat(start - batch.offsets[:-1], np.diff(batch.offsets))
+        ids[np.arange(len(batch.ids)) + moved] = batch.ids
+    return TokenBatch(ids, offsets)
+
+
+def sanitised(examples: Labelled, mechanism: Any, rng: np.random.Generator) -> Labelled:
+    """The same examples with what the mechanism makes of their texts; None leaves them."""
+    if mechanism is None:
+        return examples
+    sanitizer = Sanitizer(mechanism)
+    texts = sanitizer.sanitize(examples.texts, rng).values
+    seconds = None
+    if examples.seconds is not None:
+        seconds = sanitizer.sanitize(examples.seconds, rng).values
+    return Labelled(texts, seconds, examples.labels)
+
+
+def _pairs(data: Path, name: str, rows: int, fields: tuple[str, str, str]) -> Labelled:
+    first, second, label = fields
+    found = read_labelled(
+        data_file(data, name), text_field=first, second_field=second, label_field=label
+    )
+    return found.part(range(min(rows, len(found))))

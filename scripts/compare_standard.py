@@ -1,0 +1,60 @@
+"""The comparison of the guide "Choose a mechanism": SST-2, AG News and Reuters 50 in one command.
+
+    python scripts/compare_standard.py FOLDER -o REPORT [--quick] [options of compare]
+
+FOLDER has sst2-*.jsonl.gz, agnews-*.jsonl.gz and reuters50-*.jsonl.gz. Each is compared by
+'discreet compare' with its standard mechanisms into a folder of its own; REPORT/index.html shows
+the three frontiers and leads to the three pages. A run that was stopped goes on when it is started
+again.
+"""
+
+import argparse
+import html
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PARTS = {
+    "sst2": ("SST-2", "train", "dev", ("--label-field", "label")),
+    "agnews": ("AG News", "test", "dev", ("--label-field", "label")),
+    "reuters50": ("Reuters 50", "test", "train", ("--author-field", "author")),
+}
+
+
+def main() -> None:
+    """Run them one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    given, more = parser.parse_known_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    shown = []
+    for name in given.only:
+        title, texts, public, fields = PARTS[name]
+        files = [str(given.folder / f"{name}-{part}.jsonl.gz") for part in (texts, public)]
+        command = ["compare", files[0], "--public", files[1], *fields]
+        begun = time.monotonic()
+        subprocess.run(
+            [sys.executable, "-m", "discreet", *command, "-o", str(given.output / name), *more],
+            check=True,
+        )
+        took = (time.monotonic() - begun) / 60
+        print(f"{title}: {took:.1f} minutes", flush=True)
+        shown.append(
+            f'<h2><a href="{name}/index.html">{html.escape(title)}</a></h2>'
+            f'<a href="{name}/index.html"><img src="{name}/frontier.png" width="900" alt="What is '
+            f'left of the use on {html.escape(title)}, against what attackers get"></a>'
+        )
+    page = given.output / "index.html"
+    page.write_text(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mechanisms compared</title>'
+        f"<body><h1>Mechanisms compared</h1>{''.join(shown)}</body></html>\n",
+        "utf-8",
+    )
+    print(f"Written: {page}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Encoders that are run by the library they were made with: any architecture, on any device."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.devices import CPU, array_of
+from discreet.errors import InputError, MissingExtra
+
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "tokenizer_config.json")
+
+
+class LibraryEncoder(Protocol):
+    """What turns texts into vectors, each of which depends on its own text alone."""
+
+    dimension: int
+    max_seq_length: int
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vector of each text."""
+
+
+def library_encoder(directory: Path, pooling: str | None, device: str) -> LibraryEncoder:
+    """The model of a directory, on a device.
+
+    Args:
+        directory: As transformers or sentence-transformers write it.
+        pooling: ``mean`` or ``cls``; None: as the directory says, else ``mean``.
+        device: As :func:`discreet.devices.find_device` gives it.
+    """
+    try:
+        if pooling is None and (directory / "modules.json").is_file():
+            return SentenceTransformerEncoder(directory, device)
+        return PooledEncoder(directory, pooling or "mean", device)
+    except ImportError as error:
+        raise MissingExtra("a sentence encoder", "encoder") from error
+
+
+def refuse_no_tokenizer(directory: Path) -> None:
+    """Stop at a model that nobody can give text to, before its weights are read."""
+    is_model = (directory / "config.json").is_file()
+    if is_model and not any(any(directory.rglob(name)) for name in _TOKENIZERS):
+        raise InputError(
+            f"the model in {directory} has no tokeniser (tokenizer.json, vocab.txt or the like); "
+            "copy its files there from where the model came from"
+        )
+
+
+class PooledEncoder:
+    """A transformers model whose last layer is averaged, or cut to its first position."""
+
+    def __init__(self, directory: Path, pooling: str, device: str) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        model = AutoModel.from_pretrained(directory, local_files_only=True)
+        self._model = model.eval().to(device)
+        self._pooling, self._device = pooling, device
+        config = self._model.config
+        limits = (self._tokenizer.model_max_length, getattr(config, "max_position_embeddings", 512))
+        self.max_seq_length = min(limits)
+        self.dimension = int(config.hidden_size)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _one_by_one(self._vector, texts, self._device)
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        import torch
+
+        tokens = self._tokenizer(
+            [text], truncation=True, max_length=self.max_seq_length, return_tensors="pt"
+        ).to(self._device)
+        with torch.inference_mode():
+            states = self._model(**tokens).last_hidden_state[0]
+            pooled = states.mean(dim=0) if self._pooling == "mean" else states[0]
+        return array_of(pooled.float())
+
+
+class SentenceTransformerEncoder:
+    """A model that says itself how its vectors are made."""
+
+    def __init__(self, directory: Path, device: str) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        self._device = device
+        self._model = SentenceTransformer(str(directory), device=device, local_files_only=True)
+        self.dimension = len(self.encode(["a"])[0])
+
+    @property
+    def max_seq_length(self) -> int:
+        return int(self._model.max_seq_length or 512)
+
+    @max_seq_length.setter
+    def max_seq_length(self, tokens: int) -> None:
+        self._model.max_seq_length = tokens
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _one_by_one(self._vector, texts, self._device)
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._model.encode(
+            [text], batch_size=1, show_progress_bar=False, convert_to_numpy=True
+        )[0]
+        return vector
+
+
+def _one_by_one(
+    vector: Callable[[str], NDArray[np.float32]], texts: Sequence[str], device: str
+) -> NDArray[np.float32]:
+    """The vector of each text, by a thread that works alone.
+
+    On the processor texts are shared out among as many threads as PyTorch has, products are not:
+    how those would be cut up is then no matter, and for single sentences this is faster too.
+    """
+    import torch
+
+    if device != CPU:
+        return np.stack([vector(text) for text in texts])
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            # A tokeniser takes its settings with the first text; after that it is only read.
+            first = pool.submit(vector, texts[0]).result()
+            return np.stack([first, *pool.map(vector, texts[1:])])
+    finally:
+        torch.set_num_threads(threads)  # which threads that are started later would have taken over

@@ -1,0 +1,66 @@
+"""A transaction that writes: rows are gathered and written together, each data set once.
+
+Whatever is asked of the database is asked after what was gathered has been written, so a query sees
+all that was done before it.
+"""
+
+from collections.abc import Sequence
+
+from discreet.ledger import totals
+from discreet.ledger.schema import Connection
+from discreet.ledger.totals import Account
+
+
+class Writing:
+    """What a transaction has changed so far; also a connection.
+
+    Args:
+        connection: of the transaction.
+        for_update: what the database wants after a query for rows that will be changed.
+    """
+
+    def __init__(self, connection: Connection, for_update: str) -> None:
+        self._connection, self._for_update = connection, for_update
+        self._accounts: dict[str, Account] = {}
+        self._gathered: dict[tuple[str, tuple[str, ...]], list[tuple[object, ...]]] = {}
+
+    def account(self, name: str) -> Account:
+        """A data set, which nobody else changes before the transaction ends."""
+        if name not in self._accounts:
+            self._accounts[name] = totals.locked(self._connection, self._for_update, name)
+        return self._accounts[name]
+
+    def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+        """Run a query."""
+        self._write()
+        return self._connection.rows(sql, *values)
+
+    def run(self, sql: str, *values: object) -> None:
+        """Run a statement that gives no rows."""
+        self._write()
+        self._connection.run(sql, *values)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[object, ...]],
+        otherwise: str = "",
+    ) -> None:
+        """Add rows to a table, at the latest when the transaction ends."""
+        if otherwise:  # a row that comes twice must find itself
+            self._write()
+            self._connection.insert(table, columns, rows, otherwise)
+        else:
+            self._gathered.setdefault((table, tuple(columns)), []).extend(rows)
+
+    def finish(self) -> None:
+        """Write what is left, and the data sets."""
+        self._write()
+        for account in self._accounts.values():
+            totals.write_back(self._connection, account)
+
+    def _write(self) -> None:
+        gathered, self._gathered = self._gathered, {}
+        for (table, columns), rows in gathered.items():
+            self._connection.insert(table, columns, rows)
