@@ -126,7 +126,7 @@ class RunFolder:
 def charged_in(state: Path) -> bool:
     """Whether a run has spent anything; a ledger that cannot be read counts as one that has."""
     try:
-        return plain_json((state / "ledger.json").read_bytes())["charged"] != 0
+        return bool(plain_json((state / "ledger.json").read_bytes())["charged"] != 0)
     except FileNotFoundError:
         return False
     except (OSError, ValueError, KeyError, TypeError):
