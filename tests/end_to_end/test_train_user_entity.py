@@ -336,7 +336,7 @@ def test_an_adapted_model_has_a_card_and_writes_text(files, causal):
     assert answer["texts"] == [{"prompt": "the tea", "text": text}]
     assert answer["statement"] == receipt["statement"]
     freely = [*arguments[:-1], "1", "--seed"]
-    drawn = [called(*freely, seed, cache=files).out for seed in ("1", "1", "2", "3")]
+    drawn = [called(*freely, seed, cache=files).out for seed in ("0", "0", "1", "2")]
     assert drawn[0] == drawn[1]
     assert len(set(drawn)) > 1
     assert called(*arguments, "--chat", cache=files).code == 0
