@@ -8,7 +8,7 @@ OUT := out
 # Hundreds of tests start the command: each would compile the whole package again without its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-elsewhere lint unit docs bench dist clean
+.PHONY: run test test-elsewhere lint style types unit docs bench dist clean
 
 run: $(VENV)/base
 	@mkdir -p $(OUT)
@@ -18,13 +18,17 @@ run: $(VENV)/base
 	@echo "--- $(OUT)/reviews.txt, first lines"
 	@head -n 4 $(OUT)/reviews.txt
 
-# Side by side: types are checked by one process, and some tests wait for others.
-test: $(VENV)/dev
-	@$(MAKE) --no-print-directory --jobs 2 lint unit
+# Types are checked beside the tests: one process does that, and some tests wait for others.
+test: style
+	@$(MAKE) --no-print-directory --jobs 2 types unit
 
-lint: $(VENV)/dev
+lint: style types
+
+style: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
 	$(BIN)/mypy
 
 # Two workers with a thread each: libraries that take every core for themselves would fight over them.

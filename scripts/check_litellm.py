@@ -70,8 +70,9 @@ def streamed(port: int) -> list[str]:
     ) as answer:
         for line in answer.iter_lines():
             if line.startswith("data: {"):
-                for choice in json.loads(line[6:]).get("choices", [{"delta": {"content": line}}]):
-                    parts.append(choice["delta"].get("content") or "")
+                chunk = json.loads(line[6:])  # or an error, which is shown
+                choices = chunk.get("choices", [{"delta": {"content": line}}])
+                parts += [choice["delta"].get("content") or "" for choice in choices]
     return [part for part in parts if part]
 
 

@@ -39,7 +39,7 @@ from discreet.text.tokens import tokenizer_for
 
 FINAL = {
     "sst2": (("train", 0, 20_000), ("test", 0, 872)),
-    "agnews": (("dev", 0, 8_000), ("test", 0, 4_000)),
+    "agnews": (("dev", 0, 6_000), ("test", 0, 3_000)),
 }
 TUNING = {
     "sst2": (("dev", 0, 5_000), ("dev", 5_000, 6_735)),
@@ -54,7 +54,7 @@ ROWS = (
     ("near-words:epsilon=8/12", "english", True),
     ("near-words:guide=ngram:epsilon=8/12", "english", False),
 )
-ATTACKED = 4_000
+ATTACKED = 3_000
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ class Model:
 
     async def _chat(self, request: Request) -> Response:
         body = await self._taken(request)
-        if self.behaves == "slow":
-            await asyncio.sleep(2)
+        while self.behaves == "slow":  # until somebody tells it otherwise
+            await asyncio.sleep(0.01)
         if (bad := self._misbehaved()) is not None:
             return bad
         content = body["messages"][-1]["content"]

@@ -44,6 +44,9 @@ class There(torch.Tensor):
     def __repr__(self):
         return f"There({tuple(self.shape)}, {self.dtype})"
 
+    def tolist(self):
+        return self.inside.tolist()
+
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         return _run(func, args, kwargs or {})

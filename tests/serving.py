@@ -53,14 +53,14 @@ def running(made: uvicorn.Server, listener: socket.socket) -> Iterator[None]:
         yield
     finally:
         made.should_exit = True
-        thread.join(30)
+        thread.join(300)
         listener.close()
 
 
 @contextlib.contextmanager
 def served(values: dict[str, Any], **service_settings: Any) -> Iterator[Served]:
-    """The service of a policy, on a free port."""
-    service = Service(Policy.from_dict(values, **{"port": 0, **service_settings}))
+    """The service of a policy, on a free port; with time enough on a machine that is busy."""
+    service = Service(Policy.from_dict(values, **{"port": 0, "timeout": 300.0, **service_settings}))
     lines: list[str] = []
     logger = logging.getLogger(LOGGER)
     kept = _Kept(lines)
@@ -74,7 +74,7 @@ def served(values: dict[str, Any], **service_settings: Any) -> Iterator[Served]:
         listener.close()
         raise
     try:
-        with running(made, listener), httpx.Client(base_url=url, timeout=30) as client:
+        with running(made, listener), httpx.Client(base_url=url, timeout=300) as client:
             yield Served(service, url, client, lines)
     finally:
         logger.removeHandler(kept)

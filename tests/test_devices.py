@@ -23,17 +23,23 @@ from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.guides.language_model import LanguageModelGuide, load_language_model
 from discreet.mechanisms.word import SanText
+from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.models.bert import load_masked_model
+from discreet.models.language import AdaptedLanguageModel
 from discreet.models.rewriter import Rewriter
 from discreet.release.vectors import VectorSet
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet.training.documents.recoder import train_recoder
+from discreet.training.loop import kept_arrays, restore_kept
 from discreet.training.texts.alignment import piece_table
 from discreet.training.texts.classifier import TextClassifier, fine_tune
 from discreet.training.texts.masked_lm import pretrain
 from discreet.training.texts.rewriting import train_rewriter
 from discreet.training.texts.settings import FineTuning, Pretraining, RewriterTraining
+from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.trainer import UserEntityTrainer, quality
+from discreet.training.user_entity.users import Sentence, gather
 from discreet.training.vectors import _bottleneck
 from discreet.training.vectors.maps import MapTrainer
 from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
@@ -120,6 +126,7 @@ def test_a_device_that_is_not_there_is_refused_with_the_settings(kind, monkeypat
         "train map IN -o OUT -e 8",
         "train embeddings IN -o OUT",
         "train candidates IN -o OUT",
+        "train user-entity IN -o OUT -e 8 --gazetteer IN",
         "attack mask-inference IN -e 8",
         "attack attributes IN --attribute-field a -e 8",
         "attack inversion IN -e 8",
@@ -314,19 +321,23 @@ class Pieces:
         return {"input_ids": [[1 + words.index(text.strip())] for text in texts]}
 
 
-def guided(_bert):
+def causal():
+    config = LlamaConfig(
+        vocab_size=8,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        initializer_range=0.5,
+    )
     with devices.own_chance():
         torch.manual_seed(0)
-        config = LlamaConfig(
-            vocab_size=8,
-            hidden_size=16,
-            intermediate_size=32,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            num_key_value_heads=1,
-            initializer_range=0.5,
-        )
-        model = LlamaForCausalLM(config).to(find_device())
+        return LlamaForCausalLM(config)
+
+
+def guided(_bert):
+    model = causal().to(find_device())
     guide = LanguageModelGuide(SPACE, model, Pieces(), name="tiny", fingerprint="0" * 64)
     state, both = guide.begin(3), np.arange(3)
     asked = np.tile(np.arange(1, 5), (3, 1))
@@ -336,6 +347,73 @@ def guided(_bert):
     later = guide.scores(state, both[:2], asked[:2])
     whole = guide.text_scores(np.array([1, 2, 3, 4, 1]), np.array([0, 2, 5]))
     return np.concatenate([first.ravel(), later.ravel(), whole])
+
+
+def users():
+    rng = np.random.default_rng(0)
+    return gather(
+        [
+            Sentence(f"u{n % 4}", rng.integers(1, 7, 2 + n % 5).tolist(), frozenset({f"e{n % 3}"}))
+            for n in range(16)
+        ]
+    )
+
+
+def trained_for_users(_bert, model=None):
+    if model is None:
+        shape = AwdLstmShape(
+            words=7, boundary=0, embedding=4, hidden=5, layers=2, weight_drop=0.5, input_drop=0.3
+        )
+        model = AwdLstm(shape, device=find_device(doubles=True))
+    rules = Rules(user_rate=0.9, holders=4, cells=4, population=4, noise=0.1)
+    trainer = UserEntityTrainer(rules, users(), model, seed=1)
+    norms = [trainer.step(number) for number in range(2)]
+    return np.array([*norms, quality(model, users()).perplexity])
+
+
+def trained_by_adapters(_bert):
+    model = AdaptedLanguageModel(causal(), boundary=0, rank=2, device=find_device())
+    return trained_for_users(_bert, model)
+
+
+def test_noise_for_users_is_drawn_by_the_secure_generator(monkeypatch):
+    """On every device: nothing else is asked for the noise of a step."""
+    drawn = []
+
+    class Counted(np.random.Generator):
+        def standard_normal(self, *size, **how):
+            drawn.append(size)
+            return super().standard_normal(*size, **how)
+
+    shape = AwdLstmShape(words=7, boundary=0, embedding=4, hidden=5)
+    monkeypatch.setattr(devices, "_may_have_one", lambda: True)
+    monkeypatch.setattr(devices, "_present", lambda: ("meta",))
+    for device in ("cpu", "auto"):
+        drawn.clear()
+        with second_device():
+            model = AwdLstm(shape, device=find_device(device))
+            trainer = UserEntityTrainer(Rules(user_rate=0.9, population=4), users(), model)
+            trainer._rng = Counted(trainer._rng.bit_generator)
+            trainer.step(0)
+        assert drawn == [(tuple(p.shape),) for p in model.trainable().values()]
+
+
+def resumed(_bert):
+    """A step, everything through arrays, and another step."""
+    arrays = None
+    for _ in range(2):
+        with devices.own_chance():
+            torch.manual_seed(0)
+            network = torch.nn.Linear(3, 2).to(find_device())
+        named = dict(network.named_parameters())
+        optimizer = torch.optim.AdamW(named.values(), lr=0.1, foreach=False)
+        if arrays is not None:
+            restore_kept(arrays, named, optimizer)
+        rows = moved(np.eye(3, dtype=np.float32), devices.device_of(network))
+        network(rows).pow(2).sum().backward()
+        optimizer.step()
+        arrays = kept_arrays(named, optimizer)
+    return np.concatenate([array.ravel() for array in arrays.values()])
 
 
 RUNS = [
@@ -349,6 +427,9 @@ RUNS = [
     recoded,
     attacked,
     guided,
+    trained_for_users,
+    trained_by_adapters,
+    resumed,
 ]
 
 

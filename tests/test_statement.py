@@ -155,7 +155,7 @@ def test_json_with_missing_or_extra_entries_is_refused():
         with pytest.raises(InvalidValue):
             PrivacyStatement.from_dict(bad)
     for text in ("", "{", "[]", "5", '"pure"'):
-        with pytest.raises(InvalidValue, match="no JSON object"):
+        with pytest.raises(InvalidValue, match="not a JSON object"):
             PrivacyStatement.from_json(text)
 
 

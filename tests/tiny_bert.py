@@ -19,6 +19,7 @@ def write_bert(
     head: bool = True,
     pieces: list[str] | None = None,
     dropout: float = 0.1,
+    layers: int = 1,
     **more: Any,
 ) -> Path:
     import torch
@@ -30,7 +31,7 @@ def write_bert(
     config = BertConfig(
         vocab_size=len(pieces),
         hidden_size=16,
-        num_hidden_layers=1,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=32,
         max_position_embeddings=24,

@@ -78,7 +78,7 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     assert bench.pearson(Setting("unsanitised"))[0] > 0.8
     assert bench.pearson(Setting("uniform"))[0] < 0.5
     monkeypatch.setattr(santext, "load_space", lambda _name, **_most: space)
-    found = bench.pretraining(300.0)
+    found = bench.pretraining(300.0, 5, attack=True)
     assert min(found["original"]["accuracy"]) > 0.9
     for name in ("plain", "sanitised"):
         assert min(found[name]["accuracy"]) > 0.9
@@ -142,11 +142,18 @@ def test_what_is_shown_beside(data, tmp_path):
     }
     influence = [{"w": 0.9, "p": p, "accuracy": [0.6, 0.61]} for p in (0.3, 0.9)]
     record = Record(tmp_path / "out", "santext", {})
-    shown = Shown(tuned, both, influence, bench.examples((8.0,)), bench.vocabularies())
+    models = {"original": 0.5, "plain": 0.6, "sanitised": 0.7}
+    longer = [
+        {"epsilon": 12.0, "steps": steps}
+        | {name: {"accuracy": [value], "error": 0.01} for name, value in models.items()}
+        for steps in (10, 20)
+    ]
+    shown = Shown(tuned, both, influence, longer, bench.examples((8.0,)), bench.vocabularies())
     add_shown(record, size, shown)
-    assert [claim.verdict for claim in record.claims] == ["holds", "holds"]
+    assert [claim.verdict for claim in record.claims] == ["holds", "holds", "holds"]
     tables = {table.name: table for table in record.tables}
     assert len(tables["both-spaces"].rows) == 4
+    assert tables["pretraining-steps"].rows[1][3:] == ("+0.200 ± 0.020", "+0.100 ± 0.020")
     assert tables["vocabularies"].rows[0][1:] == (20_000, 18_000)
     # The phrases as they are, and four ways to sanitise them.
     assert len(tables["examples"].rows) == 5

@@ -12,8 +12,8 @@ from discreet.training.vectors import _bottleneck
 from discreet_recipes.sentence_ldp import run as sentence_ldp
 from discreet_recipes.sentence_ldp.data import load_part
 from discreet_recipes.sentence_ldp.sizes import QUICK
-from small_data import write_labelled
-from tiny_bert import bert_space, write_bert
+from small_data import write_labelled, write_rows
+from tiny_bert import bert_space, sentences, write_bert
 
 SIZE = replace(
     QUICK,
@@ -27,6 +27,17 @@ SIZE = replace(
     model_epochs=1,
     trials=2,
     attacked=30,
+    tuned=(60, 40),
+    tuned_public=(40, 20),
+    least_words=2,
+    frozen_layers=1,
+    tuned_dimensions=(2, 4),
+    tuned_seeds=(0,),
+    tuned_epochs=2,
+    qnli=45,
+    news=110,
+    authors=2,
+    searched=4,
 )
 
 
@@ -34,7 +45,16 @@ SIZE = replace(
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recipe")
     parts = ("sst2-train", "sst2-dev", "sst2-test", "imdb-train", "imdb-val", "imdb-test")
-    write_labelled(folder, dict.fromkeys(parts, 130))
+    write_labelled(folder, dict.fromkeys((*parts, "yelp-dev"), 130))
+    for half, seed in (("train", 50), ("test", 60)):
+        texts, labels = sentences(120, seed)
+        rows = list(zip(texts, labels, strict=True))
+        groups = ({"text": t, "label": f"group {label}"} for t, label in rows)
+        write_rows(folder / f"20news-{half}.jsonl.gz", groups)
+        authors = ({"text": t, "author": f"author {label}"} for t, label in rows)
+        write_rows(folder / f"reuters50-{half}.jsonl.gz", authors)
+    pairs = ({"question": t, "sentence": t, "label": f"l{label}"} for t, label in rows)
+    write_rows(folder / "qnli-dev.jsonl.gz", pairs)
     write_bert(folder / "model", head=False)
     return folder
 
@@ -46,24 +66,34 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
     monkeypatch.setattr(sentence_ldp, "encoder_space", lambda: bert_space(place / "model"))
     monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)  # figures do not matter here
     said = []
-    record = sentence_ldp.run(place, tmp_path, SIZE, said.append)
+    size = replace(SIZE, model=str(place / "model"), encoder=str(place / "model"))
+    record = sentence_ldp.run(place, tmp_path, size, said.append)
     page = (tmp_path / "README.md").read_text()
     assert {path.stem for path in (tmp_path / "tables").iterdir()} == {
         f"{name}-{kind}"
         for name in ("sst2", "imdb")
         for kind in ("epsilon", "dimension", "labels", "attacks")
-    } | {"claims"}
+    } | {"claims", "sst2-tuned", "qnli-tuned", "attributes", "label-stages"}
     assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
         f"{name}-{kind}" for name in ("sst2", "imdb") for kind in ("epsilon", "dimension")
     }
-    assert len(record.claims) == 9
+    assert len(record.claims) == 12
     assert {claim.verdict for claim in record.claims} <= set(VERDICTS[:3])
-    for attack in ("membership by confidence", "words, F1", "attribute: length"):
+    for attack in ("membership by confidence", "words, F1"):
         assert f"| {attack} | 2 | 8 |" in page, attack
+    assert "| white-box words, F1 | 16 | 8 |" in page
+    # With what it costs: epsilon for every epoch end to end, and once where released once.
+    for row in (
+        "| 2 | none | without noise |  |",
+        "| 2 | purkayastha | end to end, as published | 20 |",
+        "| 4 | planar-laplace | released once, encoder and M1 from public text | 10 |",
+    ):
+        assert row in page, row
+    assert not list((tmp_path / "tuned").rglob("*.resume"))
     assert not any(word in page for word in ("the tea", "a cup"))
     # A second run takes everything over, without the encoder or the data.
     said.clear()
-    sentence_ldp.run(place / "nowhere", tmp_path, SIZE, said.append)
+    sentence_ldp.run(place / "nowhere", tmp_path, size, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
 

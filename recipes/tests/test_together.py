@@ -119,7 +119,8 @@ def test_a_size_is_taken_by_its_name_and_changed_by_what_is_given():
     given = {"paper": True, "encoder": "mine", "epsilons": " 3, 0.5 "}
     assert recipe.chosen(given) == Own(rows=300, epsilons=(3.0, 0.5), encoder="mine")
     flags = {each.flag: each for each in recipe.declared()}
-    assert list(flags) == ["--quick", "--standard", "--paper", "--rows", "--epsilons", "--encoder"]
+    own = ["--rows", "--epsilons", "--encoder"]
+    assert list(flags) == ["--quick", "--standard", "--paper", "--device", *own]
     assert flags["--epsilons"].setting.help == "Epsilons. 1 (quick, paper); 1,2.5 (standard)."
     assert "to be given (paper)" in flags["--encoder"].setting.help
 
@@ -167,6 +168,7 @@ def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, si
         (["sentdp", "--quick", "--epsilons", "1,x"], "--epsilons must be numbers with commas"),
         (["sentdp", "--quick", "--data-sets", "20news,other"], "each of --data-sets must be"),
         (["uedp", "--steps", "0"], "--steps must be"),
+        (["uedp", "--device", "abacus"], "--device must be one of"),
         (["trlaplace"], "there is no sst2-train.jsonl.gz, no sst2-dev.jsonl.gz"),
         (["all", "--quick", "--standard"], "--quick and --standard exclude each other"),
     ],

@@ -72,8 +72,9 @@ def prefer_device(name: str) -> None:
 
 
 def check_device(name: str) -> None:
-    """Refuse a device that is not there, before any work."""
-    find_device(name)
+    """Refuse a device that is not there, before any work; what ``auto`` means is seen later."""
+    if name != AUTO:
+        find_device(name)
 
 
 DEVICE = Setting(

@@ -397,7 +397,7 @@ class PrivacyStatement:
         except ValueError:
             values = None
         if not isinstance(values, dict):
-            raise InvalidValue("this is not a privacy statement: it is no JSON object")
+            raise InvalidValue("this is not a privacy statement: it is not a JSON object")
         return cls.from_dict(values)
 
     def _require_same(self, other: "PrivacyStatement", verb: str) -> None:

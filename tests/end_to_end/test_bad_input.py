@@ -100,13 +100,15 @@ ROWS = {
     "no suffix": Row("no suffix that says its format", name="in"),
     "unknown format": Row("must be one of txt", with_options("--format", "doc")),
     "unknown column": Row(
-        "has no column review; it has 2 columns, whose names are in the file",
+        "has no column review; it has 2 columns, not named here",
         with_options("--text-field", "review"),
         data=CSV,
         name="in.csv",
     ),
     "a csv without a header": Row(
-        "not repeated here, being perhaps text", data=f"1,{MARKER} babax\n".encode(), name="in.csv"
+        "not named here because a name may be text",
+        data=f"1,{MARKER} babax\n".encode(),
+        name="in.csv",
     ),
     "a csv without a header, of single words": content(
         "it has 2 columns", f"{MARKER},babax\nkokox,babax\n".encode(), "in.csv"

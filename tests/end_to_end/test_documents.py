@@ -64,6 +64,38 @@ def embed(place, output, *arguments, source="private.jsonl", model="model"):
     )
 
 
+def test_a_folder_of_documents(place, tmp_path):
+    """Part by part, with the counts of all of them in one receipt."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(2):
+        rows = texts(5, 2 + number)
+        lines = [json.dumps({"text": text, "topic": topic}) for text, topic in rows]
+        (folder / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
+    done = called(
+        *("embed", folder, "-o", tmp_path / "out", "--unit", "document", "--workers", 1),
+        *("--encoder", place / "model", "--epsilon", 10, "--candidates", place / "store"),
+        *("--keep", "topic"),
+        cache=place / "cache",
+    )
+    assert done.code == 0, done.err
+    receipt = json.loads((tmp_path / "out" / "_privacy.json").read_text())
+    assert receipt["counts"]["documents"] == 10
+    assert receipt["engine"]["parts"] == 2
+    table = pq.read_table(tmp_path / "out")
+    assert table.num_rows == 10
+    assert set(table.column("topic").to_pylist()) == {"tea", "run"}
+    assert called("verify", tmp_path / "out", cache=place / "cache").code == 0
+    single = embed(
+        place, tmp_path / "one.parquet", "--epsilon", 10, "--candidates", place / "store"
+    )
+    assert single.code == 0, single.err
+    alone = json.loads((tmp_path / "one.parquet.privacy.json").read_text())
+    for same in ("statement", "mechanism"):
+        without = {k: v for k, v in receipt[same].items() if k != "public"}
+        assert without == {k: v for k, v in alone[same].items() if k != "public"}
+
+
 @pytest.mark.parametrize(
     "mechanism", [None, "deep-candidate", "sentence-votes", "learned-votes", "truncation"]
 )

@@ -16,6 +16,7 @@ from command import MARKER, called, discreet, share_encodings
 from discreet.cli._choice import LabelChoice
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
+from discreet.ledger import Ledger
 from discreet.mechanisms import label
 from discreet.receipt import Receipt
 from discreet.release.vectors import read_vectors
@@ -92,7 +93,9 @@ def test_a_run_of_the_installed_command(place, tmp_path):
 def test_every_format_gives_the_same_vectors(place, tmp_path, name):
     more = [] if name == "in.txt" else ["--label-field", "label", "--labels", "bad,good"]
     more += [] if name == "in.txt" else ["--label-mechanism", "none"]
-    done = embed(place, place / name, "-o", tmp_path / "v.npz", "-e", 1e6, "--dim", 4, *more)
+    done = embed(
+        place, place / name, "-o", tmp_path / "v.npz", "-e", 1e6, "--dim", 4, "--yes-weak", *more
+    )
     assert done.code == 0, done.err
     found = read_vectors(tmp_path / "v.npz")
     assert found.labels == (None if name == "in.txt" else LABELS)
@@ -106,13 +109,48 @@ def test_every_format_gives_the_same_vectors(place, tmp_path, name):
 
 def test_pairs(place, tmp_path):
     done = embed(
-        place, place / "in.csv", "-o", tmp_path / "v.parquet", "-e", 1e6, "--pair-field", "text2"
+        place,
+        place / "in.csv",
+        "-o",
+        tmp_path / "v.parquet",
+        "-e",
+        1e6,
+        "--yes-weak",
+        "--pair-field",
+        "text2",
     )
     assert done.code == 0, done.err
     found = read_vectors(tmp_path / "v.parquet")
     np.testing.assert_allclose(found.second, found.vectors[::-1], atol=1e-3)
     assert "changing both costs the sum" in done.err
     assert Receipt.beside(tmp_path / "v.parquet").counts == {"rows": 5, "sentences": 10}
+
+
+def test_vectors_are_booked_and_refused_without_budget(place, tmp_path):
+    book = tmp_path / "l.db"
+
+    def booked(name, *more):
+        given = ("-e", 4, "--ledger", book, "--dataset", "notes", *more)
+        return embed(place, place / "in.jsonl", "-o", tmp_path / name, *given)
+
+    first = booked("a.npz")
+    assert first.code == 0, first.err
+    again = booked("b.npz")
+    assert (again.code, "released before" in again.err) == (3, True)
+    with Ledger.open(book) as ledger:
+        (entry,) = ledger.entries()
+        assert (entry.command, entry.state) == ("embed", "committed")
+        assert entry.amount.epsilon > 0
+        ledger.limit(dataset="notes", epsilon=1.5 * entry.amount.epsilon, delta=0.1)
+    refused = booked("b.npz", "--again", "charge")
+    assert (refused.code, "budget" in refused.err) == (3, True)
+    assert not (tmp_path / "b.npz").exists()
+    assert called("ledger", "verify", book, tmp_path / "a.npz", cache=place / "cache").code == 0
+    folder = tmp_path / "many"
+    folder.mkdir()
+    (folder / "one.jsonl").write_bytes((place / "in.jsonl").read_bytes())
+    several = embed(place, folder, "-o", tmp_path / "c", "-e", 4, "--ledger", book)
+    assert (several.code, "single file" in several.err) == (2, True)
 
 
 def test_noise_is_fresh_unless_seeded(place, tmp_path):
@@ -166,7 +204,7 @@ def test_what_a_search_is_worth_stands_beside_the_statement(place, tmp_path):
     recall = []
     for epsilon, verdict in ((2, "do not use these vectors for search"), (1e5, "search works")):
         out = tmp_path / f"{epsilon:g}.npy"
-        options = ["-o", out, "-e", epsilon, "--dim", 16, "--encoder", letters]
+        options = ["-o", out, "-e", epsilon, "--dim", 16, "--encoder", letters, "--yes-weak"]
         done = embed(place, place / "in.txt", *options)
         assert verdict in done.err, done.err
         told = Receipt.beside(out).about["search"]
@@ -255,6 +293,7 @@ BAD = {
     "keeping what is not there": Row("has no column nothing", ["--keep", "nothing"]),
     "the text twice": Row("each field can be used once", ["--pair-field", "text"]),
     "epsilon below 0": Row("got -1", ["--epsilon", "-1"]),
+    "epsilon that protects nothing": Row("two texts at a distance of 1", ["--epsilon", "30"]),
     "epsilon nan": Row("got nan", ["--epsilon", "nan"]),
     "no epsilon": Row("purkayastha needs --epsilon", ["--epsilon", ""]),
     "dimension 1": Row("at least 2; got 1", ["--dim", "1"]),
@@ -339,7 +378,17 @@ def test_the_packaged_encoder(tmp_path):
     texts = ["The tea is hot.", "A warm cup of tea.", "Stocks fell sharply."] * 20
     (tmp_path / "in.txt").write_text("\n".join(texts) + "\n")
     done = discreet(
-        *("embed", tmp_path / "in.txt", "-o", tmp_path / "v.npy", "-e", 300, "--dim", 32),
+        *(
+            "embed",
+            tmp_path / "in.txt",
+            "-o",
+            tmp_path / "v.npy",
+            "-e",
+            300,
+            "--yes-weak",
+            "--dim",
+            32,
+        ),
         cache=tmp_path / "cache",
     )
     assert done.code == 0, done.err

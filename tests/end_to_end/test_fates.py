@@ -105,6 +105,8 @@ def test_each_text_field_is_sanitised_and_counted(place, tmp_path, format):
         "email": "surrogate of type email",
     }
     assert said["input"]["text_field"] == ["body", "customer"]
+    assert "may stand in the texts as well" in said["statement"]["caveats"][-1]
+    assert "may stand in the texts as well" in done.err
     assert any("written as they are: id" in part for part in said["statement"]["public"])
 
 
@@ -274,7 +276,7 @@ def test_another_encoding_is_read_and_utf_8_is_written(place, tmp_path):
     source = tmp_path / "in.csv"
     source.write_bytes(f"né,text\nö,{A}\n".encode("utf-16"))
     given = ("--keep-others", "--encoding", "utf-16")
-    refused(sanitize(place, source, *given[:1]), source, "add its --encoding, such as utf-16")
+    refused(sanitize(place, source, *given[:1]), source, "name its --encoding, such as utf-16")
     done = sanitize(place, source, *given)
     assert done.code == 0, done.err
     assert output(source).read_text("utf-8").startswith("né,text\nö,")

@@ -30,7 +30,7 @@ from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 
 # Processes start slowly on a busy machine; nothing here waits that long on an idle one.
-PATIENCE = 240.0
+PATIENCE = 600.0
 SEED = 5
 SIMULATED, SILENT = 8, 0.4
 ROWS = [

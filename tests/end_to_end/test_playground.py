@@ -43,7 +43,7 @@ def visit(browser, address):
     def visited(size=WIDE, scheme="light", text=TEXT):
         tab = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
         tabs.append(tab)
-        tab.set_default_timeout(20_000)
+        tab.set_default_timeout(300_000)  # of a machine that is busy
         tab.on("console", lambda message: problems.append(message.text))
         tab.on("pageerror", lambda error: problems.append(str(error)))
         tab.on("request", lambda request: asked.append(request.url))

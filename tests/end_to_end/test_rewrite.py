@@ -5,6 +5,7 @@ import json
 import pytest
 
 from command import MARKER, WORDS, called, discreet, write_space
+from discreet.ledger import Ledger
 
 PUBLIC = "\n".join(f"{a} {b} {a}" for a, b in zip(WORDS[:20] * 10, WORDS[1:21] * 10, strict=True))
 
@@ -77,6 +78,33 @@ def test_the_mechanism_comes_from_the_file_and_its_statement_is_unchanged(home):
     assert [len(row[1].split()) for row in rows[1:]] == [3, 1, 0]
     assert {word for row in rows[1:] for word in row[1].split()} <= set(WORDS)
     assert MARKER not in out.read_text() + first.err + json.dumps(receipt)
+
+
+def test_a_rewriting_is_booked_and_refused_without_budget(home, tmp_path):
+    book = tmp_path / "l.db"
+
+    def rewrite(name, *more):
+        return called(
+            *("rewrite", home / "in.csv", "-o", tmp_path / name, "-r", home / "r.safetensors"),
+            *("--keep", "label", "--yes-weak", "--ledger", book, "--dataset", "notes", *more),
+            cache=home / "cache",
+        )
+
+    first = rewrite("a.csv")
+    assert first.code == 0, first.err
+    again = rewrite("b.csv")
+    assert (again.code, "released before" in again.err) == (3, True)
+    with Ledger.open(book) as ledger:
+        (entry,) = ledger.entries()
+        assert (entry.command, entry.state, entry.units) == ("rewrite", "committed", 4)
+        receipt = json.loads((tmp_path / "a.csv.privacy.json").read_text())
+        assert entry.statement.to_dict() == receipt["ledger"]["charged"]
+        assert entry.statement.epsilon == receipt["whole"]["document"]["statement"]["epsilon"]
+        ledger.limit(dataset="notes", epsilon=1.5 * entry.amount.epsilon, delta=0.1)
+    refused = rewrite("b.csv", "--again", "charge")
+    assert (refused.code, "budget" in refused.err) == (3, True)
+    assert not (tmp_path / "b.csv").exists()
+    assert called("ledger", "verify", book, tmp_path / "a.csv", cache=home / "cache").code == 0
 
 
 def test_a_seeded_run_repeats_and_says_so(home):

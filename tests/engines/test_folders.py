@@ -19,7 +19,9 @@ from discreet.engines.plan import planned
 from discreet.engines.tasks import run_task, target_of
 from discreet.engines.work import SanitizeWork
 from discreet.errors import InvalidValue, OutputError, VerificationFailed
+from discreet.ledger import Ledger
 from discreet.release.recipe import Recipe, recipe_of
+from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
 from part_folders import MARKER, check_whole, documents, small_space, words_of, write
 
@@ -71,6 +73,37 @@ def test_every_format_becomes_the_same_folder(tmp_path, space, format):
         ["body", "id"] if format == "jsonl" else ["id", "body"]
     )
     assert called("verify", out, cache=tmp_path / "cache").code == 0
+
+
+def test_a_folder_is_booked_as_a_whole_before_it_is_seen(tmp_path, space):
+    source, book = write(tmp_path / "in", "csv", files=2, rows=20), tmp_path / "l.db"
+
+    def release(name, *more):
+        given = ["-s", space, "-e", 1, "--text-field", "body", "--keep", "id", "--drop-others"]
+        given += ["--whole-delta", 0, "--yes-weak", "--ledger", book, "--dataset", "notes", *more]
+        return called("sanitize", source, "-o", tmp_path / name, *given, cache=tmp_path / "cache")
+
+    policy = release("a")
+    assert (policy.code, "--again charge" in policy.err) == (2, True)
+    assert not (tmp_path / "a").exists()
+    assert release("a", "--again", "charge").code == 0
+    receipt = check_whole(tmp_path / "a", 40, 2 * words_of(20))
+    whole = PrivacyStatement.from_dict(receipt.about["whole"]["document"]["statement"])
+    with Ledger.open(book) as ledger:
+        (entry,) = ledger.entries()
+        assert (entry.state, entry.units) == ("committed", 2 * words_of(20))
+        assert entry.statement == whole
+        assert entry.id == receipt.about["ledger"]["entry"]
+        assert ledger.verify([tmp_path / "a"]) == []
+        ledger.limit(dataset="notes", epsilon=1.5 * entry.amount.epsilon)
+    refused = release("b", "--again", "charge")
+    assert (refused.code, "budget" in refused.err) == (3, True)
+    assert sorted(path.name for path in tmp_path.glob("b*")) == []  # what was drawn is deleted
+    with Ledger.open(book) as ledger:
+        assert len(list(ledger.entries())) == 1
+        ledger.limit(dataset="notes", epsilon=0.0)
+    nothing_left = release("c", "--again", "charge")
+    assert (nothing_left.code, "nothing is left" in nothing_left.err) == (3, True)
 
 
 def test_what_is_no_string_in_json_is_written_as_json(tmp_path, work):

@@ -51,6 +51,7 @@ def test_a_model_of_ones_own_needs_no_release(space, recipient):
 def test_recipients_who_are_bound_get_the_words(space):
     found = advise(Question("read", "colleagues", ["unheardof words"]), space)
     assert found.way == "redact"
+    assert "-m santext" in found.command  # near words would not leave the words
     assert "not differential privacy" in found.lines()[0]
     assert "100 of 100 words would become that token" in found.why[-1]
 

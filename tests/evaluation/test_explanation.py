@@ -246,3 +246,15 @@ def test_on_a_public_sample_it_says_what_reading_along_is_worth():
     # Of too few texts, and of a law that takes long to invert, it says nothing.
     assert named_in(mechanism, texts[:39]) is None
     assert named_in(SanText(space, 3.0), texts) is None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "near", "code"), [(9.0, 1, True), (9.0, 2, False), (2.0, 1, False)]
+)
+def test_a_law_that_gives_the_same_again_and_again_is_called_a_code(epsilon, near, code):
+    mechanism = NearWords(clustered_space(40), epsilon, near=near, outputs=20)
+    explained = explain(mechanism, np.arange(40), [])
+    assert any("rather a code" in line for line in explained.lines()) == code
+    law = np.exp(mechanism.log_probabilities([7])[0])
+    assert explained.again == pytest.approx((np.sort(law)[-near:] ** 2).sum())
+    assert explain(SanText(clustered_space(40), 3.0), np.arange(40), []).again is None

@@ -154,6 +154,9 @@ def test_what_is_not_there_or_no_model_is_said(tmp_path):
     with pytest.raises(NotFound, match="no model"):
         load_guide(str(tmp_path / "nowhere"), SPACE)
     (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="has no tokeniser"):
+        load_guide(str(tmp_path), SPACE)
+    (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(InputError, match="no causal language model"):
         load_guide(str(tmp_path), SPACE)
 

@@ -125,6 +125,8 @@ def test_a_column_is_replaced_by_surrogates_and_several_are_sanitised(kind, sani
         surrogates={"customer": "person"},
         drop=["stars"],
     )
+    assert "may stand in the texts as well" in made.statement.caveats[-1]
+    assert made.receipt.statement.caveats == made.statement.caveats
     people = columns_of(made.values)["customer"]
     assert not set(people) & set(NAMES)
     assert all(isinstance(each, str) and each for each in people)
@@ -187,7 +189,7 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
 @pytest.mark.parametrize(
     ("data", "given", "says"),
     [
-        (["tea", 7], {}, "row 1 .* no string but of type int"),
+        (["tea", 7], {}, "row 1 .* not a string but of type int"),
         ([b"tea"], {}, "of type bytes"),
         ([["tea"]], {}, "of type list"),
         (["a\0b"], {}, "row 0 .* NUL"),
@@ -197,7 +199,7 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
         ({"tea"}, {}, "got a set"),
         (np.array([["a"]]), {}, "one dimension"),
         (pd.DataFrame({"body": ["tea"]}), {}, "columns=\\['NAME', ...\\]"),
-        (pd.DataFrame({"body": ["tea"]}), {"columns": ["bod"]}, "no column bod"),
+        (pd.DataFrame({"body": ["tea"]}), {"columns": ["bod"]}, "no column bod; its columns: body"),
         (pd.DataFrame({"body": [3.5]}), {"columns": ["body"]}, "of type float"),
         (pd.DataFrame({0: ["tea"]}), {"columns": ["body"]}, "column 1 .* must be a string"),
         (pd.DataFrame([["a", "b"]], columns=["c", "c"]), {"columns": "c"}, "the same name"),
@@ -205,7 +207,7 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
         (pl.LazyFrame({"body": ["tea"]}), {"columns": ["body"]}, "collect"),
         (pa.table({"body": [3]}), {"columns": ["body"]}, "not of a string type"),
         ({"body": ["tea"], "id": [1, 2]}, {"columns": ["body"]}, "differ in length"),
-        ([{"body": "tea"}, "tea"], {"columns": ["body"]}, "row 1 .* no dictionary"),
+        ([{"body": "tea"}, "tea"], {"columns": ["body"]}, "row 1 .* not a dictionary"),
         (["tea"], {"keep": ["id"]}, "no column id"),
         (["tea"], {"num_proc": 2}, "num_proc is for datasets"),
         (["tea"], {"epsilon": 2}, "epsilon belongs to the sanitizer"),

@@ -61,6 +61,18 @@ def test_the_overview_says_how_often_a_word_stays():
     assert outcome == "1,200 documents, the best guess names 43 of 100 words"
 
 
+def test_a_receipt_says_what_holds_for_whole_texts_in_words():
+    line = "The longest text (8 words), all of it replaced: odds change by at most 54.6."
+    whole = {"document": {"words": 8, "statement": {"epsilon": 4.0}}, "in_words": [line]}
+    section = section_of("run", _receipt(keep=0.0154, best_guess=0.431, whole=whole))
+    assert section.guarantee[-1] == line
+    figures = {table.name: dict(table.rows) for table in section.tables}
+    assert figures["figures"] == {"chance that the best guess at a word is right": 0.431}
+    assert "whole" not in figures  # not as a dump of JSON as well
+    for damaged in ({"in_words": [7]}, ["x"], {"in_words": {}}):
+        assert line not in section_of("run", _receipt(whole=damaged)).guarantee
+
+
 def _outcome(success, chance, unprotected=None):
     return Outcome("inversion to words", "F1", Estimate(success, success - 0.05, success + 0.05),
                    chance, unprotected, 400).to_dict()  # fmt: skip
@@ -250,10 +262,10 @@ def test_other_files_are_refused(tmp_path, content, error):
 def test_missing_files_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(NotFound, match="check the path"):
         runs_in([tmp_path / "absent.json"])
-    with pytest.raises(NotFound, match="no receipt"):
+    with pytest.raises(NotFound, match="holds no receipt"):
         runs_in([tmp_path])
     (tmp_path / "curve.json").write_text("[1, 2]")
-    with pytest.raises(NotFound, match="no receipt"):
+    with pytest.raises(NotFound, match="none of these is a receipt"):
         runs_in([tmp_path])
     # Beside a result, other files of a folder are passed over.
     (tmp_path / "result.json").write_text('{"rows": 1}')

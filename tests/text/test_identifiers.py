@@ -155,6 +155,13 @@ def test_long_odd_texts_take_no_longer_than_their_length(part):
     assert any(long < 16 * 6 * short for short, long in tries)
 
 
+def test_a_surname_goes_with_the_name_before_it() -> None:
+    text = "this is Sipho Miller. Ask Miller, or Sipho van der Merwe Smith Now. Thanks, Sipho"
+    (spans,) = RuleFinder().find([text])
+    found = [text[s.start : s.end] for s in spans]
+    assert found == ["Sipho Miller", "Miller", "Sipho van der Merwe Smith", "Sipho"]
+
+
 def test_a_name_that_was_found_is_found_wherever_it_stands():
     text = "Mwangi's disk failed; mwangi and Mwangilo are others. Mark it. Regards, Mwangi Mark"
     (spans,) = RuleFinder().find([text])
@@ -322,7 +329,7 @@ def test_what_is_disclosed_is_said(key):
 @pytest.mark.parametrize(
     ("prepare", "error", "message"),
     [
-        (lambda path: path.chmod(0o640), InputError, "others than its owner have rights"),
+        (lambda path: path.chmod(0o640), InputError, "others than its owner can open"),
         (lambda path: path.chmod(0o604), InputError, "chmod 600"),
         (lambda path: path.write_bytes(b"x" * 31), InputError, "31 bytes and needs at least 32"),
         (lambda path: path.write_bytes(b""), InputError, "0 bytes"),

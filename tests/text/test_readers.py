@@ -407,10 +407,10 @@ BAD = {
     "unknown column": (
         "in.csv",
         b"id,body\n1," + Z + b"\n",
-        "no column text; it has 2 columns, whose names are in the file and are not repeated",
+        "no column text; it has 2 columns, not named here",
     ),
-    "no header": ("in.csv", b"I saw " + Z + b" once\n", "it has 1 column, whose names are"),
-    "no header, label": ("in.csv", Z + b",1\n", "it has 2 columns, whose names are"),
+    "no header": ("in.csv", b"I saw " + Z + b" once\n", "it has 1 column, not named here"),
+    "no header, label": ("in.csv", Z + b",1\n", "it has 2 columns, not named here"),
     "blank header": (
         "in.csv",
         b"\ntext\n" + Z,

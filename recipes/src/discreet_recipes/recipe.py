@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
+from discreet.devices import AUTO, DEVICE, prefer_device
 from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting, Settings, declared_in
 from discreet_recipes.data_files import missing_files
@@ -20,7 +21,7 @@ _LONGEST = 60  # letters of a list that a help shows
 
 SIZES = {
     "quick": "Stated subsets, fewer settings and trials: minutes.",
-    "standard": "The default: about an hour on two cores.",
+    "standard": "The default: meant for about an hour on two cores.",
     "paper": "The paper's own sizes and models: for a GPU, with --space, --encoder or --model "
     "as files of yours.",
 }
@@ -35,6 +36,8 @@ class Options(Settings):
     tuple is a list with commas on the command line, or none; a text that is empty must be given
     there.
     """
+
+    device: Annotated[str, DEVICE] = AUTO
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,6 +145,7 @@ class Recipe:
             say: Called at each part.
         """
         self.require(data, options)
+        prefer_device(options.device)
         record: Record = import_module(f"{self.folder}.run").run(data, folder, options, say)
         return record
 

@@ -73,6 +73,8 @@ class Record:
         lists: Iterable[str] = (),
     ) -> "Record":
         """A record that opens with what the paper ran, what we run and where that differs."""
+        # Where it was computed changes the last digits and is no reason to compute it again.
+        lists = {*lists, "device"}
         paragraphs = [recipe.the_paper_ran, recipe.we_run, *differences]
         return cls(folder, recipe.name, settings, say, frozenset(lists), recipe.title, paragraphs)
 

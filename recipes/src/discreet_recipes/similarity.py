@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.devices import AUTO, array_of, find_device
 from discreet.encoders.encoder import DEFAULT, locate_model, quiet_transformers
 from discreet.errors import InvalidValue, MissingExtra
 
@@ -70,6 +71,7 @@ def bert_score(
     model: str | Path = DEFAULT,
     layer: int | None = None,
     batch: int = 64,
+    device: str = AUTO,
 ) -> float:
     """The mean BERTScore F1: how well each token finds a like one in the other text.
 
@@ -82,8 +84,10 @@ def bert_score(
         model: A directory, a hub name in the local cache, or the default encoder.
         layer: Whose states are compared; the last unless given.
         batch: How many pairs go through the model at once.
+        device: Where, see :func:`discreet.devices.find_device`.
     """
     _as_many(originals, texts)
+    where = find_device(device)
     try:
         from bert_score import BERTScorer
     except ImportError as error:
@@ -105,10 +109,10 @@ def bert_score(
                 model_type=str(directory),
                 num_layers=layer or layers,
                 batch_size=batch,
-                device="cpu",
+                device=where,
             )
             _, _, f1 = scorer.score([texts[row] for row in rows], [originals[row] for row in rows])
-        scores[rows] = f1.numpy()
+        scores[rows] = array_of(f1)
     return float(scores.mean())
 
 

@@ -78,8 +78,8 @@ def add_receipts(receipts: Mapping[str, Receipt], *, delta: float = 0.0) -> list
         for what, statement in _statements(receipt).items():
             if SEEDED_CAVEAT in statement.caveats:
                 raise InvalidValue(
-                    f"{name} is of seeded noise, which whoever has the seed takes away again: it "
-                    "guarantees nothing that could be added; release it without --seed"
+                    f"{name} was released with a seed, and anyone who has the seed can remove the "
+                    f"noise: it guarantees nothing that could be added; release it without --seed"
                 )
             kind = "pure" if statement.notion in _ADDABLE else statement.notion
             # What can be neither added nor compared stands alone.

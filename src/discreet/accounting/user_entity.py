@@ -63,10 +63,12 @@ class UserEntityTraining(Settings):
         float, Setting("Noise, as a deviation in units of the user's clipping norm.", above=0)
     ]
     steps: Annotated[int, Setting("Number of steps.", at_least=1)]
-    holders: Annotated[int, Setting("An entity occurs with at most so many users.", at_least=0)] = (
-        10
-    )
-    cells: Annotated[int, Setting("And in at most so many cells of each of them.", at_least=1)] = 1
+    holders: Annotated[
+        int, Setting("An entity occurs in the text of at most this many users.", at_least=0)
+    ] = 10
+    cells: Annotated[
+        int, Setting("An entity occurs in at most this many cells of each user.", at_least=1)
+    ] = 1
     cell_ratio: Annotated[
         float,
         Setting(

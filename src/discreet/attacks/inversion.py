@@ -27,8 +27,8 @@ from discreet.errors import InvalidValue
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import tokenizer_for
 
-_HELD_OUT = 5  # one sentence in so many chooses the settings
-_RIDGES = tuple(10.0**power for power in range(-4, 5))
+HELD_OUT = 5  # one sentence in so many chooses the settings
+RIDGES = tuple(10.0**power for power in range(-4, 5))
 _WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0)
 _NUMBERS = 2**24
 
@@ -101,21 +101,46 @@ def inversion_attack(
         unprotected: The vectors of both, without noise.
         seed: Chooses the held-out sentences and the resamples of the intervals.
     """
-    hits, sizes = _attacked(auxiliary, auxiliary_words, targets, target_words, seed)
-    guessed = np.full(len(hits), float(sizes))
-    common = np.argsort(-auxiliary_words.present.sum(axis=0), kind="stable")[:sizes]
-    lucky = target_words.present[:, common].sum(axis=1)
+    hits, size = _attacked(auxiliary, auxiliary_words, targets, target_words, seed)
     bare = None
     if unprotected is not None:
         bare, _ = _attacked(unprotected[0], auxiliary_words, unprotected[1], target_words, seed)
-    true = target_words.present.sum(axis=1)
+    return recovered_words(
+        "inversion to words", hits, bare, size, auxiliary_words, target_words, seed
+    )
+
+
+def recovered_words(
+    attack: str,
+    hits: Floats,
+    bare: Floats | None,
+    size: int,
+    public: Bags,
+    truth: Bags,
+    seed: int,
+) -> list[Outcome]:
+    """Precision, recall and F1 of guesses at ``size`` tokens of every target.
+
+    Args:
+        attack: What outcomes call it.
+        hits: How many of the tokens guessed for each target it really has,
+        bare: and how many were found without noise.
+        size: How many were guessed.
+        public: Public sentences: chance guesses their most frequent tokens.
+        truth: The targets' tokens.
+        seed: Of the resamples of the intervals.
+    """
+    guessed = np.full(len(hits), float(size))
+    common = np.argsort(-public.present.sum(axis=0), kind="stable")[:size]
+    lucky = truth.present[:, common].sum(axis=1)
+    true = truth.present.sum(axis=1)
     outcomes = []
     for name, figure in _FIGURES.items():
         rng = np.random.default_rng(seed)
         success = bootstrapped([hits, guessed, true], figure, rng)
         chance = float(figure(lucky.sum(), guessed.sum(), true.sum()))
         base = None if bare is None else bootstrapped([bare, guessed, true], figure, rng)
-        outcomes.append(Outcome("inversion to words", name, success, chance, base, len(hits)))
+        outcomes.append(Outcome(attack, name, success, chance, base, len(hits)))
     return outcomes
 
 
@@ -132,20 +157,22 @@ def _attacked(
     """How many tokens of each target were recovered, and how many were guessed for each."""
     known, hidden = checked_halves(auxiliary, words, targets, truth, ("an inversion", "words"))
     order = np.random.default_rng(seed).permutation(len(known))
-    held, rest = np.split(order, [len(known) // _HELD_OUT])
+    held, rest = np.split(order, [len(known) // HELD_OUT])
     size = max(1, round(float(words.present.sum()) / len(words)))
     learnt, tried = words[rest], words[held]
 
     def error(ridge: float) -> float:
-        gap = _with_one(known[held]) @ _regression(known[rest], learnt.means, ridge) - tried.means
+        gap = (
+            with_one(known[held]) @ ridge_regression(known[rest], learnt.means, ridge) - tried.means
+        )
         return float(np.einsum("ij,ij->", gap, gap))
 
-    ridge = min(_RIDGES, key=error)
-    trial = _Guesser(_regression(known[rest], learnt.means, ridge), learnt)
+    ridge = min(RIDGES, key=error)
+    trial = _Guesser(ridge_regression(known[rest], learnt.means, ridge), learnt)
     weight = max(
         _WEIGHTS, key=lambda value: float(trial.hits(known[held], tried, size, value).sum())
     )
-    final = _Guesser(_regression(known, words.means, ridge), words)
+    final = _Guesser(ridge_regression(known, words.means, ridge), words)
     return final.hits(hidden, truth, size, weight), size
 
 
@@ -167,7 +194,7 @@ class _Guesser:
     def hits(self, vectors: Floats, truth: Bags, size: int, weight: float) -> Floats:
         """How many of the ``size`` likeliest tokens of each vector it really has."""
         size = min(size, len(self._tokens))
-        means = _with_one(vectors) @ self._regression - self._centre
+        means = with_one(vectors) @ self._regression - self._centre
         scale = weight / max(float((means @ self._directions).std()), 1e-12)
         out = np.empty(len(vectors))
         for part in row_blocks(len(vectors), len(self._tokens), _NUMBERS):
@@ -178,12 +205,14 @@ class _Guesser:
         return out
 
 
-def _with_one(vectors: Floats) -> Floats:
+def with_one(vectors: Floats) -> Floats:
+    """Rows with a constant behind them, for :func:`ridge_regression`."""
     return np.concatenate([vectors, np.ones((len(vectors), 1))], axis=1)
 
 
-def _regression(vectors: Floats, means: Floats, ridge: float) -> Floats:
-    rows = _with_one(vectors)
+def ridge_regression(vectors: Floats, means: Floats, ridge: float) -> Floats:
+    """The matrix that takes :func:`with_one` of the vectors nearest to the means."""
+    rows = with_one(vectors)
     penalty = np.full(rows.shape[1], ridge)
     penalty[-1] = 1e-9  # the constant is free
     return np.asarray(np.linalg.solve(rows.T @ rows + np.diag(penalty), rows.T @ means))

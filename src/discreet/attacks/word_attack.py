@@ -85,7 +85,8 @@ class WordAttack:
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
         """Which words count: those that the space has and that do not pass."""
-        counted = self.truth != (-1 if self.space.unknown is None else self.space.unknown)
+        unknown = -1 if self.space.unknown is None else self.space.unknown
+        counted = np.asarray(self.truth != unknown, np.bool_)
         return counted if self.passed is None else counted & ~self.passed
 
     @property

@@ -14,11 +14,11 @@ from discreet.settings import Setting, Settings
 
 LEDGER_HELP = (
     "Book the release in this ledger, which may refuse it (exit code 3): a file, sqlite:///PATH or "
-    "postgresql://USER@HOST/NAME. A file that is not there is made."
+    "postgresql://USER@HOST/NAME. A missing file is created."
 )
 KEY_HELP = (
-    "Secret key that names in the ledger are hashed with: a file that only its owner can read. A "
-    "ledger that is a file has its own beside it, FILE.key, unless given."
+    "Secret key with which names in the ledger are hashed: a file that only its owner can read. "
+    "For a ledger that is a file the default is FILE.key beside it."
 )
 
 
@@ -57,14 +57,17 @@ class RowLedgerSettings(LedgerSettings):
     again: Annotated[
         str,
         Setting(
-            "A text that was released before from this data set: stored-first-release hands out "
-            "what the ledger kept of it and refuses the file where it kept nothing; refuse; "
-            "charge draws and charges once more.",
+            "What to do with a text that was released from this data set before. "
+            "stored-first-release: hand out the release that the ledger kept, and refuse the file "
+            "if it kept none; refuse: refuse the file; charge: draw and charge again.",
             choices=POLICIES,
         ),
     ] = STORED
     keep_releases: Annotated[
-        bool, Setting("Keep what is released in the ledger, for when the same text comes again.")
+        bool,
+        Setting(
+            "Store what is released in the ledger, to hand it out if the same text comes again."
+        ),
     ] = False
 
     @contextmanager
@@ -83,14 +86,14 @@ class VectorLedgerSettings(LedgerSettings):
     again: Annotated[
         str,
         Setting(
-            "A text that was released before from this data set: refuse the file, or charge once "
-            "more.",
+            "What to do with a text that was released from this data set before: refuse the file, "
+            "or charge again.",
             choices=("refuse", "charge"),
         ),
     ] = "refuse"
     person_field: Annotated[
         str | None,
-        Setting("Column or field that says whose a text is, for limits of each person."),
+        Setting("Column or field that says whose text it is, for limits per person."),
     ] = None
 
     @contextmanager
@@ -109,7 +112,7 @@ class PersonSetting(Settings):
     person_field: Annotated[
         str | None,
         Setting(
-            "Column or field that says whose a text is: state what holds for the person with most "
-            "text, too, and book it for each person."
+            "Column or field that says whose text it is: also state what holds for the person "
+            "with the most text, and book it for each person."
         ),
     ] = None

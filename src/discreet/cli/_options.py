@@ -27,8 +27,7 @@ TextFields = Annotated[
     list[str] | None,
     typer.Option(
         "--text-field",
-        help="Column or field that holds a text; repeatable, and each is sanitised. text unless "
-        "given.",
+        help="Column or field that holds a text; repeatable, and each is sanitised. Default: text.",
     ),
 ]
 Keep = Annotated[
@@ -56,14 +55,16 @@ DropOthers = Annotated[
 YesWeak = Annotated[
     bool,
     typer.Option(
-        "--yes-weak", help="Release even if the setting protects next to nothing, which is told."
+        "--yes-weak",
+        help="Release even if the setting protects next to nothing. Without it, "
+        "such a release is refused.",
     ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="Format of the input if its name does not tell it: txt, csv, tsv, jsonl, parquet, or "
+        help="Format of the input, if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
         "with .gz.",
     ),
 ]
@@ -71,15 +72,15 @@ Delimiter = Annotated[
     str | None,
     typer.Option(
         "--delimiter",
-        help="What stands between the fields of csv, if it is not a comma: ';', '|' or tab. The "
-        "output has it too.",
+        help="What separates the fields of csv, if not a comma: ';', '|' or tab. The output uses "
+        "it too.",
     ),
 ]
 Encoding = Annotated[
     str,
     typer.Option(
         "--encoding",
-        help="How the characters of INPUT are written, such as cp1252 or utf-16. OUTPUT is UTF-8.",
+        help="Character encoding of INPUT, such as cp1252 or utf-16. OUTPUT is UTF-8.",
     ),
 ]
 MaxDocumentMb = Annotated[float, typer.Option("--max-document-mb", help="Refuse longer documents.")]
@@ -97,7 +98,7 @@ SensitiveShare = Annotated[
 SensitiveFile = Annotated[
     Path | None,
     typer.Option(
-        "--sensitive-file", help="santext-plus: a public list of sensitive words, one a line."
+        "--sensitive-file", help="santext-plus: a public list of sensitive words, one per line."
     ),
 ]
 Layout = Annotated[

@@ -34,12 +34,13 @@ class IdentifierSettings(Settings):
     ] = "none"
     surrogates: Annotated[
         Path | None,
-        Setting("A public list to draw surrogates from: one a line, a tab and its type."),
+        Setting("A public list to draw surrogates from: on each line one, a tab and its type."),
     ] = None
     keep_mapping: Annotated[
         Path | None,
         Setting(
-            "Write which surrogate stands for what, readable by you alone, for 'discreet restore'. "
+            "Write which surrogate stands for which value, for 'discreet restore'; only you can "
+            "read the file. "
             "It is as sensitive as INPUT."
         ),
     ] = None
@@ -81,33 +82,37 @@ class TextSettings(Settings):
     public: Annotated[
         str | None,
         Setting(
-            "function-words: words such as 'the' and 'of', and marks, pass unchanged; the "
+            "function-words: words such as 'the' and 'of', and punctuation, pass unchanged; the "
             "statement says so.",
             choices=(function_words.NAME,),
         ),
     ] = None
     polish: Annotated[
-        bool, Setting("Mend a and an, spaces at marks and capitals, from the released text alone.")
+        bool,
+        Setting(
+            "Correct a and an, spaces around punctuation, and capitals, from the "
+            "released text alone."
+        ),
     ] = False
     repeat: Annotated[
         str,
         Setting(
-            "each: every word is a draw of its own; once: a word is drawn once for all its places "
-            "in a document, which are then seen to be equal, and counts once.",
+            "each: every occurrence of a word is drawn by itself; once: a word is drawn once for "
+            "all its places in a document and charged once, and which places are equal is public.",
             choices=REPEATS,
         ),
     ] = "each"
     person_field: Annotated[
         str | None,
         Setting(
-            "Column or field that says whose a text is: state what holds for the person with most "
-            "text, too."
+            "Column or field that says whose text it is: also state what holds for the person "
+            "with the most text."
         ),
     ] = None
     whole_delta: Annotated[
         float,
         Setting(
-            "What may be given away as delta for a smaller epsilon of whole texts; 0 for none.",
+            "Delta to trade for a smaller epsilon of whole texts; 0 for none.",
             at_least=0,
             below=1,
         ),

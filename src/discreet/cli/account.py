@@ -149,8 +149,8 @@ def receipts(
         float,
         typer.Option(
             "--delta",
-            help="A chance that may be given away for a smaller epsilon, over what the receipts "
-            "give away already. It does not help guarantees in a metric.",
+            help="Delta to trade for a smaller epsilon, on top of the receipts' own. It does not "
+            "help metric guarantees.",
         ),
     ] = 0.0,
     as_json: options.Json = False,

@@ -54,9 +54,9 @@ def advise(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the trials.", min=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Say which way of releasing fits: redact, sanitise, vectors, train, or do not release.
+    """Recommend a way of releasing: redact, sanitise, share vectors, train, or do not release.
 
-    Tries settings on a PUBLIC sample, measures what each leaves of the use and what the best
+    Tries settings on a PUBLIC sample, measures how useful the text stays and what the best
     attacker still names, and shows the command to run. It takes about a minute and reads nothing
     that is to be protected.
 

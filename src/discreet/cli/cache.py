@@ -11,7 +11,7 @@ from discreet.cli._groups import command_group
 from discreet.cli._terminal import counted, say, show
 from discreet.files import cache_directory
 
-cache = command_group("Show what is kept from run to run, or throw it away.")
+cache = command_group("Show or clear what is kept from run to run.")
 
 
 @cache.command("list", short_help="What is kept, where, and how large it is.")

@@ -50,12 +50,12 @@ def compare(
             "--output",
             "-o",
             help="Folder of the report: index.html, frontier.png, comparison.json and the parts "
-            "that are done. A run that was stopped goes on there.",
+            "that are done. A stopped run continues there.",
         ),
     ],
     label_field: Annotated[
         str | None,
-        typer.Option("--label-field", help="Column or field of the labels a model shall learn."),
+        typer.Option("--label-field", help="Column or field of the labels that a model learns."),
     ] = None,
     author_field: Annotated[
         str | None,
@@ -66,11 +66,11 @@ def compare(
     text_field: options.TextField = "text",
     as_json: options.Json = False,
 ) -> None:
-    """Compare mechanisms on your own kind of text: what is left of the use, what attackers get.
+    """Compare mechanisms on your own kind of text: how useful it stays, what attackers learn.
 
-    Epsilons of different mechanisms cannot be compared; what can is use against the success of
-    attackers who know the mechanism. The report is one page: the frontier, what to choose and why,
-    all figures with intervals, and samples side by side.
+    Epsilons of different mechanisms cannot be compared. What can be compared is how useful a
+    release is against how much attackers learn who know the mechanism. The report is one page: the
+    frontier, what to choose and why, all figures with intervals, and samples side by side.
 
     Example: discreet compare news.jsonl --label-field label --public other.jsonl --quick -o REPORT
     """
@@ -81,7 +81,7 @@ def compare(
     if label_field is None and author_field is None:
         raise InvalidValue(
             "name the field of the labels with --label-field, or that of the authors with "
-            "--author-field: there must be a use, or somebody to find"
+            "--author-field: there must be something to predict, or somebody to find"
         )
     _checked_folder(output)
     task = Task.read(

@@ -38,17 +38,19 @@ _Unit = Annotated[
     ),
 ]
 _PairField = Annotated[
-    str | None, typer.Option("--pair-field", help="Of the second sentence, where rows are pairs.")
+    str | None,
+    typer.Option("--pair-field", help="Column or field of the second sentence, if rows are pairs."),
 ]
 _LabelField = Annotated[
-    str | None, typer.Option("--label-field", help="Column or field of a label to release beside.")
+    str | None,
+    typer.Option("--label-field", help="Column or field of a label to release with the vector."),
 ]
 _Labels = Annotated[
     str | None,
     typer.Option(
         "--labels",
-        help="The possible labels, with commas between them. Known in advance, never read off the "
-        "input.",
+        help="The possible labels, separated by commas. They must be known in advance, and are "
+        "never read from the input.",
     ),
 ]
 _Keep = Annotated[
@@ -74,6 +76,7 @@ def embed(
     label_field: _LabelField = None,
     labels: _Labels = None,
     keep: _Keep = None,
+    yes_weak: options.YesWeak = False,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     file_encoding: options.Encoding = "utf-8",
@@ -116,6 +119,7 @@ def embed(
         "format": format,
         "delimiter": delimiter,
         "max_document_bytes": options.document_bytes(max_document_mb),
+        "accept_weak": yes_weak,
     }
     fields: dict[str, Any] = {"pair_field": pair_field, "label_field": label_field}
     said: dict[str, Any] = {"force": force, "operator": operator, "recipient": recipient}
@@ -216,7 +220,7 @@ def _possible(
     if (label_field is None) != (labels is None):
         raise InvalidValue(
             "--label-field and --labels belong together: the possible labels are public and are "
-            "never read off the input"
+            "never read from the input"
         )
     if labels is None:
         if not label_choice.is_empty:

@@ -50,8 +50,7 @@ def show_ledger(
         float,
         typer.Option(
             "--delta",
-            help="With --dataset: a chance that may be given away for a smaller epsilon of all "
-            "releases together.",
+            help="With --dataset: delta to trade for a smaller epsilon of all releases together.",
         ),
     ] = 0.0,
     plot: Annotated[
@@ -116,12 +115,13 @@ def limits(
         typer.Option(
             "--epsilon",
             "-e",
-            help="At most this for each person, or each document; unless given, "
-            "the limits are shown.",
+            help="Largest epsilon in all for each person, or each document. Without it, the "
+            "limits are shown.",
         ),
     ] = None,
     delta: Annotated[
-        float, typer.Option("--delta", help="And at most this; 0 allows no release with a delta.")
+        float,
+        typer.Option("--delta", help="Largest delta in all; 0 allows only releases without one."),
     ] = 0.0,
     person: Annotated[
         str | None, typer.Option("--person", help="For this person alone, beside the others.")
@@ -131,7 +131,7 @@ def limits(
         typer.Option(
             "--window",
             metavar="TIME",
-            help="Look back so far only, such as 30d, 12h or 90m; all time unless given.",
+            help="Count only this far back, such as 30d, 12h or 90m; by default all time.",
         ),
     ] = None,
     unit: Annotated[
@@ -146,7 +146,7 @@ def limits(
         ),
     ] = "replace",
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take the limit of this person and window away.")
+        bool, typer.Option("--remove", help="Remove the limit of this person and window.")
     ] = False,
     key: Key = None,
     as_json: options.Json = False,

@@ -20,7 +20,7 @@ def restore(
         bool,
         typer.Option(
             "--by-row",
-            help="Row n answers document n of the release: take that document's surrogates alone.",
+            help="Row n answers document n of the release: use only that document's surrogates.",
         ),
     ] = False,
     text_field: options.TextField = "text",

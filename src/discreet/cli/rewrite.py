@@ -91,7 +91,7 @@ def rewrite(
         f"{receipt.about['space']['name']}, then rewrote what was released.",
         *receipt.statement.lines(),
         *receipt.about["whole"]["in_words"],
-        "The rewriting changes nothing of this: it saw the released words only.",
+        "Rewriting changes none of this: it saw only the released words.",
     )
     say_written(output)
 

@@ -97,16 +97,26 @@ def sanitize(
             seed=seed is not None,
             keep_mapping=identifiers.keep_mapping is not None,
             person_field=settings.person_field is not None,
-            ledger=booking != RowLedgerSettings(),
+            keep_releases=booking.keep_releases,
         )
         recipe = recipe_from(choice, identifiers, settings, layout)
 
         def in_driver() -> Sanitizer:
             return recipe.make(choice.build(choice.vocabulary(), settings.spared))
 
-        with progress_bars("sanitising", "finding neighbours, once") as (show, preparing):
+        with (
+            booking.booked("sanitize") as ledger,
+            progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
+        ):
             receipt = sanitize_folder(
-                source, output, in_driver, engine, progress=show, preparing=preparing, **common
+                source,
+                output,
+                in_driver,
+                engine,
+                progress=show,
+                preparing=preparing,
+                ledger=ledger,
+                **common,
             )
         _tell(receipt)
         say(parts_line(receipt))
@@ -155,18 +165,18 @@ def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:
     vocabulary = choice.vocabulary()
     say(*explanation.epsilon_table(lambda at: choice.at(at).build(vocabulary, public)))
     raise InvalidValue(
-        f"{choice.name} needs --epsilon: the table says what a few of them mean for each word; the "
-        "smaller, the better it is protected. 'discreet explain --epsilon 8' says more"
+        f"{choice.name} needs --epsilon: the table shows what a few values mean for each word; "
+        f"the smaller, the better the protection. 'discreet explain --epsilon 8' says more"
     )
 
 
 def _warn_of_unknown(unknown: float) -> None:
-    """On the terminal of who has the text, and nowhere else: the share is as protected."""
+    """On the terminal of whoever has the text, and nowhere else: the share is protected, too."""
     say(
         f"Caveat: the vocabulary does not have {100 * unknown:.0f} % of the words that this text "
-        "begins with. They are all treated as one unknown word, so that hardly anything of the "
-        "text will be left; is it in another language than the space, or is another column the "
-        "text? This share is of your text: keep it to yourself. Ctrl-C stops; nothing is out yet."
+        "begins with. All of them are treated as one unknown word, so hardly anything of the text "
+        "will be left. Is it in another language, or is the text in another column? This share "
+        "was counted on your text: keep it to yourself. Ctrl-C stops; nothing is released yet."
     )
 
 

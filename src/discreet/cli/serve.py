@@ -77,7 +77,10 @@ def serve(
     for name, releaser in service.releasers.items():
         say(f"Profile {name}: {releaser.profile.mechanism}", *releaser.statement.lines())
     if not told.service.on_loopback and told.service.certificate is None:
-        say("Caveat: others can reach this without TLS; give --certificate, or put a proxy before.")
+        say(
+            "Caveat: others can reach this without TLS; give --certificate, or put a proxy in "
+            "front."
+        )
     run(service, lambda address: say(f"Listening on {address}; stop with Ctrl-C."))
     say("Stopped; every request that had begun was answered.")
 

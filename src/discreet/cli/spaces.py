@@ -127,7 +127,7 @@ def certify(
     sensitive_share: options.SensitiveShare = None,
     sensitive_file: options.SensitiveFile = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Compute it even if a table is at hand.")
+        bool, typer.Option("--again", help="Compute it even if a stored one exists.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -96,18 +96,20 @@ class _Layer:
 
 # The error function on [-4, 4] as x P(x^2) / Q(x^2), which is right to 5e-7 and 1 beyond. These are
 # the coefficients of the Eigen library.
-_UPPER = np.float32(
+_UPPER: Floats32 = np.array(
     (
         *(-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06),
         *(-5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03),
         -1.60960333262415e-02,
-    )
+    ),
+    dtype=np.float32,
 )
-_LOWER = np.float32(
+_LOWER: Floats32 = np.array(
     (
         *(-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03),
         *(-7.37332916720468e-03, -1.42647390514189e-02),
-    )
+    ),
+    dtype=np.float32,
 )
 _ROOT_HALF = np.float32(0.5**0.5)
 _FURTHEST = np.float32(4)
@@ -119,7 +121,7 @@ def gaussian_share(numbers: Floats32) -> Floats32:
     Made of sums, products and quotients, which IEEE 754 rounds one number at a time: no result
     depends on where in an array it stands.
 
-    >>> gaussian_share(np.float32([-9, 0, 1])).round(5).tolist()
+    >>> gaussian_share(np.array([-9, 0, 1], np.float32)).round(5).tolist()
     [0.0, 0.5, 0.8413400053977966]
     """
     x = numbers * _ROOT_HALF
@@ -134,7 +136,7 @@ def gaussian_share(numbers: Floats32) -> Floats32:
 
 
 def _polynomial(coefficients: Floats32, x: Floats32) -> Floats32:
-    value = x * coefficients[0]
+    value: Floats32 = x * coefficients[0]
     value += coefficients[1]
     for each in coefficients[2:]:
         value *= x

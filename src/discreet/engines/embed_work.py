@@ -20,6 +20,7 @@ from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
 from discreet.release.sentences import SentenceEmbedder
+from discreet.release.strength import refuse_weak_vectors
 from discreet.release.tables import release_documents, release_sentences
 from discreet.settings import Settings, declared_in, plain_type
 from discreet.staging import Staged
@@ -60,6 +61,7 @@ class EmbedWork:
         delimiter: between the fields of csv; a comma unless given.
         file_encoding: of the files.
         max_document_bytes: longer texts are refused.
+        accept_weak: release even if the statement promises next to nothing.
         made_by: makes the embedder, where somebody watches; from the rest unless given.
         fingerprints: of what was made where the release began; empty as long as nothing was.
         version: of discreet.
@@ -82,6 +84,7 @@ class EmbedWork:
     delimiter: str | None = None
     file_encoding: str = UTF_8
     max_document_bytes: int = MAX_DOCUMENT_BYTES
+    accept_weak: bool = False
     made_by: Callable[[], Embedder] | None = field(default=None, repr=False, compare=False)
     fingerprints: str = ""
     version: str = __version__
@@ -202,8 +205,9 @@ class EmbedWork:
         return []
 
     def prepare(self, size: int, progress: Progress | None = None) -> None:  # noqa: ARG002
-        """Load encoder, map and mechanism."""
-        _ = self.made
+        """Load encoder, map and mechanism, and refuse a weak statement unless it is accepted."""
+        if not self.accept_weak:
+            refuse_weak_vectors(self.made.statement)
 
     def _released(self, table: "pa.Table", first_row: int) -> "Release[pa.Table]":
         if isinstance(self.made, DocumentEmbedder):

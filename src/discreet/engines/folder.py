@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +69,19 @@ class Unfinished:
         files = (attempts_of(target_of(self.path, part)) for part in self.parts)
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def publish(self, receipts: Sequence[PartReceipt], receipt: Receipt) -> Receipt:
-        """Move the parts together, add the receipt, and give the whole its place."""
+    def publish(
+        self,
+        receipts: Sequence[PartReceipt],
+        receipt: Receipt,
+        commit: Callable[[Receipt], None] | None = None,
+    ) -> Receipt:
+        """Move the parts together, add the receipt, and give the whole its place.
+
+        Args:
+            receipts: of the parts.
+            receipt: of the whole.
+            commit: called with the receipt as it will be written, before anybody can see the whole.
+        """
         whole = self.path / _WHOLE
         private_folder(whole)
         for part in self.parts:
@@ -79,12 +90,18 @@ class Unfinished:
                 os.replace(target, whole / part.name)
         digests = {each.part.name: each.digest for each in receipts}
         receipt = receipt.of_output(digests)
+        if commit is not None:
+            commit(receipt)
         receipt.write(whole / PARTS_RECEIPT)
         with written_whole(whole / SUCCESS):
             pass
         sync_folder(whole)
         self._take_place(whole)
         return receipt
+
+    def discard(self) -> None:
+        """Delete all parts: what was drawn is not released, and nobody has seen it."""
+        _remove(self.path)
 
     def _take_place(self, whole: Path) -> None:
         (self.path / _PUBLISHED).touch(PRIVATE)
@@ -152,7 +169,9 @@ def unfinished(
         if (path / _JOB).exists():
             _refuse_another(path, job)
         elif any(path.iterdir()):
-            raise OutputError(f"{path} is there and is not ours; move it away, or delete it")
+            raise OutputError(
+                f"{path} exists and was not made by discreet; move it away, or delete it"
+            )
         else:
             check_output_folder(output, force=force)
             _write_job(path / _JOB, job)

@@ -180,6 +180,6 @@ def _refuse_partitions(files: Sequence[Path], folder: Path) -> None:
     for path in files:
         if any("=" in part for part in path.relative_to(folder).parts[:-1]):
             raise InputError(
-                f"{folder} keeps a column in the names of its folders (NAME=VALUE), which nothing "
-                "says the fate of; write it into the files, or release the folders one by one"
+                f"{folder} has a column in the names of its folders (NAME=VALUE), which cannot be "
+                f"given a fate; write it into the files, or release the folders one by one"
             )

@@ -6,18 +6,25 @@ one.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from discreet.arrays import Progress
 from discreet.engines.folder import Unfinished, check_output_folder, unfinished, unfinished_place
+from discreet.engines.parts import PartReceipt
 from discreet.engines.plan import planned
 from discreet.engines.settings import EngineSettings
 from discreet.engines.tasks import Engine
 from discreet.engines.work import SanitizeWork, Work
-from discreet.errors import InputError
+from discreet.errors import BudgetExceeded, InputError, InvalidValue
+from discreet.ledger.charge import Charge
+from discreet.ledger.dataset import DatasetLedger
+from discreet.ledger.rows import CHARGE
 from discreet.receipt import Receipt
+from discreet.release.booked import commit_receipt, with_entry
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA
+from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.fates import Fates
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES
@@ -45,6 +52,7 @@ def sanitize_folder(
     recipient: str | None = None,
     progress: Progress | None = None,
     preparing: Progress | None = None,
+    ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Sanitise the texts of many files, part by part, each once.
 
@@ -70,6 +78,7 @@ def sanitize_folder(
         recipient: whom it is released for, for the receipt.
         progress: called with the parts done and in all.
         preparing: called with (done, total) while public data is prepared.
+        ledger: see :func:`release_folder`.
     """
     fates = Fates(
         (text_field,) if isinstance(text_field, str) else tuple(text_field),
@@ -96,6 +105,7 @@ def sanitize_folder(
         recipient=recipient,
         progress=progress,
         preparing=preparing,
+        ledger=ledger,
     )
 
 
@@ -111,6 +121,7 @@ def release_folder(
     recipient: str | None = None,
     progress: Progress | None = None,
     preparing: Progress | None = None,
+    ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Release the files of a folder or a pattern, part by part, each once.
 
@@ -128,7 +139,13 @@ def release_folder(
         recipient: whom it is released for, for the receipt.
         progress: called with the parts done and in all.
         preparing: called with (done, total) while public data is prepared.
+        ledger: where the whole is booked, for its longest text. Parts are drawn first, since only
+            then it is known how long that is, and wait in a folder that only its owner can look
+            into; they are deleted if the budget does not allow them. Rows are not remembered one
+            by one, so its policy for rows that come again must be ``charge``.
     """
+    if ledger is not None:
+        _require_budget(ledger)
     chosen, place = settings or EngineSettings(), Path(output)
     resumes = unfinished_place(place).exists()
     check_output_folder(place, str(source), force=force or resumes)
@@ -152,7 +169,47 @@ def release_folder(
             "engine", {**engine_said, "parts": len(parts), "attempts": attempts}
         )
         receipt = receipt.between(operator, recipient)
-        return state.publish(receipts, _with_failures(receipt, attempts - len(parts)))
+        receipt = _with_failures(receipt, attempts - len(parts))
+        if ledger is None:
+            return state.publish(receipts, receipt)
+        return _published(ledger, state, receipts, receipt)
+
+
+def _require_budget(ledger: DatasetLedger) -> None:
+    """Refuse before anything is drawn what is known then: a policy, or that nothing is left."""
+    if ledger.again != CHARGE:
+        raise InvalidValue(
+            "the rows of a folder are not remembered one by one; book it with the policy to charge "
+            "rows that come again (--again charge), or release single files"
+        )
+    left = ledger.ledger.budget(ledger.dataset).left
+    if left is not None and left.nano == 0:
+        raise BudgetExceeded(
+            "nothing is left of the budget of this data set; raise the limit", remaining=left
+        )
+
+
+def _published(
+    ledger: DatasetLedger, state: Unfinished, receipts: Sequence[PartReceipt], receipt: Receipt
+) -> Receipt:
+    """Book the whole by its receipt, and give it its place once the ledger has it in writing."""
+    longest = receipt.about["whole"]["document"]["statement"]
+    charge = Charge(
+        dataset=ledger.dataset,
+        command=ledger.command,
+        statement=PrivacyStatement(notion=Notion.NONE, unit=Unit.DOCUMENT)
+        if longest is None
+        else PrivacyStatement.from_dict(longest),
+        mechanism=receipt.about["mechanism"]["name"],
+        units=receipt.about["counts"]["words"],
+    )
+    try:
+        with ledger.reserved(charge) as reservation:
+            booked = with_entry(receipt, reservation, charge)
+            return state.publish(receipts, booked, partial(commit_receipt, reservation))
+    except BudgetExceeded:
+        state.discard()
+        raise
 
 
 def _run(engine: Engine, state: Unfinished, work: Work, progress: Progress | None) -> None:

@@ -28,21 +28,21 @@ class EngineSettings(Settings):
     ] = None
     workers: Annotated[
         int | None,
-        Setting(
-            "Parts released at the same time; as many as there are cores unless given.", at_least=1
-        ),
+        Setting("Parts released at the same time; by default one per core.", at_least=1),
     ] = None
     address: Annotated[
         str | None,
         Setting(
-            "Of the cluster: ray://HOST:10001, HOST:6379 or auto for Ray, spark://HOST:7077, yarn "
+            "Address of the cluster: ray://HOST:10001, HOST:6379 or auto for Ray, "
+            "spark://HOST:7077, yarn "
             "or local[N] for Spark. Without it, the engine is started on this machine."
         ),
     ] = None
     part_rows: Annotated[
         int,
         Setting(
-            "Rows of Parquet in a part, at least: row groups are gathered up to here.", at_least=1
+            "Least number of Parquet rows in a part: row groups are joined until it is reached.",
+            at_least=1,
         ),
     ] = PART_ROWS
 

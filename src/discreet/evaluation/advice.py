@@ -259,8 +259,8 @@ def _command(way: str, trial: Trial | None = None, space: str = "starter") -> st
             return "discreet train user-entity --help"
         case "redact", _:
             return (
-                "discreet sanitize IN.csv -o OUT.csv --identifiers rules --layout public "
-                "--epsilon 60 --yes-weak --drop-others"
+                "discreet sanitize IN.csv -o OUT.csv -m santext --space starter --identifiers "
+                "rules --layout public --epsilon 60 --yes-weak --drop-others"
             )
         case "sanitise", Trial():
             return (

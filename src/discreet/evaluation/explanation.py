@@ -25,6 +25,7 @@ _SIMULATED_RUNS = 200
 _PRECISION, _SIMULATED_PRECISION = 1e-3, 2e-2
 _SHOWN = 5
 _FEWEST_TEXTS, _ATTACKED = 40, 1500
+_A_CODE = 0.9
 _STEPS = (6.0, 8.0, 10.0, 12.0)
 
 
@@ -47,6 +48,8 @@ class Explanation:
     """How often the best guess at a word is right, by the public frequencies; None if unknown."""
     steps: tuple["Step", ...] = ()
     """What other epsilons mean."""
+    again: float | None = None
+    """How often two draws of a word in the same place agree; None where that is not known."""
     named: Mapping[str, float] | None = None
     """Shares of the words of a public sample that attackers name; None without a sample."""
 
@@ -62,6 +65,7 @@ class Explanation:
             "exact": self.exact,
             "draws": None if self.exact else _SIMULATED_RUNS,
             "guess": self.guess,
+            "again": self.again,
             "named": None if self.named is None else dict(self.named),
             "steps": [asdict(step) for step in self.steps],
         }
@@ -90,6 +94,11 @@ class Explanation:
             out.append(
                 "The best guess at a word, by who knows this law and the public frequencies of "
                 f"words, is right with probability {self.guess:.2g}."
+            )
+        if self.again is not None and self.again > _A_CODE:
+            out.append(
+                "Two releases of a word in the same place agree with probability "
+                f"{self.again:.2g}: rather a code, which many words share, than a draw."
             )
         if self.named is not None:
             out.append(
@@ -157,7 +166,14 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
         },
         exact=measured.exact,
         guess=best_guess(mechanism),
+        again=_agreement(mechanism),
     )
+
+
+def _agreement(mechanism: Any) -> float | None:
+    """How often two draws of near words agree on a near one; far ones hardly ever do."""
+    chance = getattr(mechanism, "near_chance", None)
+    return None if chance is None else chance**2 / mechanism.near
 
 
 def named_in(

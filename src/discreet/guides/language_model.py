@@ -17,10 +17,10 @@ import numpy as np
 
 from discreet.arrays import Floats, Floats32, Ids, ragged_places, row_blocks
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
-from discreet.encoders.causal import PACKAGED, SMOLLM2, UNREADABLE, model_folder
+from discreet.encoders.causal import PACKAGED, SMOLLM2, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
-from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound, needs_extra
+from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 
@@ -178,18 +178,12 @@ def load_language_model(
         raise NotFound(f"{error}; or --guide ngram") from error
     with needs_extra("a language model as a guide", "train"):
         from transformers import AutoModelForCausalLM, AutoTokenizer
-    try:
-        with quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
-            refuse_no_tokenizer(folder)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).to(where)
-    except DiscreetError:
-        raise
-    except UNREADABLE as error:
-        raise InputError(
-            f"{name} holds no causal language model that transformers can read "
-            f"({type(error).__name__})"
-        ) from error
+    reading = read_as(f"{name} holds no causal language model that transformers can read")
+    with reading, quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
+        refuse_no_tokenizer(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+        model = model.to(where)
     fingerprint = model_files_sha256(folder, {})
     stem = Path(PACKAGED if name == SMOLLM2 else name).stem
     return LanguageModelGuide(space, model, tokenizer, name=stem, fingerprint=fingerprint)

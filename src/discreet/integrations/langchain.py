@@ -26,7 +26,7 @@ with needs_extra("the middleware of LangChain", "langchain"):
 _PASS = (AIMessage, SystemMessage)
 
 
-class SanitizingMiddleware(AgentMiddleware):
+class SanitizingMiddleware(AgentMiddleware):  # type: ignore[misc]
     """Sanitises what people and tools say before it goes to the model's provider.
 
     Privacy: ``statement`` holds for each word that is sent. A message that is sent again with its
@@ -133,7 +133,7 @@ def _text_of(part: dict[str, Any]) -> str:
     text = part.get("text")
     if part.get("type") != "text" or not isinstance(text, str):
         raise InvalidValue(
-            "a message holds something that is no text, such as a picture or a file, which cannot "
+            "a message holds something that is not text, such as a picture or a file, which cannot "
             "be sanitised; leave it out"
         )
     return text

@@ -46,7 +46,7 @@ class SanitizingComponent:
                 yield doc
 
 
-@Language.factory(
+@Language.factory(  # type: ignore[untyped-decorator]
     NAME,
     assigns=[f"doc._.{NAME}"],
     default_config={

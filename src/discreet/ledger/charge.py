@@ -55,7 +55,7 @@ class Charge:
         for statement in (self.statement, *self.persons.values()):
             if SEEDED_CAVEAT in statement.caveats:
                 raise InvalidValue(
-                    "seeded noise is not charged: whoever has the seed takes it away again; "
+                    "seeded noise is not charged, because anyone who has the seed can remove it; "
                     "release without a seed"
                 )
 

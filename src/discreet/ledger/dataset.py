@@ -48,8 +48,8 @@ class DatasetLedger:
         """
         if rng is not None and not is_secure(rng):
             raise InvalidValue(
-                "a seeded release is not booked: whoever has the seed takes its noise away again; "
-                "leave out the seed, or the ledger"
+                "a seeded release is not booked, because anyone who has the seed can remove the "
+                "noise; leave out the seed, or the ledger"
             )
         reservation = self.ledger.reserve(charge)
         try:

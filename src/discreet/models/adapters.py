@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from discreet import check
+from discreet.devices import own_chance
 from discreet.errors import InvalidValue, needs_extra
 from discreet.models.adapter_kinds import ADAPTERS
 from discreet.models.factors import Parameters
@@ -59,7 +60,7 @@ def adapted(
         # peft asks for this in GPT-2, whose matrices are kept the other way round.
         fan_in_fan_out=type(network).__name__.startswith("GPT2"),
     )
-    with torch.random.fork_rng(devices=[]):
+    with own_chance():
         torch.manual_seed(seed)
         made = get_peft_model(network, config).eval()
     if kind != "lora":
@@ -119,7 +120,7 @@ def _put_core(layer: Any, rank: int, seed: int) -> None:
             f"rank of a core must be at most {min(matrix.shape)}, the size of the smallest matrix; "
             f"got {rank}"
         )
-    with torch.random.fork_rng(devices=[]):
+    with own_chance():
         torch.manual_seed(seed)
         wide = min(rank + _WIDER, *matrix.shape)
         left, values, right = torch.svd_lowrank(matrix, q=wide, niter=_POWERS)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from discreet import check
+from discreet.devices import CPU
 from discreet.errors import InvalidValue
 from discreet.models.awd_lstm_shape import PARTS, AwdLstmShape
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
@@ -48,6 +49,7 @@ class AwdLstm:
             the root of the number of trained parameters. With tied weights the output's matrix is
             the embedding's, and "output" is its bias alone.
         start: weights to begin with instead, all of them; they must come from public text.
+        device: where it computes, as :func:`discreet.devices.find_device` gives it.
 
     >>> shape = AwdLstmShape(words=10, boundary=0, embedding=4, hidden=5)
     >>> sum(p.numel() for p in AwdLstm(shape, seed=1).trainable().values())
@@ -64,6 +66,7 @@ class AwdLstm:
         vectors: NDArray[Any] | None = None,
         trained: Sequence[str] = PARTS,
         start: Mapping[str, NDArray[Any]] | None = None,
+        device: str = CPU,
     ) -> None:
         self.shape = shape
         self._seed = seed
@@ -101,6 +104,8 @@ class AwdLstm:
         self._start: str | None = None
         if start is not None:
             self._begin_with(start)
+        self._device = torch.device(device)
+        self._parameters = {n: p.to(self._device) for n, p in self._parameters.items()}
         self._trained = {
             name: value
             for name, value in self._parameters.items()
@@ -143,12 +148,12 @@ class AwdLstm:
 
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors."""
-        packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
+        packed = _Packed(batch.on(self._device), self.shape.boundary, self.shape.classes is None)
         run = _Run(self, packed, masks)
         last, weight = packed.predicting(run.outputs.detach()), self._output_weight()
         logits = torch.addmm(self._parameters["output.bias"], last, weight.T)
         errors = torch.softmax(logits, dim=1)
-        errors[torch.arange(len(errors)), packed.targets] -= 1.0
+        errors[torch.arange(len(errors), device=self._device), packed.targets] -= 1.0
         back = errors @ weight
         if self.shape.classes is not None:
             back = torch.zeros_like(run.outputs).index_copy_(0, packed.final, back)
@@ -175,7 +180,7 @@ class AwdLstm:
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong, without dropout."""
-        packed = _Packed(batch, self.shape.boundary, self.shape.classes is None)
+        packed = _Packed(batch.on(self._device), self.shape.boundary, self.shape.classes is None)
         outputs = packed.predicting(_Run(self, packed, None).outputs)
         bias, targets = self._parameters["output.bias"], packed.targets
         logits = torch.addmm(bias, outputs, self._output_weight().T)
@@ -200,7 +205,7 @@ class _Packed:
         lengths = batch.lengths + 1 if next_word else batch.lengths
         self.by_length = torch.argsort(lengths, descending=True, stable=True)
         sizes = lengths[self.by_length]
-        time = torch.arange(int(sizes[0]))
+        time = torch.arange(int(sizes[0]), device=sizes.device)
         there = time[:, None] < sizes[None, :]
         self.sizes: list[int] = there.sum(dim=1).tolist()
         self.sentence = self.by_length[None, :].expand_as(there)[there]
@@ -221,7 +226,8 @@ class _Packed:
             if batch.labels is not None:
                 self.targets = batch.labels[self.by_length]
         offsets = torch.tensor(self.sizes).cumsum(0) - torch.tensor(self.sizes)
-        self.final = offsets[sizes - 1] + torch.arange(len(sizes))
+        places = torch.arange(len(sizes), device=sizes.device)
+        self.final = offsets.to(sizes.device)[sizes - 1] + places
         self._next_word = next_word
 
     def predicting(self, outputs: torch.Tensor) -> torch.Tensor:
@@ -257,7 +263,7 @@ class _Run:
         self.words = embedding[packed.inputs]
         if masks is not None and shape.embedding_drop:
             seed = _mixed(masks.shared, _ROWS)
-            self.row_mask = _mask((shape.words, 1), shape.embedding_drop, seed)
+            self.row_mask = _mask((shape.words, 1), shape.embedding_drop, seed).to(embedding.device)
             self.words = self.words * self.row_mask[packed.inputs]
         self.words.requires_grad_(learn)
         x = self._locked(self.words, shape.input_drop, 0)
@@ -266,7 +272,7 @@ class _Run:
             recurrent, mask = weights[f"lstm.{layer}.recurrent"], None
             if masks is not None and shape.weight_drop:
                 seed = _mixed(masks.shared, _WEIGHTS, layer)
-                mask = _mask(tuple(recurrent.shape), shape.weight_drop, seed)
+                mask = _mask(tuple(recurrent.shape), shape.weight_drop, seed).to(recurrent.device)
                 recurrent = recurrent * mask
                 self.largest_mask = 1 / (1 - shape.weight_drop)
             gates = torch.addmm(weights[f"lstm.{layer}.bias"], x, weights[f"lstm.{layer}.input"].T)
@@ -285,13 +291,13 @@ class _Run:
             size = (int(rows.max()) + 1, x.shape[1])
             parts.append(_mask(size, drop, _mixed(seed, _LOCKED, place))[rows])
             first += count
-        return x * torch.cat(parts)[self._packed.sentence]
+        return x * torch.cat(parts).to(x.device)[self._packed.sentence]
 
 
 def _recurrence(gates: torch.Tensor, recurrent: torch.Tensor, sizes: list[int]) -> torch.Tensor:
     """The outputs of a layer whose inputs add ``gates``; rows leave where their sentence ends."""
     units = recurrent.shape[0]
-    hidden = cell = torch.zeros(sizes[0], units)
+    hidden = cell = gates.new_zeros(sizes[0], units)
     outputs: list[torch.Tensor] = []
     for step, size in zip(torch.split(gates, sizes), sizes, strict=True):
         if outputs:
@@ -310,7 +316,7 @@ def _digest(vectors: NDArray[Any]) -> str:
 
 
 def _mask(size: tuple[int, ...], drop: float, seed: int) -> torch.Tensor:
-    """1 / (1 - drop) with probability 1 - drop, else 0."""
+    """1 / (1 - drop) with probability 1 - drop, else 0; drawn alike for every device."""
     random = torch.Generator().manual_seed(seed)
     return (torch.rand(size, generator=random) >= drop).float() / (1 - drop)
 

@@ -153,7 +153,7 @@ def network_of(configuration: dict[str, Any], weights: int) -> Any:
     rest = {name: value for name, value in configuration.items() if name != "model_type"}
     with quiet_transformers():
         config = AutoConfig.for_model(configuration["model_type"], **rest)
-        return AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+        return AutoModel.from_config(config)
 
 
 def save_masked_model(

@@ -42,6 +42,11 @@ class SentenceBatch:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def on(self, device: torch.device) -> "SentenceBatch":
+        """The same sentences on a device."""
+        labels = None if self.labels is None else self.labels.to(device)
+        return SentenceBatch(self.tokens.to(device), self.lengths.to(device), labels)
+
 
 @dataclass(frozen=True)
 class Masks:
@@ -85,7 +90,7 @@ class Factor:
         if self.inputs is None:
             return weights @ errors
         if not self.inputs.is_floating_point():
-            out = torch.zeros(shape, dtype=errors.dtype)
+            out = errors.new_zeros(shape)
             return out.index_add_(0, self.inputs[rows], errors * weights[:, None])
         product = errors.T @ (self.inputs[rows] * weights[:, None])
         return product if self.mask is None else product.mul_(self.mask)
@@ -149,14 +154,14 @@ def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> 
     for factor in factors:
         if id(factor.sentence) not in layouts:
             layouts[id(factor.sentence)] = _blocks(group[factor.sentence], groups)
-        squares = torch.zeros(groups, dtype=torch.float64)
+        squares = torch.zeros(groups, dtype=torch.float64, device=group.device)
         for block in layouts[id(factor.sentence)]:
             step = max(1, _BLOCK_NUMBERS // max(1, factor.errors.shape[1] * block.shape[1]))
             for rows in torch.split(block, step):
                 squares[group[factor.sentence[rows[:, 0]]]] = _squares(factor, rows)
         norm = factor.largest * squares.clamp_(min=0).sqrt_()
         norms[factor.name] = norms[factor.name] + norm if factor.name in norms else norm
-    total = torch.zeros(groups, dtype=torch.float64)
+    total = torch.zeros(groups, dtype=torch.float64, device=group.device)
     for norm in norms.values():
         total += norm**2
     return total.sqrt_()
@@ -205,7 +210,7 @@ def _blocks(group_of_row: torch.Tensor, groups: int) -> list[torch.Tensor]:
         while last < len(sizes) and sizes[last] <= max(4, _GROWTH * sizes[first]):
             last += 1
         chosen, width = present[first:last], sizes[last - 1]
-        within = torch.arange(width)[None, :]
+        within = torch.arange(width, device=rows.device)[None, :]
         places = (starts[chosen, None] + within).clamp_(max=len(rows) - 1)
         blocks.append(torch.where(within < counts[chosen, None], rows[places], -1))
         first = last
@@ -234,7 +239,7 @@ def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) 
     written: Parameters = {}
     for factor in factors:
         shape = like[factor.name].shape
-        gradients = written.setdefault(factor.name, torch.zeros(count, *shape))
+        gradients = written.setdefault(factor.name, factor.errors.new_zeros(count, *shape))
         for rows in _blocks(factor.sentence, count):
             which = factor.sentence[rows[:, 0]]
             there = (rows >= 0)[:, :, None]
@@ -245,7 +250,7 @@ def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) 
                 part = torch.bmm(errors.transpose(1, 2), factor.inputs[rows.clamp(min=0)])
                 part = part if factor.mask is None else part * factor.mask
             else:
-                part = torch.zeros(len(rows), *shape)
+                part = errors.new_zeros(len(rows), *shape)
                 places = factor.inputs[rows.clamp(min=0)][:, :, None].expand_as(errors)
                 part.scatter_add_(1, places, errors)
             gradients[which] += part

@@ -10,9 +10,17 @@ from typing import Any, Self
 import torch
 
 from discreet import check
-from discreet.encoders.causal import UNREADABLE, model_folder
+from discreet.devices import own_chance
+from discreet.encoders.causal import model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
-from discreet.errors import InputError, InvalidValue, NotFound, VerificationFailed, needs_extra
+from discreet.errors import (
+    InputError,
+    InvalidValue,
+    NotFound,
+    VerificationFailed,
+    needs_extra,
+    read_as,
+)
 from discreet.files import plain_json
 from discreet.receipt import Receipt, verified
 
@@ -50,17 +58,13 @@ class TextWriter:
         with needs_extra("writing text", "train"):
             from peft import PeftModel
             from transformers import AutoModelForCausalLM, AutoTokenizer
-        try:
-            with quiet_transformers():
-                tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-                network = AutoModelForCausalLM.from_pretrained(
-                    below, local_files_only=True, use_safetensors=True, dtype=torch.float32
-                )
-                network = PeftModel.from_pretrained(network, folder, local_files_only=True)
-        except UNREADABLE as error:
-            raise InputError(
-                f"{folder} cannot be opened as adapters of {below.name} ({type(error).__name__})"
-            ) from error
+        reading = read_as(f"{folder} cannot be opened as adapters of {below.name}")
+        with reading, quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            network: Any = AutoModelForCausalLM.from_pretrained(
+                below, local_files_only=True, use_safetensors=True, dtype=torch.float32
+            )
+            network = PeftModel.from_pretrained(network, folder, local_files_only=True)
         return cls(network, tokenizer, receipt)
 
     @torch.no_grad()
@@ -89,7 +93,7 @@ class TextWriter:
         how: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
             how = {"do_sample": True, "temperature": temperature, "top_p": 0.95, "top_k": 0}
-        with torch.random.fork_rng(devices=[]), quiet_transformers():
+        with own_chance(), quiet_transformers():
             if seed is not None:
                 torch.manual_seed(seed)
             else:

@@ -18,10 +18,11 @@ from typing import Any, Self
 import torch
 from torch.nn import functional
 
-from discreet.encoders.causal import SMOLLM2, UNREADABLE, model_folder
+from discreet.devices import CPU, own_chance
+from discreet.encoders.causal import SMOLLM2, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
-from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
+from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
 from discreet.models.adapters import adapted, as_lora
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 from discreet.models.lower_blocks import LowerBlocks
@@ -55,6 +56,7 @@ class AdaptedLanguageModel:
         classes: number of classes; None for a causal language model.
         seed: of the adapters' first weights; public.
         base: where the network comes from.
+        device: where it computes, as :func:`discreet.devices.find_device` gives it.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class AdaptedLanguageModel:
         classes: int | None = None,
         seed: int = 0,
         base: Base | None = None,
+        device: str = CPU,
     ) -> None:
         self.boundary, self.classes, self.base = boundary, classes, base
         self._tokenizer = tokenizer
@@ -80,7 +83,8 @@ class AdaptedLanguageModel:
             about["base"] = {key: asdict(base)[key] for key in ("name", "sha256")}
         self._network = adapted(
             network, rank=rank, kind=adapters, last_blocks=last_blocks, classes=classes, seed=seed
-        )
+        ).to(device)
+        self._device = torch.device(device)
         self._layers = {
             name: module
             for name, module in self._network.named_modules()
@@ -109,6 +113,7 @@ class AdaptedLanguageModel:
         adapters: str = "lora",
         last_blocks: int | None = None,
         classes: int | None = None,
+        device: str = CPU,
     ) -> Self:
         """The model in a local folder or a GGUF file, or the packaged ``"smollm2"``.
 
@@ -126,19 +131,17 @@ class AdaptedLanguageModel:
         refuse_no_tokenizer(folder)
         local: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
         local["dtype"] = torch.float32
-        try:
-            with quiet_transformers(), torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)  # of a classifier's new head
-                tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-                network = (
-                    AutoModelForCausalLM.from_pretrained(folder, **local)
-                    if classes is None
-                    else AutoModelForSequenceClassification.from_pretrained(
-                        folder, num_labels=classes, **local
-                    )
+        reading = read_as(f"{name} cannot be loaded as a transformers model")
+        with reading, quiet_transformers(), own_chance():
+            torch.manual_seed(0)  # of a classifier's new head
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            network = (
+                AutoModelForCausalLM.from_pretrained(folder, **local)
+                if classes is None
+                else AutoModelForSequenceClassification.from_pretrained(
+                    folder, num_labels=classes, **local
                 )
-        except UNREADABLE as error:
-            raise InputError(f"{name} cannot be loaded as a transformers model") from error
+            )
         marks = [tokenizer.bos_token_id, tokenizer.eos_token_id, 0]
         boundary = next(mark for mark in marks if mark is not None)
         if classes is not None and network.config.pad_token_id is None:
@@ -153,6 +156,7 @@ class AdaptedLanguageModel:
             last_blocks=last_blocks,
             classes=classes,
             base=Base(called, model_files_sha256(folder, {}), folder),
+            device=device,
         )
 
     @property
@@ -190,6 +194,7 @@ class AdaptedLanguageModel:
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors; there is no dropout."""
         del masks
+        batch = batch.on(self._device)
         seen: dict[str, list[_Seen]] = {name: [] for name in self._layers}
         for places in self._together(batch):
             for name, part in self._seen(_some(batch, places), places).items():
@@ -236,7 +241,8 @@ class AdaptedLanguageModel:
             rows = inputs.reshape(len(flat), -1)
             sentence = torch.repeat_interleave(places, each)
             if self.classes is None:  # after the end of a sentence there is no error
-                there = (torch.arange(each)[None, :] <= batch.lengths[:, None]).reshape(-1)
+                place = torch.arange(each, device=self._device)[None, :]
+                there = (place <= batch.lengths[:, None]).reshape(-1)
                 flat, rows, sentence = flat[there], rows[there], sentence[there]
             found[name] = _Seen(flat, rows, sentence)
         return found
@@ -244,13 +250,14 @@ class AdaptedLanguageModel:
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong."""
+        batch = batch.on(self._device)
         each = torch.ones_like(batch.lengths) if self.classes is not None else batch.lengths + 1
         first = torch.cumsum(each, 0) - each
-        losses = torch.zeros(int(each.sum()))
-        wrong = torch.zeros(len(losses), dtype=torch.bool)
+        losses = torch.zeros(int(each.sum()), device=self._device)
+        wrong = torch.zeros(len(losses), dtype=torch.bool, device=self._device)
         for places in self._together(batch):
             some_losses, some_wrong = self._token_losses(_some(batch, places))
-            within = torch.arange(some_losses.shape[1])[None, :]
+            within = torch.arange(some_losses.shape[1], device=self._device)[None, :]
             there = within < each[places, None]
             target = (first[places, None] + within)[there]
             losses[target], wrong[target] = some_losses[there], some_wrong[there]
@@ -273,10 +280,11 @@ class AdaptedLanguageModel:
     def _token_losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each prediction, and whether it is wrong: ``(sentences, predictions)``."""
         lengths = batch.lengths if self.classes is not None else batch.lengths + 1
-        there = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-        ids = torch.full(there.shape, self.boundary)
+        place = torch.arange(int(lengths.max()), device=self._device)[None, :]
+        there = place < lengths[:, None]
+        ids = torch.full(there.shape, self.boundary, device=self._device)
         targets = ids.clone()
-        inner = torch.arange(there.shape[1])[None, :] < batch.lengths[:, None]
+        inner = place < batch.lengths[:, None]
         if self.classes is not None:
             ids[inner] = batch.tokens
             if batch.labels is None:
@@ -313,5 +321,5 @@ def _some(batch: SentenceBatch, places: torch.Tensor) -> SentenceBatch:
     offsets = torch.repeat_interleave(
         starts[places] - (torch.cumsum(lengths, 0) - lengths), lengths
     )
-    tokens = batch.tokens[offsets + torch.arange(len(offsets))]
+    tokens = batch.tokens[offsets + torch.arange(len(offsets), device=offsets.device)]
     return SentenceBatch(tokens, lengths, None if batch.labels is None else batch.labels[places])

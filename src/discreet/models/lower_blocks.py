@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from discreet.devices import array_of
 from discreet.errors import InvalidValue
 from discreet.models.adapters import blocks_of
 
@@ -37,7 +38,7 @@ class LowerBlocks:
     def hidden(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """What comes into the first of the last blocks: ``(sentences, longest, width)``."""
         rows = [ids[i, :length] for i, length in enumerate(lengths.tolist())]
-        keys = [row.numpy().tobytes() for row in rows]
+        keys = [array_of(row).tobytes() for row in rows]
         new = [i for i, key in enumerate(keys) if key not in self._kept]
         made: dict[bytes, torch.Tensor] = {}
         if new:
@@ -79,7 +80,7 @@ class LowerBlocks:
 
         hooks = [self._first.register_forward_pre_hook(stop, with_kwargs=True)]
         hooks += [block.register_forward_hook(look) for block in self._below[:1]]
-        there = torch.arange(ids.shape[1])[None, :] < lengths[:, None]
+        there = torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]
         try:
             self._network(input_ids=ids, attention_mask=there.long(), use_cache=False)
         except _Reached as reached:

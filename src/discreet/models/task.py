@@ -72,8 +72,8 @@ class ReleasedAs:
 class TaskModel:
     """Classes or scores from released vectors.
 
-    A vector goes through ``restore`` (the paper's M2, with tanh); of a pair, both do, and the task
-    layers get ``[u, v, |u - v|, u * v]``.
+    A vector goes through ``restore`` (the paper's M2), then tanh, or back to a sphere; of a pair,
+    both do, and the task layers get ``[u, v, |u - v|, u * v]``.
 
     Attributes:
         restore: One affine layer from the released dimension up.
@@ -82,6 +82,7 @@ class TaskModel:
         pairs: Whether a row is a pair.
         released: What its vectors must be; None fits any of its dimension.
         about: How it was trained, ready for JSON.
+        sphere: Whether restored vectors are scaled to one length in place of tanh.
     """
 
     restore: Layers = field(repr=False)
@@ -90,6 +91,7 @@ class TaskModel:
     pairs: bool
     released: ReleasedAs | None
     about: dict[str, Any] = field(repr=False)
+    sphere: bool = False
 
     @property
     def dimension(self) -> int:
@@ -116,6 +118,7 @@ class TaskModel:
             "pairs": self.pairs,
             "released": None if self.released is None else asdict(self.released),
             "about": self.about,
+            "sphere": self.sphere,
         }
         arrays = layer_arrays(self.restore, "restore") | layer_arrays(self.head, "head")
         save_tensors(path, KIND, arrays, about, force=force)
@@ -133,6 +136,7 @@ class TaskModel:
                 about["pairs"],
                 None if released is None else ReleasedAs(**released),
                 about["about"],
+                bool(about.get("sphere", False)),
             )
             outputs = 1 if model.labels is None else len(model.labels)
             check_layers(model.restore, model.dimension)
@@ -154,9 +158,22 @@ class TaskModel:
         sides = [data.vectors] + ([] if data.second is None else [data.second])
         parts = [np.empty((0, self.head[-1][1].shape[0]), np.float32)]
         for block in row_blocks(len(data), numbers=_BLOCK):
-            restored = [np.tanh(run_layers(self.restore, side[block])) for side in sides]
+            restored = [self._restored(side[block]) for side in sides]
             parts.append(run_layers(self.head, features(restored)))
         return np.concatenate(parts)
+
+    def _restored(self, rows: Floats32) -> Floats32:
+        up = run_layers(self.restore, rows)
+        return on_large_sphere(up) if self.sphere else np.tanh(up)
+
+
+def on_large_sphere(rows: Any) -> Any:
+    """Rows of length sqrt(size), so that a coordinate is of the order of 1; arrays or tensors.
+
+    >>> on_large_sphere(np.array([[3.0, 0.0, 0.0, 4.0]])).round(2).tolist()
+    [[1.2, 0.0, 0.0, 1.6]]
+    """
+    return rows / ((rows * rows).mean(-1)[..., None] ** 0.5 + 1e-12)
 
 
 def features(sides: list[Any]) -> Any:

@@ -32,7 +32,7 @@ class Vocabulary:
         self.words = (BOUNDARY, UNKNOWN, *kept)
         self._numbers = {word: number for number, word in enumerate(self.words)}
         if len(self._numbers) != len(self.words):
-            raise InvalidValue("words of a vocabulary must be there once each")
+            raise InvalidValue("each word of a vocabulary must occur once")
         if not kept:
             raise InvalidValue("a vocabulary needs at least 1 word")
 

@@ -16,7 +16,7 @@ def check_kept(keep: Sequence[str], *, protected: Sequence[str | None]) -> None:
     for name in keep:
         if name in protected:
             raise InvalidValue(
-                f"--keep {name} would write as it is what is to be protected; leave it out"
+                f"--keep {name} would write out the very text that is to be protected; leave it out"
             )
         if name in RESERVED:
             raise InvalidValue(

@@ -47,7 +47,8 @@ def text_array(values: Sequence[Any], name: str, what: str) -> Any:
     for row, value in enumerate(values):
         if texts[row] is None and not is_missing(value):
             raise InputError(
-                f"row {row} (counted from 0) of {what} has a {name} that is no string but of type "
+                f"row {row} (counted from 0) of {what} has a {name} that is not a string but of "
+                f"type "
                 f"{type(value).__name__}; make it a string, or None where there is no text"
             )
     if first_unusable([text for text in texts if text is not None]) is not None:
@@ -106,7 +107,9 @@ class _Rows:
         names: dict[str, None] = {}
         for place, row in enumerate(data):
             if not isinstance(row, Mapping):
-                raise InputError(f"row {place} (counted from 0) is no dictionary as the others are")
+                raise InputError(
+                    f"row {place} (counted from 0) is not a dictionary, and the others are"
+                )
             names.update(dict.fromkeys(row))
         self.names = _plain_names(list(names), self.what)
 
@@ -275,7 +278,7 @@ class _Polars:
         self.what = f"this {type(data).__name__}"
         if isinstance(data, pl.LazyFrame):
             raise InvalidValue(
-                "a LazyFrame is worked out each time it is looked at, and would be released each "
+                "a LazyFrame is computed anew each time it is used, and would be released each "
                 "time; sanitise lazy_frame.collect()"
             )
         self.alone = (data.name or TEXT) if isinstance(data, pl.Series) else None

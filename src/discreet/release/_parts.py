@@ -1,6 +1,6 @@
 """Parts of a sanitizer: what it must offer, what it may be given, what a receipt says of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -12,11 +12,16 @@ from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
 from discreet.protocols import ContextualMechanism, Release, WordMechanism
 from discreet.release.strength import best_guess, mean_keep
+from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
 from discreet.text.identifiers import Identifiers, Surrogates
 from discreet.text.identifiers.surrogates import WORDS
 
 REPEATS = ("each", "once")
+_ALSO_IN_TEXT = (
+    "values of the columns with surrogates may stand in the texts as well, where identifiers were "
+    "not looked for and are treated as words"
+)
 
 
 class TextSanitizer(Protocol):
@@ -70,6 +75,16 @@ def chosen_identifiers(
             f"consistent of Sanitizer belongs to {where}; give it there, or leave it"
         )
     return identifiers
+
+
+def with_surrogates(
+    statement: PrivacyStatement, made: TextSanitizer, columns: Collection[str]
+) -> PrivacyStatement:
+    """The same statement, with a caveat if values of these columns may still stand in the text."""
+    looked_for = made.about.get("identifiers") is not None
+    if not columns or looked_for or _ALSO_IN_TEXT in statement.caveats:
+        return statement
+    return statement.with_caveats(_ALSO_IN_TEXT)
 
 
 def surrogate_columns(fates: Fates, rows: int, rng: Generator) -> dict[str, list[str]]:

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import Generator, Ids, Progress
+from discreet.errors import InputError
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release._kinds import Kind, is_missing
-from discreet.release._parts import TextSanitizer, surrogate_columns
+from discreet.release._parts import TextSanitizer, surrogate_columns, with_surrogates
 from discreet.release.rows import Tally, receipt_of_rows
 from discreet.release.tables import release_column
 from discreet.release.whole import MOST_OF_A_PERSON
@@ -106,7 +107,8 @@ class Plan:
             public = ["every other column, written as it is"]
         if self.person_field is not None:
             public.append(MOST_OF_A_PERSON)
-        return self.sanitizer.sanitize([], rng).statement.with_public(MISSING, *public)
+        statement = self.sanitizer.sanitize([], rng).statement.with_public(MISSING, *public)
+        return with_surrogates(statement, self.sanitizer, self.fates.surrogates)
 
     def fate_of(self, names: Sequence[str]) -> dict[str, str]:
         """The fate of each column, for the receipt."""
@@ -132,6 +134,9 @@ class Plan:
 def refuse_names(kind: Kind, fates: Fates, person_field: str | None) -> None:
     """Refuse names that the table does not have, and columns of which nothing was said."""
     for name in [*fates.named, *([] if person_field is None else [person_field])]:
+        if name not in kind.names:
+            shown = ", ".join(shown_name(given, i) for i, given in enumerate(kind.names, 1))
+            raise InputError(f"{kind.what} has no column {name}; its columns: {shown or 'none'}")
         column_index(kind.names, name, kind.what)
     fates.refuse_undecided(kind.names, kind.what, python=True)
 

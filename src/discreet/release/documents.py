@@ -26,6 +26,7 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release._batches import check_kept, kept_columns, released_batches
 from discreet.release.booked import BookedRows, read_twice
+from discreet.release.strength import refuse_weak_vectors
 from discreet.release.vectors import VectorSet, check_output, write_vectors
 from discreet.settings import Setting, Settings
 from discreet.statement import PrivacyStatement, Unit
@@ -241,6 +242,7 @@ def embed_document_file(
     encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    accept_weak: bool = False,
     operator: str | None = None,
     recipient: str | None = None,
     rng: Generator | None = None,
@@ -261,6 +263,7 @@ def embed_document_file(
         encoding: Of the input.
         max_document_bytes: Longer documents are refused.
         force: Replace an output that exists.
+        accept_weak: Release even if the statement promises next to nothing.
         operator: Who releases it, for the receipt.
         recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
@@ -290,6 +293,8 @@ def embed_document_file(
         kept = kept_columns(reader, keep)
         persons = None if person_field is None else persons_of(reader, person_field)
         made = embedder() if callable(embedder) else embedder
+        if not accept_weak:
+            refuse_weak_vectors(made.statement)
 
         def lifted(count: int, unit: Unit) -> PrivacyStatement:
             # One release speaks of all sentences of a document: they are a group, not draws apart.

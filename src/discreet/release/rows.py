@@ -14,10 +14,16 @@ import numpy as np
 from discreet.arrays import Generator, Ids
 from discreet.errors import InputError
 from discreet.receipt import Receipt
-from discreet.release._parts import TextSanitizer, about_sanitizer, surrogate_columns
+from discreet.release._parts import (
+    TextSanitizer,
+    about_sanitizer,
+    surrogate_columns,
+    with_surrogates,
+)
 from discreet.release.whole import Wholes, counted_in
 from discreet.statement import PrivacyStatement
 from discreet.text.columns import Columns
+from discreet.text.fates import SURROGATE
 from discreet.text.readers import Batch
 
 MOST_UNKNOWN = 0.5
@@ -151,7 +157,8 @@ def receipt_of_rows(
     """
     if tally.statement is None:
         raise InputError("nothing was released; check the input")
-    statement = tally.statement.with_public(*public)
+    replaced = [name for name, fate in about["columns"].items() if fate.startswith(SURROGATE)]
+    statement = with_surrogates(tally.statement.with_public(*public), made, replaced)
     words = tally.words
     said = {
         **about,

@@ -27,6 +27,7 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release._batches import check_kept, kept_columns, released_batches
 from discreet.release.booked import BookedRows, read_twice
+from discreet.release.strength import refuse_weak_vectors
 from discreet.release.vectors import VectorSet, check_output, write_vectors
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.fields import labels_of, persons_of, strings_of
@@ -287,9 +288,7 @@ class SentenceEmbedder:
 
     def _indices(self, labels: Sequence[str] | None, rows: int, first_row: int) -> Ids | None:
         if (labels is None) != (self.labels is None):
-            raise InvalidValue(
-                "labels must be given exactly if the embedder knows the possible ones"
-            )
+            raise InvalidValue("give labels if the embedder knows the possible ones, and only then")
         if labels is None or self.labels is None:
             return None
         if len(labels) != rows:
@@ -326,6 +325,7 @@ def embed_sentence_file(
     encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     force: bool = False,
+    accept_weak: bool = False,
     operator: str | None = None,
     recipient: str | None = None,
     rng: Generator | None = None,
@@ -342,7 +342,7 @@ def embed_sentence_file(
         embedder: Or a function that makes one, called once the input was opened: a mistake in a
             name shows before an encoder is loaded.
         text_field: Column or field that holds the text.
-        pair_field: Of the second sentence, where rows are pairs.
+        pair_field: Column or field of the second sentence, if rows are pairs.
         label_field: Of the label, if the embedder releases labels.
         keep: Columns that are written as they are beside the vectors.
         format: Of the input, if its name does not tell it.
@@ -350,6 +350,7 @@ def embed_sentence_file(
         encoding: Of the input.
         max_document_bytes: Longer texts are refused.
         force: Replace an output that exists.
+        accept_weak: Release even if the statement promises next to nothing.
         operator: Who releases it, for the receipt.
         recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
@@ -381,6 +382,8 @@ def embed_sentence_file(
         second = None if pair_field is None else strings_of(reader, pair_field, "a second sentence")
         labels = None if label_field is None else labels_of(reader, label_field)
         made = embedder() if callable(embedder) else embedder
+        if not accept_weak:
+            refuse_weak_vectors(made.statement)
         sides = 1 if second is None else 2
 
         def lifted(count: int, unit: Unit) -> PrivacyStatement:

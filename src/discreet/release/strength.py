@@ -6,9 +6,10 @@ limits here are where a release asks to be confirmed; they are the same for ever
 
 import numpy as np
 
+from discreet.errors import InvalidValue
 from discreet.protocols import WordMechanism
 from discreet.spaces.prior import rank_prior
-from discreet.statement import odds
+from discreet.statement import PrivacyStatement, odds
 
 MOST_KNOWN = 0.9
 """A setting is weak if more than this share of words is known from what is released."""
@@ -16,7 +17,8 @@ MOST_LOSS = 20.0
 """A statement is weak if words that are most alike may differ by more: odds of 500 million to 1.
 
 Between any two words for pure and approximate privacy; between nearest neighbours where the loss
-grows with the distance, since that notion promises little for words that are far apart.
+grows with the distance, since that notion promises little for words that are far apart. Of vectors
+between any two texts, or between two at a distance of 1.
 """
 _WORDS, _DRAWS = 32, 32
 
@@ -77,6 +79,25 @@ def weakness(mechanism: WordMechanism) -> str | None:
             f"factor of {odds(loss)}"
         )
     return None
+
+
+def refuse_weak_vectors(statement: PrivacyStatement) -> None:
+    """Refuse to release vectors under a statement that promises next to nothing.
+
+    >>> from discreet.statement import Notion, PrivacyStatement, Unit
+    >>> refuse_weak_vectors(PrivacyStatement(Notion.PURE, Unit.SENTENCE, 8.0))
+    >>> refuse_weak_vectors(PrivacyStatement(Notion.PURE, Unit.SENTENCE, 800.0))
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: the statement of this setting is weak: the odds between any two \
+texts may change by a factor of 10^347.4; lower epsilon, or add --yes-weak if that is what you want
+    """
+    loss = statement.epsilon + statement.slack
+    if loss > MOST_LOSS:
+        between = "any two texts" if statement.metric is None else "two texts at a distance of 1"
+        raise InvalidValue(
+            f"the statement of this setting is weak: the odds between {between} may change by a "
+            f"factor of {odds(loss)}; lower epsilon, or add --yes-weak if that is what you want"
+        )
 
 
 def share(probability: float) -> str:

@@ -21,8 +21,10 @@ from discreet.statement import Notion, PrivacyStatement
 
 _RECORD = "record.json"
 _SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
+_TOLD = ("whole", "search")  # parts of receipts that say themselves what they mean
 _IN_WORDS = {
     "keep": "chance that a word stays, on average",
+    "best_guess": "chance that the best guess at a word is right",
     "unguessable": "words that the model cannot name",
     "behind_chance": "attackers that a constant guess beats, and stands in for",
     "simulated": "inverted by simulation, for want of a formula",
@@ -40,7 +42,7 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
             values = plain_json(path.read_bytes())
         except (ValueError, OSError) as error:
             raise InputError(
-                f"{path} is not a receipt or a result (it is no JSON text of ours) and no "
+                f"{path} is not a receipt or a result (it is not JSON that discreet wrote) and no "
                 "receipt lies beside it; give a file that discreet released, its receipt, or what "
                 "a command printed with --json"
             ) from error
@@ -55,7 +57,7 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
             values["checked"] = _checked(path, values)
         out.append((_name(path), values))
     if not out:
-        raise NotFound("there is no receipt and no result in what was given; name the files")
+        raise NotFound("none of these is a receipt or a result; name the files")
     return out
 
 
@@ -79,6 +81,10 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     attacks = attacks_in(values)
     if attacks:
         hidden |= {"outcomes", "defence", "sensitive_defence"}
+    if isinstance(values.get("best_guess"), float):  # a word need not stay to be known
+        hidden |= {"keep"}
+    told = {key: lines for key in _TOLD if (lines := _lines_of(values.get(key)))}
+    hidden |= told.keys()
     rest = {key: value for key, value in values.items() if key not in hidden}
     listed = [key for key, value in rest.items() if _are_rows(value)]
     tables += [_rows_of(key, rest.pop(key)) for key in listed]
@@ -92,10 +98,22 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     return Section(
         title=name,
         paragraphs=(*said, *(line for attack in attacks for line in attack.sentences())),
-        guarantee=() if statement is None else tuple(statement.lines()),
+        guarantee=(
+            *(() if statement is None else statement.lines()),
+            *(line for lines in told.values() for line in lines),
+        ),
         tables=tuple(tables),
         plots=tuple(attack.bars() for attack in attacks),
     )
+
+
+def _lines_of(part: Any) -> tuple[str, ...]:
+    """What a part of a receipt says of itself in words, if it does."""
+    said = part.get("in_words") if isinstance(part, Mapping) else None
+    lines = [said] if isinstance(said, str) else said
+    if isinstance(lines, list) and all(isinstance(line, str) for line in lines):
+        return tuple(lines)
+    return ()
 
 
 def _recorded(values: Mapping[str, Any]) -> Section:

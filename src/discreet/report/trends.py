@@ -19,6 +19,7 @@ from discreet.statement import Notion, PrivacyStatement
 
 _FEWEST = 3  # points that are worth a plot over epsilon
 _KEEP = "chance that a word stays, on average"
+_GUESS = "chance that the best guess at a word is right"
 _UNNAMED = "mechanism not named"
 # What also has to be alike for two runs to be points of one line.
 _MADE_WITH = ("space", "encoder", "map", "dimension", "model", "label", "layout")
@@ -69,7 +70,9 @@ def _figures_of(values: Mapping[str, Any]) -> Iterator[tuple[str, float, float |
     for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
         if isinstance(value, float):
             yield str(name).replace("_", " "), value, None
-    if isinstance(keep := values.get("keep"), float):
+    if isinstance(guess := values.get("best_guess"), float):  # a word need not stay to be known
+        yield _GUESS, guess, None
+    elif isinstance(keep := values.get("keep"), float):
         yield _KEEP, keep, None
     for attack in attacks_in(values):
         yield attack.figure, attack.best[1].value, attack.chance

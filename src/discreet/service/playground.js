@@ -396,7 +396,7 @@ function picture({ points, guess, least: atLeast, near, contextual, averaged }, 
       draw("text", { class: "near-text", x: x(last.epsilon), y: y(last.near) + 19, "text-anchor": "end" }, "a word stays near"));
   }
   svg.append(draw("polyline", { class: "guess-line", points: line("guess") }),
-    draw("text", { class: "guess-text", x: x(last.epsilon), y: y(last.guess) - 10, "text-anchor": "end" },
+    draw("text", { class: "guess-text", x: x(last.epsilon), y: y(last.guess) + (last.guess > 0.85 ? 19 : -10), "text-anchor": "end" },
       atLeast ? "the best guess is right at least" : "the best guess is right"));
   const here = x(now.epsilon);
   svg.append(draw("line", { class: "now", x1: here, x2: here, y1: top - 4, y2: height - bottom }),

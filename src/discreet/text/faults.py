@@ -48,8 +48,8 @@ def refuse_other_delimiter(header: Sequence[str], wanted: str, name: str) -> Non
         if wanted in (part.strip('"') for part in header[0].split(sign)) and sign in header[0]:
             called = "tabs" if sign == "\t" else sign
             raise InputError(
-                f"{name} has {called} between its fields; add --delimiter {typed} if the command "
-                "has it, or write commas"
+                f"{name} has {called} between its fields; add --delimiter {typed} (if the "
+                "command has it), or write commas"
             )
 
 
@@ -84,8 +84,8 @@ def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
         return f"{kind} {alike[0]} of its {len(names)} differs only in capitals or spaces"
     count = f"{len(names)} {kind}" + "s" * (len(names) > 1)
     return (
-        f"it has {count}, whose names are in the file and are not repeated here, being perhaps "
-        "text; say which one you mean, for the text with --text-field"
+        f"it has {count}, not named here because a name may be text; check the spelling, or "
+        "say with --text-field where the text is"
     )
 
 

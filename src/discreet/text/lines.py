@@ -19,7 +19,7 @@ from discreet.text.faults import too_large
 from discreet.text.formats import STANDARD_STREAM, UTF_8
 
 _BOM = b"\xef\xbb\xbf"
-_REMEDY = "save the file as UTF-8, or add its --encoding, such as {}, if the command has that"
+_REMEDY = "save the file as UTF-8, or name its --encoding, such as {} (if the command has it)"
 _READ_BYTES = 2**20  # decoding by the megabyte keeps one emoji from making 32 MB four times as wide
 
 

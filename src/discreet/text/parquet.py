@@ -112,7 +112,7 @@ class ParquetSource:
         yield from self._read(max(1, min(rows, batch_documents, _READ_ROWS)), groups=self._groups)
 
     def _read(self, rows: int, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        parts = self._file.iter_batches(rows, row_groups=groups)
+        parts = self._file.iter_batches(rows, row_groups=list(groups))
         while True:
             try:
                 part = next(parts, None)

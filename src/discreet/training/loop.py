@@ -132,7 +132,7 @@ def seed_draws(seed: int) -> None:
     import torch
 
     torch.default_generator.manual_seed(seed)
-    if torch.cuda.is_initialized():
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.manual_seed_all(seed)
     if torch.backends.mps.is_available():
         torch.mps.manual_seed(seed)
@@ -312,6 +312,7 @@ def train_in_stages(
     state: RunState | None = None,
     weight_decay: float = 0.01,
     clip: float | None = 1.0,
+    times: Callable[[str], float] = lambda _name: 1.0,
     after: Callable[[int], None] | None = None,
     progress: Progress | None = None,
 ) -> Floats:
@@ -324,6 +325,7 @@ def train_in_stages(
         state: Where the state is kept; None keeps nothing.
         weight_decay: Of AdamW.
         clip: Longest gradient, if there is a limit.
+        times: What the learning rate of a parameter is multiplied by, from its name.
         after: Called with the number of steps that are behind, after each.
         progress: Called with (done, total) steps.
     """
@@ -336,8 +338,14 @@ def train_in_stages(
     losses = np.zeros(total)
     named = dict(network.named_parameters())
     # Foreach updates add in another order than one tensor at a time; one fixed way is repeatable.
+    groups: dict[float, list[Any]] = {}
+    for name, parameter in named.items():
+        groups.setdefault(times(name), []).append(parameter)
     optimizer = torch.optim.AdamW(
-        list(named.values()), lr=0.0, weight_decay=weight_decay, foreach=False
+        [{"params": some, "times": factor} for factor, some in groups.items()],
+        lr=0.0,
+        weight_decay=weight_decay,
+        foreach=False,
     )
     done = 0 if state is None else state.restore(named, optimizer, losses)
 
@@ -350,7 +358,9 @@ def train_in_stages(
             for parameter in named.values():
                 parameter.requires_grad_(id(parameter) in trained)
         seed_draws(step_seed(seed, number))
-        optimizer.param_groups[0].update(stage.schedule(step, stage.steps))
+        for group in optimizer.param_groups:
+            group.update(stage.schedule(step, stage.steps))
+            group["lr"] *= group["times"]
         with room_for(f"step {number + 1} of {total}", "use a smaller batch, or --device cpu"):
             loss = stage.loss(step)
             if not torch.isfinite(loss):

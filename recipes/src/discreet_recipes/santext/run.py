@@ -52,7 +52,14 @@ _BATCH = 16
 _EXAMPLES = 50  # the longest two of the first so many are shown
 _LISTS = (
     *("epsilons", "noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons"),
-    *("tuned_epsilons", "both_epsilons", "shares", "probabilities", "influence_epsilon"),
+    *(
+        "tuned_epsilons",
+        "both_epsilons",
+        "curve_steps",
+        "shares",
+        "probabilities",
+        "influence_epsilon",
+    ),
 )
 _SOURCE = {"name": "sst2-dev and imdb-val"}
 
@@ -97,8 +104,22 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         for s in (settings_at(size.pair_epsilons) if size.pair_epsilons else ())
     }
     pretraining = [
-        {"epsilon": e, **part(f"pretraining-{e:g}", partial(bench.pretraining, e))}
+        {
+            "epsilon": e,
+            **part(f"pretraining-{e:g}", partial(bench.pretraining, e, size.steps, attack=True)),
+        }
         for e in size.piece_epsilons
+    ]
+    longer = [
+        {
+            "epsilon": e,
+            "steps": steps,
+            **part(
+                f"pretraining-{e:g}-{steps}", partial(bench.pretraining, e, steps, attack=False)
+            ),
+        }
+        for e in size.piece_epsilons
+        for steps in size.curve_steps
     ]
     tuning = TunedBench(data, size, bench.words)
     tuned = {
@@ -125,7 +146,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
     examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons))
     counts = part("vocabularies", bench.vocabularies)
-    add_shown(record, size, Shown(tuned, both, influence, examples, counts))
+    add_shown(record, size, Shown(tuned, both, influence, longer, examples, counts))
     return record.finish()
 
 
@@ -171,9 +192,9 @@ class Bench:
         few = sorted(some, key=lambda text: len(text.split()), reverse=True)[:2]
         rows: list[dict[str, Any]] = [{"mechanism": "none", "texts": few}]
         for setting in settings_at(epsilons):
-            if setting.mechanism.startswith("santext"):
-                rng = np.random.default_rng(1)
-                texts = Sanitizer(setting.build(self.words)).sanitize(few, rng).values
+            mechanism = setting.build(self.words)
+            if mechanism is not None and setting.mechanism.startswith("santext"):
+                texts = Sanitizer(mechanism).sanitize(few, np.random.default_rng(1)).values
                 rows.append({**asdict(setting), "texts": list(texts)})
         return rows
 
@@ -221,7 +242,7 @@ class Bench:
         noisy = sanitised(test, mechanism, rng)
         return [number_scores(test.numbers(), _said(model, noisy))["pearson"]]
 
-    def pretraining(self, epsilon: float) -> dict[str, Any]:
+    def pretraining(self, epsilon: float, steps: int, *, attack: bool) -> dict[str, Any]:
         """Fine-tuning with and without sanitisation-aware pretraining, and what attackers gain.
 
         Both pretrained models have seen the same public text for as many steps, one as it is and
@@ -234,8 +255,8 @@ class Bench:
         target = Target.of(self._tokens(self.pieces, test.texts), noisy_test.ids)
         models = {
             "original": self.with_head,
-            "plain": self.pretrained_plain,
-            "sanitised": self._pretrained(mechanism),
+            "plain": self._pretrained(None, steps),
+            "sanitised": self._pretrained(mechanism, steps),
         }
         right: dict[str, list[Any]] = {name: [] for name in models}
         for seed in range(self.size.tuned_seeds):
@@ -253,7 +274,7 @@ class Bench:
                 "accuracy": [float(one.mean()) for one in found],
                 "error": float(ahead.std(ddof=1)) / math.sqrt(len(ahead)),
             }
-        for name in ("plain", "sanitised"):
+        for name in ("plain", "sanitised") if attack else ():
             report = attack_words(
                 mechanism,
                 target,
@@ -293,18 +314,23 @@ class Bench:
         pretrain(model, self.public, self.pieces, None, settings, source=_SOURCE)
         return replace(model, has_head=True)
 
-    @cached_property
-    def pretrained_plain(self) -> MaskedModel:
-        """Further pretrained on the public text as it is; the same for every epsilon."""
-        return self._pretrained(None)
-
-    def _pretrained(self, mechanism: WordMechanism | None) -> MaskedModel:
+    def _pretrained(self, mechanism: WordMechanism | None, steps: int) -> MaskedModel:
+        """Further pretrained on public text, sanitised or as it is, which is the same for all."""
+        if mechanism is None and steps in self._plain:
+            return self._plain[steps]
         model = copy.deepcopy(self.with_head)
         text = "as it is" if mechanism is None else "sanitised"
         self.say(f"santext: pretraining on public text, {text}")
-        settings = Pretraining(steps=self.size.steps, head_steps=0, batch=_BATCH)
+        settings = Pretraining(steps=steps, head_steps=0, batch=_BATCH)
         pretrain(model, self.public, self.pieces, mechanism, settings, source=_SOURCE)
+        if mechanism is None:
+            self._plain[steps] = model
         return model
+
+    @cached_property
+    def _plain(self) -> dict[int, MaskedModel]:
+        """By steps: without noise there is nothing to do again for another epsilon."""
+        return {}
 
     @cached_property
     def public(self) -> list[str]:

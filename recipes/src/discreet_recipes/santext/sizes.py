@@ -62,6 +62,9 @@ class SanTextOptions(Options):
     ]
     head_steps: Annotated[int, Setting("Steps for the encoder's head.", at_least=1)]
     steps: Annotated[int, Setting("Steps of pretraining.", at_least=1)]
+    curve_steps: Annotated[
+        tuple[int, ...], Setting("Numbers of steps of a curve of what it gains.", at_least=1)
+    ]
     tuned: Annotated[int, Setting("Phrases to fine-tune on.", at_least=10)]
     tuned_seeds: Annotated[int, Setting("Repetitions of fine-tuning.", at_least=1)]
     tuned_tests: Annotated[int, Setting("Phrases to test the tuned model on.", at_least=10)]
@@ -95,6 +98,7 @@ QUICK = SanTextOptions(
     reviews=1000,
     head_steps=80,
     steps=80,
+    curve_steps=(),
     tuned=1500,
     tuned_seeds=1,
     tuned_tests=872,
@@ -121,6 +125,7 @@ STANDARD = replace(
     reviews=5000,
     head_steps=300,
     steps=300,
+    curve_steps=(100, 300, 1000),
     tuned=4000,
     epochs=1,
     attacked=2000,
@@ -145,6 +150,7 @@ PAPER = replace(
     piece_epsilons=(12.0, 14.0, 16.0),
     head_steps=1000,
     steps=100_000,
+    curve_steps=(1000, 10_000, 30_000),
     tuned=67_349,
     tuned_seeds=5,
     epochs=3,

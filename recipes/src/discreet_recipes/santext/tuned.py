@@ -58,7 +58,7 @@ class TunedBench:
         )
         said = tuned.predict_tokens(joint_tokens(model, test))
         if regression:
-            return number_scores(test.numbers(), said)["pearson"]
+            return number_scores(test.numbers(), [float(one) for one in said])["pearson"]
         return class_scores(test.labels or [], [str(one) for one in said])["accuracy"]
 
     def _phrases(self, seed: int) -> tuple[Labelled, Labelled]:

@@ -11,6 +11,8 @@ from discreet_recipes.repeats import curve, plus_minus
 from discreet_recipes.santext.data import Setting, settings_at
 from discreet_recipes.santext.sizes import SanTextOptions
 
+_SURE = 1.96
+_OTHERS = {"original": "no pretraining", "plain": "plain pretraining"}
 _WORDS = {"sst2": "SST-2, accuracy", "qnli": "QNLI, accuracy", "stsb": "STS-B, Pearson"}
 
 
@@ -22,6 +24,8 @@ class Shown:
     """By task and setting."""
     both: list[dict[str, Any]]
     influence: list[dict[str, Any]]
+    longer: list[dict[str, Any]]
+    """Pretraining by epsilon and steps."""
     examples: list[dict[str, Any]]
     vocabularies: list[list[Any]]
 
@@ -33,6 +37,8 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
     if shown.both:
         _both(record, shown.both)
     _grid(record, size, shown.influence)
+    if shown.longer:
+        _steps(record, shown.longer)
     record.add_table(
         "vocabularies",
         "Sizes of the vocabularies (the paper's Table 2), w = 0.9",
@@ -173,4 +179,59 @@ def _grid(record: Record, size: SanTextOptions, influence: list[dict[str, Any]])
             for w in shares
         ],
         "Accuracy against p, a curve for each share w of sensitive words: it falls with both.",
+    )
+
+
+def _steps(record: Record, longer: list[dict[str, Any]]) -> None:
+    """What pretraining on sanitised text gains over steps, with 95 % intervals over phrases."""
+
+    def gain(row: dict[str, Any], other: str) -> tuple[float, float]:
+        ahead = np.mean(row["sanitised"]["accuracy"]) - np.mean(row[other]["accuracy"])
+        return float(ahead), _SURE * row[other]["error"]
+
+    record.add_table(
+        "pretraining-steps",
+        "What pretraining on sanitised text gains over steps (accuracy, 95 % interval)",
+        [
+            {
+                "epsilon": row["epsilon"],
+                "steps": row["steps"],
+                "accuracy ± sd": plus_minus(row["sanitised"]["accuracy"]),
+                **{
+                    f"over {words}": "{:+.3f} ± {:.3f}".format(*gain(row, other))
+                    for other, words in _OTHERS.items()
+                },
+            }
+            for row in longer
+        ],
+        "Plain pretraining has read the same public text for as many steps without noise.",
+    )
+    first = longer[0]["epsilon"]
+    own = [row for row in longer if row["epsilon"] == first]
+    record.add_plot(
+        "pretraining-steps",
+        f"What pretraining on sanitised text gains, epsilon {first:g}",
+        ("steps", "accuracy gained"),
+        [
+            Curve(
+                f"over {words}",
+                tuple(float(row["steps"]) for row in own),
+                tuple(gain(row, other)[0] for row in own),
+                tuple(gain(row, other)[1] for row in own),
+            )
+            for other, words in _OTHERS.items()
+        ],
+        "Accuracy gained over no pretraining and over plain pretraining against steps.",
+        log_x=True,
+        level=("nothing", 0.0),
+    )
+    most = max(row["steps"] for row in longer)
+    last = [gain(row, "plain") for row in longer if row["steps"] == most]
+    mean, error = (float(np.mean(part)) for part in zip(*last, strict=True))
+    settled = abs(mean) > error
+    record.add_claim(
+        f"pretraining on sanitised text gains over plain pretraining, {most:,} steps",
+        "not considered: the paper compares with none",
+        f"{100 * mean:+.1f} ± {100 * error:.1f} points on average over epsilon",
+        verdict(mean > 0) if settled else "not settled",
     )

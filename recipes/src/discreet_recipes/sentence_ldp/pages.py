@@ -164,9 +164,8 @@ def _attack_page(record: Record, name: str, figures: Figures) -> None:
         f"{DATA_SETS[name]}: attacks",
         rows,
         "Purkayastha. The interval is that of 95 %. The attacker has the released vectors; "
-        "inversion learns from those of public texts, and so does the attribute attack. The "
-        "attribute is whether a text is longer than the median of public ones (film genres, which "
-        "the paper infers, are not in the data).",
+        "inversion learns from those of public texts. White-box: the attacker has the encoder's "
+        "weights and searches through its lowest layer; unprotected, both have whole vectors.",
     )
 
 

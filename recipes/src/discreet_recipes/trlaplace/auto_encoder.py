@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from discreet.arrays import Ids
+from discreet.devices import find_device
 from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
@@ -31,7 +32,8 @@ class AutoEncoder(nn.Module):
 
     def __init__(self, vectors: torch.Tensor, written: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding.from_pretrained(vectors, freeze=False)
+        words, dimension = vectors.shape
+        self.embedding = nn.Embedding(words, dimension, _weight=vectors)
         self.dropout = nn.Dropout(_DROPOUT)
         self.encoder = nn.LSTM(vectors.shape[1], _HIDDEN, batch_first=True, bidirectional=True)
         self.decoder = nn.Linear(2 * _HIDDEN, written)
@@ -68,7 +70,8 @@ class TextAutoEncoder:
         self._place[self.written] = np.arange(len(self.written))
         torch.manual_seed(seed)
         vectors = torch.from_numpy(np.array(space.vectors, dtype=np.float32))
-        self._model = AutoEncoder(vectors, len(self.written))
+        self._where = find_device()
+        self._model = AutoEncoder(vectors, len(self.written)).to(self._where)
         rng = np.random.default_rng([seed, 1])
         started = time.perf_counter()
         self._train(public, epochs, rng)
@@ -100,7 +103,7 @@ class TextAutoEncoder:
                 released = self._released(some, rng)
                 loss, words = self._loss(some, released)
                 total, count = total + float(loss), count + words
-                best = self._model(_padded(released)).argmax(dim=-1).numpy()
+                best = self._model(self._padded(released)).argmax(dim=-1).cpu().numpy()
                 at = int(texts.offsets[start])
                 written = [
                     self.written[row[: len(own)]] for row, own in zip(best, some, strict=True)
@@ -117,19 +120,18 @@ class TextAutoEncoder:
         return np.split(joined, np.cumsum([len(text) for text in texts])[:-1])
 
     def _loss(self, texts: Sequence[Ids], released: Sequence[Ids]) -> tuple[torch.Tensor, int]:
-        scores = self._model(_padded(released))
-        targets = _padded([self._place[text] for text in texts], _IGNORED)
+        scores = self._model(self._padded(released))
+        targets = self._padded([self._place[text] for text in texts], _IGNORED)
         loss = nn.functional.cross_entropy(
             scores.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum"
         )
         return loss, int((targets != _IGNORED).sum())
 
+    def _padded(self, rows: Sequence[Ids], with_id: int = 0) -> torch.Tensor:
+        tensors = [torch.from_numpy(row) for row in rows]
+        padded = nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=with_id)
+        return padded.to(self._where)
+
 
 def _rows(batch: TokenBatch) -> list[Ids]:
     return np.split(batch.ids.astype(np.int64), batch.offsets[1:-1])
-
-
-def _padded(rows: Sequence[Ids], with_id: int = 0) -> torch.Tensor:
-    return nn.utils.rnn.pad_sequence(
-        [torch.from_numpy(row) for row in rows], batch_first=True, padding_value=with_id
-    )

@@ -21,10 +21,7 @@ PUBLISHED = {
         "truncated-laplace": (0.705, 0.721, 0.722, 0.725, 0.724, 0.700, 0.712, 0.740),
     }.items()
 }
-_AUTO_ENCODED = {
-    None: 0.706,
-    **{(name, e): value for name, some in PUBLISHED.items() for e, value in some.items()},
-}
+_PLAIN_AUTO_ENCODED = 0.706
 _REWRITTEN = ("loss", "ROUGE-1", "BLEU", "N_w", "BERTScore")
 _NAMES = ("N_w", "ROUGE-1", "BLEU", "BERTScore", "fluency", "accuracy")
 
@@ -133,9 +130,9 @@ def add_auto_encoder(
                     **first,
                     **{name: row[name] for name in _REWRITTEN},
                     "seconds an epoch": round(row["epoch_seconds"], 2),
-                    "N_w in the paper": _AUTO_ENCODED.get(
-                        None if setting is None else (setting.mechanism, setting.epsilon)
-                    ),
+                    "N_w in the paper": _PLAIN_AUTO_ENCODED
+                    if setting is None
+                    else PUBLISHED[setting.mechanism].get(setting.epsilon),
                 }
             )
     record.add_table(
@@ -226,6 +223,11 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
         f"words of public text kept at the guarantee ({high:g}, 1e-5) a word",
         ", ".join(f"{n} {v:.2f}" for n, v in far.items()),
     )
+    if any(measured.utility.values()):
+        _add_utility_claims(record, measured)
+
+
+def _add_utility_claims(record: Record, measured: Measured) -> None:
     rows = [row for some in measured.utility.values() for row in some.values()]
     gains = [row["rewritten N_w"] - row["released N_w"] for row in rows]
     smoother = [row["released fluency"] - row["rewritten fluency"] for row in rows]
@@ -240,6 +242,8 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
     )
     lines, falls = [], []
     for task, some in measured.utility.items():
+        if not some:
+            continue
         found = [row["rewritten accuracy"] for row in some.values()]
         plain = measured.plain[task]["accuracy"]
         falls.append(found[0] < plain - 0.05)

@@ -7,7 +7,7 @@ texts, so that all intervals come from drawing texts anew.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
@@ -304,15 +304,14 @@ class Bench:
             return {}
         rng = np.random.default_rng([self.effort.seed, 4])
 
-        def again(texts: TokenBatch) -> Ids:
-            assert mechanism is not None
+        def again(mechanism: WordMechanism, texts: TokenBatch) -> Ids:
             passed = None if self.listed is None else self.listed[texts.ids]
             return release_texts(mechanism, texts.ids, rng, texts.offsets, passed)
 
         found = membership(
             self.batch,
             np.asarray(ids),
-            None if mechanism is None else again,
+            None if mechanism is None else partial(again, mechanism),
             self.task.labels,
             len(self.space),
             self.effort.seed,

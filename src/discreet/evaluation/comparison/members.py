@@ -46,14 +46,16 @@ def membership(
     members, others = np.sort(chosen[::2]), np.sort(chosen[1::2])
     if len(np.unique(labels[members])) < 2:
         return None
-    seen = TokenBatch(released, texts.offsets)
+    seen = TokenBatch(released.astype(np.int32), texts.offsets)
     ask = learnt_by_heart(
         _counts(seen.only(members), words), labels[members], int(labels.max()) + 1
     )
     said = []
     for rows in (members, others):
         own = texts.only(rows)
-        asked = [own.ids] if again is None else [again(own) for _ in range(_QUERIES)]
+        asked = [own.ids]
+        if again is not None:
+            asked = [again(own).astype(np.int32) for _ in range(_QUERIES)]
         laws = [ask(_counts(TokenBatch(ids, own.offsets), words)) for ids in asked]
         said.append(LabelledPredictions(np.mean(laws, axis=0), labels[rows]))
     outcomes = membership_attack(said[0], said[1], seed=seed)

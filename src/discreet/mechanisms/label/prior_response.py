@@ -33,8 +33,8 @@ class PriorResponse(LabelLaw):
     is released with. The prior is public: it must not be counted on the labels being protected.
 
     Paper: Ghazi et al., "Deep Learning with Label Differential Privacy", NeurIPS 2021 (RRWithPrior,
-    there one prior per example). Where we differ: one prior for all labels of a batch. A flip keeps
-    its probability also where that is below 2^-53.
+    there one prior per example: :class:`PriorPerExample`). Where we differ: one prior for all
+    labels of a batch. A flip keeps its probability also where that is below 2^-53.
 
     Args:
         prior: probability of each label, at least two, summing to 1.

@@ -399,7 +399,8 @@ class NearWords:
         after = ", given the words released before it in its text" if self.contextual else ""
         return (
             f"every word is replaced by one of {self.outputs:,} public words{after}, any of which "
-            f"can come out; words with the same near ones ({self.near} of them) are not told apart"
+            f"can come out; words with the same near outputs ({self.near} each) cannot be told "
+            "apart"
         )
 
     def _public(self) -> tuple[str, ...]:

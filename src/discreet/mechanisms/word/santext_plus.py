@@ -114,8 +114,8 @@ class SanTextPlus:
             epsilon: loss allowed per unit of distance, above 0.
             sensitive_share: this share of the least frequent words (by public frequencies) is
                 sensitive; 0.9 unless given.
-            sensitive_file: a public list of sensitive words, one a line. It may name words that
-                the space does not have: they are unknown, hence sensitive anyway.
+            sensitive_file: a public list of sensitive words, one per line. Words that the
+                space does not have are unknown, and so sensitive anyway.
             p: probability that an unsensitive word is replaced, between 0 and 1.
             calibration: ``"certified"`` or ``"published"``.
             progress: called with (done, total) while a space is certified for the first time.
@@ -189,6 +189,6 @@ def sensitive_words(
     if not known:
         raise InvalidValue(
             f"{file}: none of its {len(words)} lines is a word of {space.name}; "
-            "give one word a line"
+            "give one word per line"
         )
     return np.array(known, dtype=np.int64)

@@ -17,14 +17,15 @@ class EntitySettings(Settings):
 
     labels: Annotated[bool, Setting("Take the BIO tags of the data (--tags-field).")] = False
     gazetteer: Annotated[
-        Path | None, Setting("A list: one entity a line, optionally a tab and its category.")
+        Path | None,
+        Setting("A list with one entity per line, optionally followed by a tab and its category."),
     ] = None
     spacy: Annotated[str | None, Setting("An installed spaCy pipeline, by name or by path.")] = None
     presidio: Annotated[str | None, Setting("Presidio, on top of this spaCy pipeline.")] = None
     categories: Annotated[
         str | None,
         Setting(
-            "Which to look for, with commas between: person, org, loc, gpe, misc, norp, fac, pii "
+            "Which to look for, separated by commas: person, org, loc, gpe, misc, norp, fac, pii "
             "(these unless given), date, time, money, ...; all; or labels of your own."
         ),
     ] = None

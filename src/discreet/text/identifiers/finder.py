@@ -14,7 +14,13 @@ import numpy as np
 from discreet import check
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.text.entities import recognisers
-from discreet.text.identifiers.patterns import NAMES, Span, identifiers_of, named_span
+from discreet.text.identifiers.patterns import (
+    NAMES,
+    Span,
+    identifiers_of,
+    named_span,
+    rest_of_name,
+)
 
 FINDERS = ("rules", "spacy", "presidio")
 # Labels of recognisers, and our types. Others of spaCy are not taken: a day of the week or a
@@ -126,18 +132,34 @@ def with_mentions(text: str, spans: list[Span]) -> list[Span]:
     """Spans, and the words of every name of a person wherever else they stand in the text.
 
     A name that was found once, after a title or at the end of a letter, is a name in the middle of
-    a sentence too. Capitals must be the same: "mark" is not "Mark".
+    a sentence too, and the capitalised words right after it belong to it. Capitals must be the
+    same: "mark" is not "Mark".
 
-    >>> text = "Mwangi called. Please call Mwangi back. Regards, Wanjiku Mwangi"
+    >>> text = "This is Wanjiku Mwangi. Please call Mrs Mwangi back. Thanks, Wanjiku"
     >>> [text[span.start : span.end] for span in with_mentions(text, identifiers_of(text))]
-    ['Mwangi', 'Mwangi', 'Wanjiku Mwangi']
+    ['Wanjiku Mwangi', 'Mwangi', 'Wanjiku']
     """
-    persons = (text[span.start : span.end] for span in spans if span.type == "person")
-    names = {word for name in persons for word in _WORD.findall(name) if _is_name(word)}
+    names = _names(text, spans)
     if not names:
         return spans
-    found = [m.span() for m in _WORD.finditer(text) if m.group() in names]
-    return _painted(text, [*(Span(*place, "person") for place in found), *spans])
+    mentions = _mentions(text, names)
+    whole = _mentions(text, names | _names(text, mentions))  # a surname may stand alone, too
+    return _painted(text, [*whole, *spans])
+
+
+def _names(text: str, spans: Sequence[Span]) -> set[str]:
+    persons = (text[span.start : span.end] for span in spans if span.type == "person")
+    return {word for name in persons for word in _WORD.findall(name) if _is_name(word)}
+
+
+def _mentions(text: str, names: set[str]) -> list[Span]:
+    """Where the words stand, each with the capitalised words right after it."""
+    found, place = list[Span](), 0
+    for word in _WORD.finditer(text):
+        if word.start() >= place and word.group() in names:
+            place = rest_of_name(text, word.end())
+            found.append(named_span(text, word.start(), place, "person"))
+    return found
 
 
 def _is_name(word: str) -> bool:

@@ -57,6 +57,8 @@ _ANY_MONTH = (
 _NTH = r"\d{1,2}(?i:st|nd|rd|th)?"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
 _NAME = r"[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’-]{0,40}\w"
+# What may follow a given name: initials, particles and further names.
+_REST = rf"(?: (?:[A-Z]\.? )?(?:(?:van|von|de|der|di|del|bin|al) ){{0,2}}{_NAME}){{0,2}}"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Madam|Lady|Lord|Herr|Frau)\b\.? "
 
 
@@ -123,12 +125,12 @@ _WITH_CAPITALS = {
     "month": rf"{_ANY_MONTH} (?:{_NTH}(?!\w)(?:,? \d{{4}}(?!\w))?|\d{{4}}(?!\w))",
     "organisation": rf"(?:{_NAME},?(?: &| and)? ){{1,4}}{_LEGAL}(?!\w)",
     "person": rf"{_TITLE}(?:{_NAME}|[A-Z]\.)(?: (?:{_NAME}|[A-Z]\.)){{0,2}}"
-    rf"|(?:{'|'.join(FIRST_NAMES)})(?!\w)(?:-{_NAME})?"
-    rf"(?: (?:[A-Z]\.? )?(?:(?:van|von|de|der|di|del|bin|al) ){{0,2}}{_NAME}){{0,2}}",
+    rf"|(?:{'|'.join(FIRST_NAMES)})(?!\w)(?:-{_NAME})?{_REST}",
 }
 _ALIASES = {"domain": "url", "month": "date", "decimal": "number", "introduced": "person"}
 
 _BEFORE_NAME = re.compile(rf"(?:{_INTRODUCTION})?(?:{_TITLE})?")
+_REST_OF_NAME = re.compile(_REST)
 
 
 @cache
@@ -164,6 +166,16 @@ def identifiers_of(text: str) -> list[Span]:
         title = re.match(_BEFORE_NAME, value) if kind == "person" else None
         found.append(named_span(text, start + title.end() if title else start, place, kind))
     return found
+
+
+def rest_of_name(text: str, place: int) -> int:
+    """Where a name ends of which the first word ends at ``place``.
+
+    >>> rest_of_name("Wanjiku van der Berg called", 7)
+    20
+    """
+    match = _REST_OF_NAME.match(text, place)
+    return match.end() if match else place
 
 
 def named_span(text: str, start: int, end: int, kind: str) -> Span:

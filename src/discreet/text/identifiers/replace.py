@@ -175,6 +175,8 @@ class Identifiers:
         self, kinds: list[str], values: list[str], documents: list[int], rng: Generator
     ) -> list[str]:
         """A surrogate for each identifier; equal ones where they are to be consistent."""
+        if not kinds:
+            return []
         same = self._consistency.group
         keys = [same(i, *each) for i, each in enumerate(zip(documents, kinds, values, strict=True))]
         first: dict[tuple[object, ...], int] = {}

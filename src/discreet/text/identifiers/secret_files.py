@@ -24,8 +24,8 @@ def read_secret(path: Path, what: str) -> bytes:
                 raise InputError(f"{path} is not an ordinary file; a {what} is one")
             if os.name == "posix" and status.st_mode & _OTHERS:
                 raise InputError(
-                    f"others than its owner have rights to {path}, which is to be a {what}; take "
-                    f"them away with: chmod 600 {path}"
+                    f"others than its owner can open {path}, which is to be a {what}; stop that "
+                    f"with: chmod 600 {path}"
                 )
             if status.st_size > _MOST_BYTES:
                 raise InputError(f"{path} is too large for a {what}")

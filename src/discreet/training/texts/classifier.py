@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids, Progress, row_blocks
+from discreet.arrays import Floats32, Progress, row_blocks
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved
 from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
 from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
+from discreet.training.batches import batches_of_like_length
 from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
 from discreet.training.loop import (
     Epochs,
     RunState,
     TrainingStage,
-    epoch_order,
     train_in_stages,
     warmed_up,
 )
@@ -37,7 +37,6 @@ from discreet.training.texts.settings import FineTuning, FineTuningResumption
 
 KIND = "text model"
 _ENCODED_AT_ONCE = 64
-_BATCHES_OF_POOL = 50
 
 
 @dataclass(frozen=True)
@@ -273,12 +272,13 @@ def _trained_together(
         layer.weight.copy_(torch.tensor(head.weight.T))
         layer.bias.copy_(torch.tensor(head.bias))
     numbers = head.classes is None
-    target = moved(np.float32(labels) if numbers else classes_of(labels)[1], device)
+    target = moved(np.asarray(labels, np.float32) if numbers else classes_of(labels)[1], device)
     # In units of the labels' own spread, so that one learning rate suits every scale.
     scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
+    lengths = np.diff(tokens[0].offsets)
     epochs = Epochs(
         math.ceil(len(labels) / settings.batch),
-        lambda epoch: _like_lengths(np.diff(tokens[0].offsets), settings, epoch),
+        lambda epoch: batches_of_like_length(lengths, settings.batch, settings.seed, epoch),
     )
 
     def loss(step: int) -> Any:
@@ -296,16 +296,3 @@ def _trained_together(
     )
     train_in_stages(both, [stage], seed=settings.seed, state=state, progress=progress)
     return LinearHead(array_of(layer.weight).T.copy(), array_of(layer.bias).copy(), head.classes)
-
-
-def _like_lengths(lengths: Ids, settings: FineTuning, epoch: int) -> list[Ids]:
-    """Random batches of texts of like length: sorted within pools of a random order."""
-    batch, seed = settings.batch, settings.seed
-    order = epoch_order(len(lengths), seed, epoch)
-    pool = batch * _BATCHES_OF_POOL
-    batches = []
-    for part in row_blocks(len(order), numbers=pool):
-        some = order[part][np.argsort(lengths[order[part]], kind="stable")]
-        batches += [some[rows] for rows in row_blocks(len(some), numbers=batch)]
-    again = np.random.default_rng([seed, epoch, 1]).permutation(len(batches))
-    return [batches[number] for number in again]

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids
+from discreet.devices import moved
 from discreet.models.factors import (
     Factor,
     FactorModel,
@@ -76,7 +77,7 @@ def contributions(
     like = model.trainable()
     for part in together(texts):
         factors = model.factors(sentence_batch(part), dropout_masks(part, draws))
-        weight = _weights(part)
+        weight = _weights(part, factors)
         if cell_clip is not None:
             weight = weight * _cell_scales(factors, part, weight, cell_clip)
         for text, rows in zip(part, _rows_by_text(factors, part, weight), strict=True):
@@ -108,7 +109,7 @@ def plain_sum(model: FactorModel, texts: Sequence[ActiveText], draws: StepDraws)
     for part in together(texts):
         factors = model.factors(sentence_batch(part), dropout_masks(part, draws))
         rows: dict[int, torch.Tensor | slice] = {id(f.sentence): slice(None) for f in factors}
-        add_to(total, weighted_gradient(factors, like, rows, _weights(part)))
+        add_to(total, weighted_gradient(factors, like, rows, _weights(part, factors)))
     return total
 
 
@@ -160,15 +161,16 @@ def _cell_scales(
         alone = first + len(text.user.cells) + np.arange(len(own))
         cells.append(np.where(own >= 0, own + first, alone))
         first += len(text.user.cells) + len(own)
-    group = torch.from_numpy(np.concatenate(cells))
+    group = moved(np.concatenate(cells), weight.device)
     if bool((weight != 1).any()):
         raise ValueError("cells are clipped as they are, without weights")
     return _shrink(group_norms(factors, group, first), bound)[group].float()
 
 
-def _weights(texts: Sequence[ActiveText]) -> torch.Tensor:
+def _weights(texts: Sequence[ActiveText], factors: list[Factor]) -> torch.Tensor:
+    """Of each sentence, where the factors are."""
     each = [np.ones(len(t.sentences)) if t.weights is None else t.weights for t in texts]
-    return torch.from_numpy(np.concatenate(each).astype(np.float32))
+    return moved(np.concatenate(each).astype(np.float32), factors[0].errors.device)
 
 
 def dropout_masks(texts: Sequence[ActiveText], draws: StepDraws) -> Masks:
@@ -202,7 +204,7 @@ def _rows_by_text(
     Sentences of weight 0 are left out: their gradients may be no numbers, which 0 does not undo.
     """
     counts = torch.tensor([len(text.sentences) for text in texts])
-    owner = torch.repeat_interleave(torch.arange(len(texts)), counts)
+    owner = torch.repeat_interleave(torch.arange(len(texts)), counts).to(weight.device)
     owner = torch.where(weight != 0, owner, len(texts))  # nobody's
     ordered = {}
     for factor in factors:

@@ -35,7 +35,7 @@ class SampleLevel:
             noise_multiplier=rules.noise,
             max_grad_norm=rules.clip,
             expected_batch_size=max(1, round(rules.sentence_rate * rules.population)),
-            generator=torch.Generator(),
+            generator=torch.Generator(server.device),
         )
 
     def step(self, texts: Sequence[ActiveText], draws: StepDraws, seeded: bool) -> float:
@@ -62,7 +62,7 @@ class SampleLevel:
     def _set_gradients(self, part: ActiveText | None, draws: StepDraws) -> None:
         like = self._model.trainable()
         if part is None:
-            gradients = {name: torch.zeros(0, *value.shape) for name, value in like.items()}
+            gradients = {name: value.new_zeros(0, *value.shape) for name, value in like.items()}
         else:
             factors = self._model.factors(sentence_batch([part]), dropout_masks([part], draws))
             gradients = sentence_gradients(factors, like, len(part.sentences))

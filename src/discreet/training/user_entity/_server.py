@@ -5,6 +5,7 @@ import math
 import numpy as np
 import torch
 
+from discreet.devices import moved
 from discreet.errors import InvalidValue
 from discreet.models.factors import Parameters
 from discreet.tensors import Arrays
@@ -27,6 +28,11 @@ class Server:
             else torch.optim.SGD(tensors, lr=rate)
         )
 
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(iter(self.shared.values())).device
+
     def empty_sum(self) -> Parameters:
         """Where contributions are added up, in 64 bits."""
         return {n: torch.zeros_like(p, dtype=torch.float64) for n, p in self.parameters.items()}
@@ -42,7 +48,8 @@ class Server:
         grid = 2.0 ** (math.floor(math.log2(deviation)) - 20) if deviation else 0.0
         for value in total.values():
             if deviation:
-                noise = torch.from_numpy(rng.standard_normal(tuple(value.shape)))
+                # Drawn here by the secure generator, whichever device it is added on.
+                noise = moved(rng.standard_normal(tuple(value.shape)), value.device)
                 value.add_(noise, alpha=deviation).div_(grid).round_().mul_(grid)
                 value += 0.0  # the sign of a zero would tell which side it came from
         return self.apply(total, self.plan.denominator)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.devices import CPU, find_device
 from discreet.errors import InvalidValue
 from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
 from discreet.models.awd_lstm_shape import AwdLstmSizes
@@ -47,6 +48,7 @@ class PublicWords:
         classes: int | None = None,
         trained: Sequence[str] = PARTS,
         start: Mapping[str, NDArray[Any]] | None = None,
+        device: str = CPU,
     ) -> AwdLstm:
         """An AWD-LSTM that reads these words; ``embedding`` counts where there are no vectors."""
         chosen = sizes or AwdLstmSizes()
@@ -59,7 +61,7 @@ class PublicWords:
             classes=classes,
             **{size.name: getattr(chosen, size.name) for size in fields(AwdLstmSizes)},
         )
-        return AwdLstm(shape, vectors=self.vectors, trained=trained, start=start)
+        return AwdLstm(shape, vectors=self.vectors, trained=trained, start=start, device=device)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class BuiltNetwork:
 def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> BuiltNetwork:
     """The network of some settings, and its public words."""
     number = len(classes) or None
+    device = find_device(settings.device, doubles=True)
     if settings.start_public and settings.start is None:
         raise InvalidValue("--start-public says something of --start, which is missing")
     if settings.model is not None:
@@ -90,6 +93,7 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
             adapters=settings.adapters,
             last_blocks=settings.last_blocks,
             classes=number,
+            device=device,
         )
         return BuiltNetwork(adapted, adapted, adapted.description)
     if settings.vocabulary is not None:
@@ -112,6 +116,7 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
         classes=number,
         trained=PARTS if settings.trained is None else settings.trained.split(","),
         start=start,
+        device=device,
     )
     known = {"words": len(words.vocabulary), "fingerprint": words.vocabulary.fingerprint}
     return BuiltNetwork(network, words.vocabulary, known, spent)

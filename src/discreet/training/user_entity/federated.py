@@ -27,10 +27,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.devices import array_of, moved
 from discreet.errors import DiscreetError, InvalidValue, needs_extra
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT
@@ -168,7 +168,7 @@ class FederatedTrainer(UserEntityTrainer):
     def _ask(self, draws: StepDraws) -> tuple[int, list[Any]]:
         """How many clients were asked, and at most one reply of each."""
         flower = _flower()
-        current = {n: p.detach().numpy() for n, p in self.model.trainable().items()}
+        current = {n: array_of(p) for n, p in self.model.trainable().items()}
         parameters = _record(flower, current)
         step = flower.app.ConfigRecord({"key": draws.key, "rules": _agreed(self.rules)})
         messages = [
@@ -207,7 +207,8 @@ class FederatedTrainer(UserEntityTrainer):
         numbers = all(array.dtype in (np.float32, np.float64) for array in arrays.values())
         if not numbers or shapes_of(arrays) != shapes_of(self.model.trainable()):
             return None
-        sums = {n: torch.from_numpy(array.astype(np.float64)) for n, array in arrays.items()}
+        where = self.server.device
+        sums = {n: moved(array.astype(np.float64), where) for n, array in arrays.items()}
         norm = norm_of(sums)
         if not math.isfinite(norm):
             return None
@@ -359,7 +360,7 @@ def _contribution(
     if not own.active(draws):
         return {}
     # One contribution is in 32 bits, and a sum of them needs no more on its way.
-    return {name: value.numpy().astype(np.float32) for name, value in own.total(draws).items()}
+    return {name: array_of(value).astype(np.float32) for name, value in own.total(draws).items()}
 
 
 def _agreed(rules: Rules) -> str:

@@ -3,11 +3,12 @@
 import json
 import math
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.arrays import Progress
+from discreet.devices import AUTO, CPU, array_of
 from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.files import private_folder, withdraw, written_whole
 from discreet.ledger.book import Reservation
@@ -73,7 +74,14 @@ class UserEntityRun:
         self._start = None if network is None else network.start
         made = rules.rules()
         records.require_entities(rules.algorithm)
-        self._built = built_network(network or NetworkSettings(), records.classes)
+        network = network or NetworkSettings()
+        if self._run.federated is not None:
+            if network.device not in (AUTO, CPU):
+                raise InvalidValue(
+                    "--federated simulates its clients on the processor: use --device cpu"
+                )
+            network = replace(network, device=CPU)
+        self._built = built_network(network, records.classes)
 
         def read(name: str) -> tuple[UserText, ...]:
             masked = rules.algorithm == "de-identified" and name == source
@@ -222,7 +230,7 @@ class UserEntityRun:
     ) -> Receipt:
         """Write the model and what goes with it, each file whole, and last the receipt for them."""
         withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
-        arrays = {n: p.detach().numpy() for n, p in self._built.network.weights().items()}
+        arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
         save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
         files: dict[str, str | bytes] = {"curve.json": json.dumps(outcome.curve, indent=1) + "\n"}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from discreet import check
+from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue
 from discreet.models.adapter_kinds import ADAPTERS
 from discreet.models.awd_lstm_shape import AwdLstmSizes
@@ -221,6 +222,7 @@ class NetworkSettings(AwdLstmSizes):
             at_least=1,
         ),
     ] = None
+    device: Annotated[str, DEVICE] = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.accounting.user_entity import TrainingLoss
 from discreet.arrays import Progress
+from discreet.devices import array_of, own_chance, room_for
 from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
 from discreet.files import private_folder
 from discreet.models.factors import FactorModel, Parameters
@@ -167,6 +168,10 @@ class UserEntityTrainer:
 
     def step(self, number: int) -> float:
         """Make one step, whatever it costs; returns the norm of the noisy average."""
+        with room_for(f"step {number + 1}", "use a smaller network, or --device cpu"):
+            return self._step(number)
+
+    def _step(self, number: int) -> float:
         draws = self.draws(number)
         if self._sample_level is not None:
             return self._sample_level.step(self.active(draws), draws, self.seed is not None)
@@ -237,14 +242,15 @@ class UserEntityTrainer:
                     point |= evaluate()
                 curve.append(point)
 
-            make_steps(
-                make,
-                done=done,
-                total=total,
-                every=checkpoint_every,
-                save=lambda behind: kept.save(behind, self.server.state(), curve),
-                progress=progress,
-            )
+            with own_chance(self.server.device):
+                make_steps(
+                    make,
+                    done=done,
+                    total=total,
+                    every=checkpoint_every,
+                    save=lambda behind: kept.save(behind, self.server.state(), curve),
+                    progress=progress,
+                )
         if total <= done:
             why = f"{steps} were asked for in all"
             if limit < steps:
@@ -336,7 +342,7 @@ def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
     texts = [ActiveText(user, np.arange(len(user))) for user in users]
     for part in together(texts):
         predicted = model.predicted(sentence_batch(part))
-        losses = predicted.losses.double().numpy()
+        losses = array_of(predicted.losses.double())
         wrong += float(predicted.wrong.sum())
         within = np.zeros(len(losses), dtype=np.bool_)
         if known and len(losses) == sum(text.words + len(text.sentences) for text in part):

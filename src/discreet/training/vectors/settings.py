@@ -132,3 +132,41 @@ class PublishedTask(Settings):
             if getattr(self, name) is not None:
                 flag = "--" + name.replace("_", "-")
                 raise InvalidValue(f"{flag} belongs to --published; the receipt says the rest")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndToEndSettings(Settings):
+    """How an encoder, M1, M2 and the task layers are trained together, through the noise."""
+
+    mechanism: Annotated[
+        str | None,
+        Setting("purkayastha, priv-unit or planar-laplace; none: without noise.", short="-m"),
+    ] = "purkayastha"
+    epsilon: Annotated[
+        float | None, Setting("Epsilon of every epoch; none without noise.", short="-e", above=0)
+    ] = None
+    dimension: Annotated[int, Setting("Dimensions that M1 maps to.", at_least=2, flag="--dim")] = (
+        PUBLISHED_DIMENSION
+    )
+    epochs: Annotated[int, Setting("Passes over the rows; each costs epsilon.", at_least=1)] = (
+        PUBLISHED_EPOCHS
+    )
+    batch: Annotated[int, Setting("Texts or pairs in a step.", at_least=1)] = 64
+    learning_rate: Annotated[float, Setting("Highest rate of the encoder.", above=0)] = 2e-5
+    map_rate: Annotated[
+        float, Setting("Highest rate of M1, M2 and the task layers, which are new.", above=0)
+    ] = 1e-3
+    max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
+    frozen_layers: Annotated[
+        int, Setting("Lowest layers of the encoder that stay as they are.", at_least=0)
+    ] = 0
+    seed: Annotated[int, Setting("Of weights and order, not of the noise.", at_least=0)] = 0
+
+    def __post_init__(self) -> None:
+        from discreet.models.sphere_noise import trainable
+
+        super().__post_init__()
+        if (self.mechanism is None) != (self.epsilon is None):
+            raise InvalidValue("training through noise needs a mechanism and its epsilon, or none")
+        if self.mechanism is not None and self.epsilon is not None:
+            trainable(self.mechanism, self.dimension, self.epsilon)

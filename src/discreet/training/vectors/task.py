@@ -50,6 +50,7 @@ class TaskTarget:
         labels: The possible classes, in order; None for scores.
         values: The class index of each row, or its score.
         transition: Row y is the law of the release of class y; None if labels are as they were.
+            With a law of its own for each row of the data, ``(n, k, k)``.
     """
 
     labels: tuple[str, ...] | None
@@ -114,8 +115,9 @@ class TaskTarget:
         codes = moved(self.values[rows], said.device)
         if self.transition is None:
             return torch.nn.functional.cross_entropy(said, codes)
-        law = moved(self.transition.astype(np.float32), said.device)
-        released = torch.softmax(said, dim=1) @ law
+        laws = self.transition if self.transition.ndim == 2 else self.transition[rows]
+        law = moved(laws.astype(np.float32), said.device)
+        released = (torch.softmax(said, dim=1)[:, None, :] @ law)[:, 0]
         return torch.nn.functional.nll_loss(torch.log(released.clamp_min(1e-12)), codes)
 
     def unscaled(self, layers: Any) -> Any:
@@ -191,8 +193,8 @@ def train_published(
     covered; the statement carries that as a caveat. Prefer :func:`train_on_release` with a map
     trained on public text: it pays once and everything is covered.
 
-    Paper: Du et al., WWW 2023, section 3.3. Where we differ: the encoder is frozen, and what the
-    loop costs is said.
+    Paper: Du et al., WWW 2023, section 3.3. Where we differ: the encoder is frozen (with it:
+    ``train_end_to_end``), and what the loop costs is said.
 
     Args:
         raw: UNPROTECTED vectors of the encoder.

@@ -1,0 +1,230 @@
+"""The paper's core: encoder, M1 and M2 trained end to end through the noise; and release once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.models.bert import load_masked_model
+from discreet.release.vectors import VectorSet
+from discreet.text.labelled import Labelled, read_labelled
+from discreet.training.loop import RunState
+from discreet.training.settings import Resumption
+from discreet.training.vectors.end_to_end import (
+    EndToEnd,
+    ReadTexts,
+    read_texts,
+    train_end_to_end,
+)
+from discreet.training.vectors.reading import SentenceReader
+from discreet.training.vectors.settings import EndToEndSettings, TaskSettings
+from discreet.training.vectors.task import TaskTarget, train_on_release
+from discreet_recipes.data_files import data_file, labelled_rows
+from discreet_recipes.recipe import Say
+from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
+
+MECHANISMS = ("purkayastha", "planar-laplace")
+_TOKENS, _PAIR_TOKENS = 64, 128
+_DRAWS = 5
+"""Draws of the noise of test vectors."""
+_SAVED_EVERY = 50
+
+
+@dataclass
+class TunedTask:
+    """One task whose encoder is trained: what is protected, what is public, what is tested on."""
+
+    private: Labelled
+    public: Labelled | None
+    test: Labelled
+    size: SentenceLDPOptions
+    folder: Path
+    max_tokens: int = _TOKENS
+    _read: dict[int, ReadTexts] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The possible labels."""
+        return tuple(sorted(set(self.test.labels or [])))
+
+    def end_to_end(
+        self, mechanism: str | None, epsilon: float, dimension: int, seed: int
+    ) -> dict[str, Any]:
+        """The published loop on protected rows; without a mechanism the unprotected baseline."""
+        found = self._trained(mechanism, epsilon, dimension, seed, self.private, public=False)
+        cost = None if found.statement is None else found.statement.epsilon
+        return {"accuracy": self._tested(found, found.model.predict), "epsilon": cost}
+
+    def release_once(
+        self, mechanism: str, epsilon: float, dimension: int, seed: int
+    ) -> dict[str, Any]:
+        """Encoder and M1 from public text, protected rows through them once, the rest on that."""
+        if self.public is None:
+            raise ValueError("there is no public text for this task")
+        found = self._trained(mechanism, epsilon, dimension, seed, self.public, public=True)
+        released = found.release(
+            self._texts(found.reader, self.private), np.random.default_rng(1000 + seed)
+        )
+        target = TaskTarget.classes(self.private.labels or [], self.classes)
+        settings = TaskSettings(epochs=self.size.model_epochs, seed=seed)
+        model = train_on_release(released, target, settings=settings)
+        return {"accuracy": self._tested(found, model.predict), "epsilon": epsilon}
+
+    def _tested(
+        self, found: EndToEnd, predict: Callable[[VectorSet], Sequence[Any]]
+    ) -> list[float]:
+        """Accuracy on test rows, which go through the noise too, for each of some draws."""
+        texts, truth = self._texts(found.reader, self.test), np.array(self.test.labels)
+        units = VectorSet(found.units(texts).astype(np.float32))
+        out = []
+        for draw in range(1 if found.mechanism is None else _DRAWS):
+            seen = units
+            if found.mechanism is not None:
+                rng = np.random.default_rng(draw)
+                seen = VectorSet(found.mechanism.release(units.vectors, rng))
+            out.append(float((np.array(predict(seen)) == truth).mean()))
+        return out
+
+    def _trained(
+        self,
+        mechanism: str | None,
+        epsilon: float,
+        dimension: int,
+        seed: int,
+        rows: Labelled,
+        *,
+        public: bool,
+    ) -> EndToEnd:
+        settings = EndToEndSettings(
+            mechanism=mechanism,
+            epsilon=None if mechanism is None else epsilon,
+            dimension=dimension,
+            epochs=self.size.tuned_epochs,
+            batch=self.size.tuned_batch,
+            learning_rate=self.size.tuned_rate,
+            map_rate=self.size.map_rate,
+            max_tokens=self.max_tokens,
+            frozen_layers=self.size.frozen_layers,
+            seed=seed,
+        )
+        model = load_masked_model(self.size.model)
+        layers = min(settings.frozen_layers, model.network.config.num_hidden_layers)
+        settings = replace(settings, frozen_layers=layers)
+        reader = SentenceReader(model, min(self.max_tokens, model.longest), layers)
+        about = {**asdict(settings), "rows": len(rows), "public": public, "test": len(self.test)}
+        name = f"{mechanism or 'unprotected'}-{dimension}-{seed}-{len(rows)}-{int(public)}.resume"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        state = RunState(
+            self.folder / name,
+            Resumption(save_every=_SAVED_EVERY, resume=True),
+            {**about, "model": model.fingerprint},
+        )
+        return train_end_to_end(
+            reader,
+            self._texts(reader, rows),
+            TaskTarget.classes(rows.labels or [], self.classes),
+            settings,
+            public=public,
+            noise_seed=1 + seed,
+            state=state,
+        )
+
+    def _texts(self, reader: SentenceReader, rows: Labelled) -> ReadTexts:
+        """Frozen layers are the same in every run, and so is what they make of these rows."""
+        if not reader.frozen:
+            return read_texts(reader, rows)
+        if id(rows) not in self._read:
+            self._read[id(rows)] = read_texts(reader, rows)
+        return self._read[id(rows)]
+
+
+def sentiment(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
+    """SST-2: its train part is protected; its dev part and Yelp sentences are public."""
+    private = _long_enough(data, "sst2-train", size.tuned[0], size.least_words)
+    public = labelled_rows(data, "sst2-dev", size.tuned_public[0])
+    if len(size.tuned_public) > 1 and size.tuned_public[1]:
+        more = _long_enough(data, "yelp-dev", size.tuned_public[1], size.least_words)
+        labels = [*(public.labels or []), *(more.labels or [])]
+        public = Labelled([*public.texts, *more.texts], None, labels)
+    return TunedTask(private, public, labelled_rows(data, "sst2-test", size.tuned[1]), size, folder)
+
+
+def questions(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
+    """QNLI, a question and a sentence as one sequence; of its dev part two thirds train."""
+    every = read_labelled(
+        data_file(data, "qnli-dev"),
+        text_field="question",
+        second_field="sentence",
+        label_field="label",
+    )
+    order = np.random.default_rng(0).permutation(len(every))[: size.qnli]
+    first = len(order) * 2 // 3
+    private, test = every.part(order[:first]), every.part(order[first:])
+    return TunedTask(private, None, test, size, folder, _PAIR_TOKENS)
+
+
+def _long_enough(data: Path, name: str, rows: int, least: int) -> Labelled:
+    every = labelled_rows(data, name)
+    long = [row for row, text in enumerate(every.texts) if len(text.split()) >= least]
+    return every.part(np.random.default_rng(0).permutation(long)[:rows])
+
+
+def tuned_parts(
+    part: Callable[[str, Callable[[], Any]], Any],
+    data: Path,
+    size: SentenceLDPOptions,
+    folder: Path,
+    epsilon: float,
+    say: Say,
+) -> dict[str, Any]:
+    """All runs end to end: by task, way, mechanism and dimension a list over seeds."""
+    out: dict[str, Any] = {}
+    tasks = {"sst2": sentiment, **({"qnli": questions} if size.qnli else {})}
+    for name, make in tasks.items():
+        made = cache(partial(_announced, say, name, make, data, size, folder / name))
+        first = size.tuned_dimensions[0]
+        for dimension in size.tuned_dimensions if name == "sst2" else (first,):
+            for mechanism in (None, *MECHANISMS):
+                ways = ["end_to_end"] if mechanism is None or name == "qnli" else _WAYS
+                for way in ways:
+                    key = f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}"
+                    out[key] = [
+                        part(
+                            f"tuned-{key}-{seed}",
+                            partial(_run, made, way, mechanism, epsilon, dimension, seed),
+                        )
+                        for seed in size.tuned_seeds
+                    ]
+    return out
+
+
+_WAYS = ("end_to_end", "release_once")
+
+
+def _announced(
+    say: Say,
+    name: str,
+    make: Callable[[Path, SentenceLDPOptions, Path], TunedTask],
+    data: Path,
+    size: SentenceLDPOptions,
+    folder: Path,
+) -> TunedTask:
+    say(f"sentence-ldp: reading {name} for the encoder")
+    return make(data, size, folder)
+
+
+def _run(
+    made: Callable[[], TunedTask],
+    way: str,
+    mechanism: str | None,
+    epsilon: float,
+    dimension: int,
+    seed: int,
+) -> dict[str, Any]:
+    task = made()
+    if way == "end_to_end" or mechanism is None:
+        return task.end_to_end(mechanism, epsilon, dimension, seed)
+    return task.release_once(mechanism, epsilon, dimension, seed)

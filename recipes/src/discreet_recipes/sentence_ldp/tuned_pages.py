@@ -1,0 +1,188 @@
+"""Tables and claims of training end to end, of attributes, and of labels in stages."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.report.tables import Cell
+from discreet_recipes.record import Record, verdict
+from discreet_recipes.repeats import spread
+from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
+from discreet_recipes.sentence_ldp.tuned import MECHANISMS
+
+PAPER = {
+    ("sst2", 16): (0.9335, 0.9243, 0.9209),
+    ("sst2", 32): (0.9243, 0.8853, 0.8830),
+    ("sst2", 64): (0.9266, 0.8050, 0.8326),
+    ("sst2", 128): (0.9243, 0.7534, 0.7557),
+    ("sst2", 256): (0.9226, 0.6663, 0.6789),
+    ("sst2", 512): (0.9289, 0.5103, 0.6296),
+    ("sst2", 768): (0.9207, 0.5087, 0.5524),
+    ("qnli", 16): (0.9083, 0.9081, 0.9046),
+}
+"""Table 2 at epsilon1 = 10: without noise, Purkayastha, planar Laplace."""
+WANTED_BASE, WANTED_LOSS = 0.88, 0.04
+_NAMES = {"sst2": "SST-2", "qnli": "QNLI"}
+_WAYS = {
+    "end_to_end": "end to end, as published",
+    "release_once": "released once, encoder and M1 from public text",
+}
+
+
+def add_tuned(
+    record: Record, runs: Mapping[str, Any], size: SentenceLDPOptions, epsilon: float
+) -> None:
+    """One table with absolute accuracies for each task, and what it says of the paper's claim."""
+    for name, title in _NAMES.items():
+        rows, figures = _rows(name, runs, size)
+        if not rows:
+            continue
+        tests = size.tuned[1] if name == "sst2" else size.qnli - size.qnli * 2 // 3
+        record.add_table(
+            f"{name}-tuned",
+            f"{title}: accuracy with a trained encoder at epsilon1 = {epsilon:g}",
+            rows,
+            f"{size.model or 'the model'}, its lowest {size.frozen_layers} layers as they are; "
+            f"{size.tuned_epochs} epochs. End to end every epoch releases every sentence anew, and "
+            "the gradients of the encoder and of M1 need the raw text: they stay on the user's "
+            "side, and no epsilon here covers them. The interval is of 95 %, over the "
+            f"{tests:,} test rows.",
+        )
+        if name == "sst2":
+            _claim(record, title, figures, epsilon)
+
+
+def _rows(
+    name: str, runs: Mapping[str, Any], size: SentenceLDPOptions
+) -> tuple[list[dict[str, Cell]], dict[tuple[str, str | None, int], float]]:
+    tests = size.tuned[1] if name == "sst2" else size.qnli - size.qnli * 2 // 3
+    rows: list[dict[str, Cell]] = []
+    figures: dict[tuple[str, str | None, int], float] = {}
+    for dimension in size.tuned_dimensions:
+        for place, mechanism in enumerate((None, *MECHANISMS)):
+            for way, words in _WAYS.items():
+                found = runs.get(f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}")
+                if found is None:
+                    continue
+                over_seeds = [sum(one["accuracy"]) / len(one["accuracy"]) for one in found]
+                mean = sum(over_seeds) / len(over_seeds)
+                figures[way, mechanism, dimension] = mean
+                half = 1.96 * math.sqrt(mean * (1 - mean) / tests)
+                published = PAPER.get((name, dimension))
+                rows.append(
+                    {
+                        "m'": dimension,
+                        "mechanism": mechanism or "none",
+                        "training": "without noise" if mechanism is None else words,
+                        "epsilon of all releases": found[0]["epsilon"],
+                        "accuracy": mean,
+                        "from": mean - half,
+                        "to": mean + half,
+                        "standard deviation over seeds": spread(over_seeds),
+                        "the paper's (table 2)": published[place]
+                        if published and way == "end_to_end"
+                        else None,
+                    }
+                )
+    return rows, figures
+
+
+def _claim(
+    record: Record,
+    title: str,
+    figures: Mapping[tuple[str, str | None, int], float],
+    epsilon: float,
+) -> None:
+    dimension = min(dimension for _, _, dimension in figures)
+    base = figures["end_to_end", None, dimension]
+    loop, once = (figures[way, "purkayastha", dimension] for way in _WAYS)
+    planar = figures["end_to_end", "planar-laplace", dimension]
+    within = max(base - loop, base - once) <= WANTED_LOSS
+    record.add_claim(
+        f"{title}: a trained encoder reaches the unprotected accuracy at epsilon1 = {epsilon:g}",
+        "0.924 Purkayastha, 0.921 planar Laplace, 0.934 without noise (m' = 16, BERT-base)",
+        f"m' = {dimension}: end to end {loop:.3f} Purkayastha, {planar:.3f} planar Laplace, "
+        f"released once {once:.3f}; {base:.3f} without noise",
+        verdict(within and base >= WANTED_BASE, in_part=within),
+        "end to end costs epsilon1 in every epoch, and its gradients are not covered; released "
+        f"once costs it once. Asked for: {WANTED_BASE} without noise, both within "
+        f"{100 * WANTED_LOSS:g} points of it",
+        main=True,
+    )
+    record.add_key_figure(
+        "utility",
+        f"{title}: accuracy with a trained encoder, m' = {dimension}, epsilon1 = {epsilon:g}",
+        f"{once:.3f} released once, {loop:.3f} end to end; {base:.3f} without noise",
+    )
+
+
+def add_attributes(record: Record, found: Mapping[str, Mapping[str, Any]], epsilon: float) -> None:
+    """What is left of authorship and of the group of a post."""
+    rows: list[dict[str, Cell]] = []
+    worst, at_chance = (-1.0, ""), True
+    for name, by_mechanism in found.items():
+        for mechanism, outcome in by_mechanism.items():
+            success, bare, chance = outcome["success"], outcome["unprotected"], outcome["chance"]
+            rows.append(
+                {
+                    "attribute": name,
+                    "mechanism": mechanism,
+                    "success": success["value"],
+                    "from": success["low"],
+                    "to": success["high"],
+                    "chance": chance,
+                    "16 dimensions without noise": bare["value"],
+                    "whole vectors": outcome["whole vectors"],
+                }
+            )
+            at_chance &= success["low"] <= chance
+            said = (
+                f"worst case {name}: {success['value']:.3f} where chance is {chance:.3f}, "
+                f"{bare['value']:.3f} without noise"
+            )
+            worst = max(worst, (success["value"] - chance, said))
+    if not rows:
+        return
+    record.add_table(
+        "attributes",
+        f"Attributes that vectors give away at epsilon1 = {epsilon:g}, m' = 16",
+        rows,
+        "A network of three layers learns the attribute from released vectors of other texts. The "
+        "map is the principal directions, which were not made to hide anything. The paper infers "
+        "film genres: 0.659 without noise, 0.276 with it, which is chance (table 4).",
+    )
+    record.add_claim(
+        f"Attributes come down to guessing at epsilon1 = {epsilon:g}",
+        "film genre 0.659 without noise, 0.276 with it: the commonest class",
+        worst[1],
+        verdict(at_chance, in_part=False),
+        "the paper's map is trained for sentiment, which throws the attribute away by itself; a "
+        "map that keeps what it can leaves more to an attacker",
+    )
+
+
+def add_stages(record: Record, found: Sequence[Mapping[str, Any]], epsilon: float) -> None:
+    """Labels of many classes with one prior for each, from a model of earlier releases."""
+    if not found:
+        return
+    record.add_table(
+        "label-stages",
+        f"20 Newsgroups: labels in stages at epsilon1 = {epsilon:g}, m' = 16",
+        [dict(row) for row in found],
+        "One stage is plain randomised response among the 20 groups. In more, what a model of "
+        "earlier releases says of a row's released vector is the prior of its label (Ghazi et "
+        "al. 2021). Each label is released once, at epsilon2.",
+    )
+    gains: dict[float, dict[int, float]] = {}
+    for row in found:
+        gains.setdefault(row["epsilon2"], {})[row["stages"]] = row["accuracy"]
+    better = [max(by.values()) - by[min(by)] for by in gains.values()]
+    record.add_claim(
+        "A prior from earlier stages helps where labels are many",
+        "proposed, not measured (its tasks have two classes)",
+        ", ".join(
+            f"epsilon2 = {e:g}: {by[min(by)]:.3f} in one stage, {max(by.values()):.3f} in the best"
+            for e, by in gains.items()
+        ),
+        verdict(all(gain > 0.01 for gain in better), in_part=any(gain > 0.01 for gain in better)),
+    )
