@@ -18,7 +18,8 @@ from build_guided import likelihoods, texts_of
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from discreet import Sanitizer, load_space
-from discreet.guides import language_model, load_guide
+from discreet.encoders.causal import SMOLLM2, model_folder
+from discreet.guides import load_guide
 from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.word import NearWords
 from discreet.text.function_words import on_the_list
@@ -31,8 +32,7 @@ class Judge:
     """SmolLM2 as a judge of finished texts."""
 
     def __init__(self):
-        packaged = language_model._packaged()
-        folder = language_model._unpacked(packaged)
+        folder = model_folder(SMOLLM2)
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForCausalLM.from_pretrained(folder).eval()
 

@@ -18,6 +18,7 @@ INDEX = TUTORIALS / "README.md"
         pytest.param("sentence-vectors", True, marks=pytest.mark.encoder),
         pytest.param("document-vectors", True, marks=pytest.mark.encoder),
         ("user-entity-privacy", True),
+        ("your-own-language-model", True),
         ("audit-your-own", False),
     ],
 )

@@ -19,8 +19,12 @@ import psutil
 import pytest
 from safetensors.numpy import load_file
 
-from command import called
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
+from discreet.training.user_entity import settings
+from discreet.training.user_entity._draws import StepDraws
+from discreet.training.user_entity.build import built_network
+from discreet.training.user_entity.federated import silent
+from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
@@ -28,6 +32,7 @@ from discreet.training.user_entity.users import Sentence, gather
 # Processes start slowly on a busy machine; nothing here waits that long on an idle one.
 PATIENCE = 600.0
 SEED = 5
+SIMULATED, SILENT = 8, 0.4
 ROWS = [
     {"user": f"user {u}", "ids": [1 + u, 2, 3 + s], "entities": [f"entity {s}"] * (s % 2)}
     for u in range(4)
@@ -175,7 +180,7 @@ def apart(one, other):
     return max(float(np.abs(one[name] - other[name]).max()) for name in one)
 
 
-def test_flowers_simulation_trains_as_one_process_does(tmp_path):
+def test_flowers_simulation_trains_as_one_process_does_without_who_is_silent(tmp_path):
     words = ["one", "two", "three", "four", "five", "six"]
     write(tmp_path / "vocabulary.txt", "\n".join(words))
     write_rows(
@@ -190,21 +195,14 @@ def test_flowers_simulation_trains_as_one_process_does(tmp_path):
             for s in range(3)
         ],
     )
-
-    def arguments(name, *more):
-        return [
-            *("train", "user-entity", "notes.jsonl", "-o", name, "--json"),
+    done = subprocess.run(
+        [
+            *("discreet", "train", "user-entity", "notes.jsonl", "-o", "flower", "--json"),
             *("--tokens-field", "tokens", "--tags-field", "tags", "--steps", "2"),
             *("--vocabulary", "vocabulary.txt", "--embedding", "4", "--hidden", "5"),
             *("--user-rate", "0.9", "--noise", "3", "--holders", "3", "--population", "3"),
-            *("--seed", "1", *more),
-        ]
-
-    with contextlib.chdir(tmp_path):
-        alone = called(*arguments("alone"), cache=tmp_path / "cache")
-    assert alone.code == 0, alone.err
-    done = subprocess.run(
-        ["discreet", *arguments("flower", "--federated", "2")],
+            *("--seed", str(SIMULATED), "--federated", "2", "--drop-out", str(SILENT)),
+        ],
         cwd=tmp_path,
         env=quiet_environment(tmp_path),
         capture_output=True,
@@ -213,15 +211,35 @@ def test_flowers_simulation_trains_as_one_process_does(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    figures, models = [], []
-    for name, printed in {"alone": alone.out, "flower": done.stdout}.items():
-        receipt = json.loads(printed)
-        figures.append((receipt["figures"], receipt["steps"], receipt["statement"]))
-        models.append(load_file(tmp_path / name / "model.safetensors"))
-    assert figures[0] == figures[1]
-    assert set(models[0]) == set(models[1])
-    for name, value in models[0].items():
-        np.testing.assert_allclose(models[1][name], value, rtol=1e-5, atol=1e-6)
+    receipt = json.loads(done.stdout)
+    found = load_file(tmp_path / "flower" / "model.safetensors")
+
+    records = settings.Records(tokens="tokens", tags="tags")
+    vocabulary = tmp_path / "vocabulary.txt"
+    sizes = settings.NetworkSettings(vocabulary=vocabulary, embedding=4, hidden=5)
+    built, full = built_network(sizes), built_network(sizes)
+    users = read_users(str(tmp_path / "notes.jsonl"), records, built.words)
+    rules = Rules(user_rate=0.9, noise=3.0, holders=3, population=3, cell_clip=0.1)
+    blocks, missing = [users[0::2], users[1::2]], []
+    for step in range(2):
+        key = StepDraws.seeded(rules.rates, SIMULATED, step).key
+        there = [n for n in range(2) if not silent(key, n, SILENT)]
+        missing.append(2 - len(there))
+        answering = [user for n in there for user in blocks[n]]
+        UserEntityTrainer(rules, answering, built.network, seed=SIMULATED).step(step)
+        UserEntityTrainer(rules, users, full.network, seed=SIMULATED).step(step)
+    assert missing == [0, 1]  # everybody answers, then one of the two
+    whole = UserEntityTrainer(rules, users, built.network, seed=SIMULATED).statement(2)
+    # What a missing client would have added is missing; the statement is that of full steps.
+    assert receipt["statement"] == whole.to_dict()
+    assert receipt["steps"] == {"planned": 2, "made": 2, "charged": 2}
+    assert receipt["federated"]["missing"] == missing
+    assert "no secure aggregation" in receipt["federated"]["trust"]
+    assert set(found) == set(built.network.weights())
+    for name, value in built.network.weights().items():
+        np.testing.assert_allclose(found[name], value.numpy(), rtol=1e-5, atol=1e-6)
+    everybody = {name: value.numpy() for name, value in full.network.weights().items()}
+    assert apart(found, everybody) > 1e-3
 
 
 @contextlib.contextmanager

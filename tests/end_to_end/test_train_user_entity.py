@@ -31,11 +31,13 @@ def files(tmp_path):
     return tmp_path
 
 
-def run(files, *options, source="notes.jsonl", name="model", how=called, quick=QUICK):
+def run(files, *options, source="notes.jsonl", name="model", how=called, quick=QUICK, again=True):
     fields = ["--tokens-field", "tokens"]
     if "--gazetteer" not in options and "--algorithm" not in options:
         fields += ["--tags-field", "tags"]
     vocabulary = ["--vocabulary", files / "words.txt", "--embedding", "4"]
+    if again and "--resume" not in options:  # the runs of a test lie beside each other
+        options += ("--again",)
     arguments = [files / source, "-o", files / name, *fields, *vocabulary, *but(quick, *options)]
     return how("train", "user-entity", *arguments, cache=files / "cache")
 
@@ -222,6 +224,9 @@ BAD = {
     "parts": (["--trained", "words"], "trained part"),
     "parts of another model": (["--trained", "lstm", "--model", "there"], "leave them out"),
     "resume": (["--resume"], "no run"),
+    "silent whom": (["--drop-out", "0.5"], "--federated"),
+    "adapters": (["--adapters", "norms", "--model", "there"], "--adapters must be one of"),
+    "no model": (["--model", "nowhere"], "no model nowhere"),
     "steps": (["--steps", "0"], "--steps must be"),
 }
 
@@ -271,27 +276,145 @@ def test_a_bad_list_of_entities_is_refused_by_line(files):
     assert not protected(done.err)
 
 
-def test_a_transformers_model_is_trained_by_adapters(files):
-    transformers = pytest.importorskip("transformers")
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Whitespace
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory):
+    pytest.importorskip("transformers")
+    from tiny_causal import save_model
 
-    known = {word: number for number, word in enumerate(("<s>", "<unk>", *WORDS))}
-    plain = Tokenizer(WordLevel(known, unk_token="<unk>"))
-    plain.pre_tokenizer = Whitespace()
-    fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=plain, bos_token="<s>", unk_token="<unk>"
-    )
-    config = transformers.GPT2Config(
-        vocab_size=len(known), n_positions=16, n_embd=8, n_layer=1, n_head=2
-    )
-    transformers.GPT2LMHeadModel(config).save_pretrained(files / "gpt2")
-    fast.save_pretrained(files / "gpt2")
-    options = ["--model", files / "gpt2", "--rank", "2", "--seed", "1", "--optimizer", "adam"]
+    return save_model(tmp_path_factory.mktemp("causal") / "tiny-llama", WORDS)
+
+
+@pytest.mark.parametrize("kind", [(), ("--adapters", "lora", "--last-blocks", "1")])
+def test_a_transformers_model_is_trained_by_adapters(files, causal, kind):
+    options = ["--model", causal, "--rank", "2", "--seed", "1", "--optimizer", "adam", *kind]
     assert run(files, "--steps", "3", *options, name="whole").code == 0
     assert run(files, "--steps", "2", *options).code == 0
     done = run(files, "--steps", "3", *options, "--resume")
     assert done.code == 0, done.err
-    whole, parts = (files / n / "model.safetensors" for n in ("whole", "model"))
-    assert whole.read_bytes() == parts.read_bytes()
+    for name in ("model.safetensors", "adapter_model.safetensors", "README.md"):
+        whole, parts = (files / n / name for n in ("whole", "model"))
+        assert whole.read_bytes() == parts.read_bytes()
+    options[3] = "1"
+    other = run(files, "--steps", "4", *options, "--resume")
+    assert other.code == 2
+    assert "another model" in other.err
+
+
+def test_an_adapted_model_has_a_card_and_writes_text(files, causal):
+    from peft import AutoPeftModelForCausalLM
+    from transformers import AutoTokenizer
+
+    # Small steps: what a model writes that noise has spoilt may well be nothing.
+    small = ("--steps", "2", "--learning-rate", "0.001", "--seed", "1")
+    done = run(files, *small, "--model", causal, "--evaluate", files / "notes.jsonl")
+    assert done.code == 0, done.err
+    folder = files / "model"
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert not protected(path.read_bytes().decode("latin-1")), path.name
+    receipt = json.loads((folder / "privacy.json").read_text())
+    card = (folder / "README.md").read_text()
+    assert f"(epsilon = {receipt['statement']['epsilon']:.6g})" in card
+    assert f"perplexity {receipt['public_evaluation']['perplexity']:.4g}" in card
+    assert all(f"Caveat: {caveat}." in card for caveat in receipt["statement"]["caveats"])
+    assert called("verify", folder, cache=files).code == 0
+
+    arguments = ["generate", folder, "-p", "the tea", "--tokens", "4", "--temperature", "0"]
+    written = called(*arguments, "-p", "saw", cache=files)
+    assert written.code == 0, written.err
+    first, second = written.out.decode().splitlines()
+    assert first.startswith("the tea")
+    assert second.startswith("saw")
+    assert written.err.count("Protects each user") == 1
+    # The same as whoever opens the folder with peft gets.
+    opened = AutoPeftModelForCausalLM.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer("<s> the tea", return_tensors="pt").input_ids
+    free = opened.generate(input_ids=ids, max_new_tokens=4, do_sample=False, pad_token_id=0)
+    text = tokenizer.decode(free[0], skip_special_tokens=True).removeprefix("the tea")
+    answer = json.loads(called(*arguments, "--json", cache=files).out)
+    assert answer["texts"] == [{"prompt": "the tea", "text": text}]
+    assert answer["statement"] == receipt["statement"]
+    freely = [*arguments[:-1], "1", "--seed"]
+    drawn = [called(*freely, seed, cache=files).out for seed in ("0", "0", "1", "2")]
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) > 1
+    assert called(*arguments, "--chat", cache=files).code == 0
+
+    # Another model below, and files that were changed, are refused.
+    from tiny_causal import llama, save_model
+
+    other = save_model(files / "other", WORDS, llama(len(WORDS) + 2, blocks=2))
+    refused = called(*arguments, "--base", other, cache=files)
+    assert refused.code == 4
+    assert "not the model that these adapters were trained on" in refused.err
+    nowhere = called(*arguments, "--base", files / "nowhere", cache=files)
+    assert nowhere.code == 2
+    assert "--base" in nowhere.err
+    with (folder / "adapter_model.safetensors").open("ab") as file:
+        file.write(b" ")
+    assert called(*arguments, cache=files).code == 4
+
+
+def test_a_second_run_on_the_same_users_is_refused(files):
+    """Whatever its folder, its model and its settings; what it began with is added up already."""
+    one = {"again": False}
+    assert run(files, "--steps", "1", name="first", **one).code == 0
+    kept = (files / "first" / "state" / "users.json").read_text()
+    assert not protected(kept)
+    assert (files / "first" / "state" / "users.json").stat().st_mode & 0o077 == 0
+    second = run(files, "--steps", "1", "--noise", "30", "--hidden", "3", name="second", **one)
+    assert second.code == 3
+    assert "has used some of the same users" in second.err
+    assert "--again" in second.err
+    assert not protected(second.err)
+    assert not (files / "second").exists()
+    lines = (files / "notes.jsonl").read_text().splitlines(keepends=True)
+    for name, rows, code in (("overlap", lines[-4:], 3), ("others", lines[-3:], 0)):
+        text = "".join(rows)
+        if not code:
+            text = text.replace("secret5", "somebody else")
+        (files / f"{name}.jsonl").write_text(text)
+        done = run(files, "--steps", "1", source=f"{name}.jsonl", name=name, **one)
+        assert done.code == code, done.err
+    # What is not for release does not count; nor does what is in the statement already.
+    assert run(files, "--steps", "1", "--seed", "1", name="seeded", **one).code == 0
+    assert run(files, "--algorithm", "noiseless", "--steps", "1", name="raw", **one).code == 0
+    started = ("--start", files / "first", "--steps", "1")
+    assert run(files, *started, name="goes on", **one).code == 0
+    third = run(files, "--start", files / "goes on", "--steps", "1", name="and on", **one)
+    assert third.code == 0, third.err
+    assert run(files, *started, name="beside", **one).code == 3
+    ledger = ("--ledger", files / "ledger.db", "--dataset", "notes")
+    assert run(files, "--steps", "1", *ledger, name="booked", **one).code == 0
+    # Who knows may; it is said, and said again when the run goes on.
+    done = run(files, "--steps", "1", name="second")
+    assert done.code == 0
+    assert "other runs may have used the same users" in done.err
+    done = run(files, "--steps", "2", "--resume", name="second")
+    assert "other runs may have used the same users" in done.err
+    assert "other runs" not in (files / "booked" / "privacy.json").read_text()
+
+
+def test_what_is_known_of_earlier_runs_is_read_carefully(files):
+    one = {"again": False}
+    assert run(files, "--steps", "1", name="first", **one).code == 0
+    state = files / "first" / "state"
+    spent = (state / "ledger.json").read_text()
+    (state / "ledger.json").write_text(spent.replace('"charged": 1', '"charged": 0'))
+    (state / "checkpoint.safetensors").unlink()
+    assert run(files, "--steps", "1", name="nothing spent", **one).code == 0
+    (files / "nothing spent" / "state" / "users.json").unlink()
+    (state / "ledger.json").write_text("?")
+    assert run(files, "--steps", "1", name="unknown", **one).code == 3
+    (state / "users.json").write_text("{}")
+    done = run(files, "--steps", "1", name="damaged", **one)
+    assert done.code == 2
+    assert "is damaged" in done.err
+
+
+def test_only_adapted_models_write_text(files):
+    assert run(files, "--steps", "1").code == 0
+    done = called("generate", files / "model", cache=files)
+    assert done.code == 2
+    assert "only runs of --model" in done.err

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from discreet.encoders import causal
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.guides import language_model, load_guide
 from discreet.guides.language_model import LanguageModelGuide
@@ -150,7 +151,7 @@ def test_a_tokenizer_without_whole_words_is_refused():
 
 
 def test_what_is_not_there_or_no_model_is_said(tmp_path):
-    with pytest.raises(NotFound, match="no guide"):
+    with pytest.raises(NotFound, match="no model"):
         load_guide(str(tmp_path / "nowhere"), SPACE)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="has no tokeniser"):
@@ -161,7 +162,7 @@ def test_what_is_not_there_or_no_model_is_said(tmp_path):
 
 
 def test_another_file_in_the_package_is_not_taken(monkeypatch):
-    monkeypatch.setattr(language_model, "PACKAGED_SHA256", "0" * 64)
+    monkeypatch.setattr(causal, "PACKAGED_SHA256", "0" * 64)
     with pytest.raises(NotFound, match="pip install"):
         load_guide("smollm2", SPACE)
 

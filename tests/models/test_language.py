@@ -1,27 +1,24 @@
 """Adapters on small transformers models: gradients against one backward pass for each sentence."""
 
+import json
 import math
 
 import pytest
 import torch
 
-from discreet.errors import InputError, NotFound
+from discreet.errors import InputError, InvalidValue, NotFound
+from discreet.models import language, lower_blocks
+from discreet.models.adapter_kinds import ADAPTERS
+from discreet.models.adapters import as_lora
 from discreet.models.factors import SentenceBatch, group_norms, sentence_gradients
 from discreet.models.language import AdaptedLanguageModel
+from tiny_causal import gpt2, llama, save_model
 
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
 SENTENCES = [[3, 1, 4], [1], [5, 9, 2, 6, 5], [3, 5]]
 LABELS = [0, 2, 1, 1]
-
-
-def gpt2():
-    config = transformers.GPT2Config(
-        vocab_size=12, n_positions=16, n_embd=8, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
-    )
-    torch.manual_seed(1)
-    return transformers.GPT2LMHeadModel(config)
 
 
 def bert(classes=3):
@@ -55,11 +52,33 @@ def shaken(model):
     return model
 
 
-@pytest.fixture(params=["causal", "classifier"])
-def model(request):
-    if request.param == "causal":
-        return shaken(AdaptedLanguageModel(gpt2(), rank=2))
-    return shaken(AdaptedLanguageModel(bert(), rank=2, classes=3))
+CAUSAL = {
+    f"{network.__name__} {kind} {last}": (network, kind, last)
+    for network in (gpt2, llama)
+    for kind in ADAPTERS
+    for last in (None, 1)
+}
+
+
+@pytest.fixture(params=[*CAUSAL, "classifier", "classifier core"])
+def model(request, monkeypatch):
+    monkeypatch.setattr(language, "_SCORES_TOGETHER", 12 * 9)  # several passes
+    if request.param in CAUSAL:
+        network, kind, last = CAUSAL[request.param]
+        made = AdaptedLanguageModel(network(), rank=2, adapters=kind, last_blocks=last)
+        assert (made._lower is None) == (last is None)
+        return shaken(made)
+    kind = "core" if "core" in request.param else "lora"
+    return shaken(AdaptedLanguageModel(bert(), rank=2, adapters=kind, classes=3))
+
+
+def plain_losses(model, which):
+    """The loss of one sentence after the whole network, nothing of it kept from before."""
+    lower, model._lower = model._lower, None
+    try:
+        return model._token_losses(batch(which))[0]
+    finally:
+        model._lower = lower
 
 
 def test_gradients_are_those_of_each_sentence_alone(model):
@@ -70,7 +89,7 @@ def test_gradients_are_those_of_each_sentence_alone(model):
     norms = group_norms(factors, torch.arange(4), 4)
     for place in range(4):
         with torch.enable_grad():
-            loss = model._token_losses(batch([place]))[0].sum()
+            loss = plain_losses(model, [place]).sum()
         slow = dict(zip(like, torch.autograd.grad(loss, list(like.values())), strict=True))
         for name in like:
             torch.testing.assert_close(found[name][place], slow[name], rtol=1e-3, atol=1e-5)
@@ -106,22 +125,98 @@ def test_only_adapters_are_trained_and_a_loss_falls():
 
 
 def test_a_model_is_loaded_from_a_folder(tmp_path):
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Whitespace
-
-    words = {"<s>": 0, "<unk>": 1, **{f"w{i}": i for i in range(2, 12)}}
-    plain = Tokenizer(WordLevel(words, unk_token="<unk>"))
-    plain.pre_tokenizer = Whitespace()
-    fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=plain, bos_token="<s>", unk_token="<unk>"
-    )
-    gpt2().save_pretrained(tmp_path)
-    fast.save_pretrained(tmp_path)
+    save_model(tmp_path, [f"w{i}" for i in range(2, 12)])
     model = AdaptedLanguageModel.load(tmp_path, rank=2)
     assert model.encode(["w3", "w1", "other"]) == [3, 1, 1]
     assert model.boundary == 0
     assert len(model.predicted(batch()).losses) == model.predictions(batch())
+
+
+def test_sizes():
+    """Of GPT-2 with 8 and 12 numbers: four matrices a block, of 8 x 24, 8 x 8, 8 x 32, 32 x 8."""
+    outputs, inputs = 24 + 8 + 32 + 8, 8 + 8 + 8 + 32
+    wanted = {"lora": 2 * (outputs + inputs), "half": 2 * outputs, "core": 4 * 4}
+    for kind, each in wanted.items():
+        for last, blocks in ((None, 2), (1, 1)):
+            model = AdaptedLanguageModel(gpt2(), rank=2, adapters=kind, last_blocks=last)
+            trained = sum(value.numel() for value in model.trainable().values())
+            assert trained == each * blocks
+            assert json.loads(model.description)["adapters"]["trained"] == trained
+
+
+@pytest.mark.parametrize("network", [gpt2, llama])
+def test_a_core_stands_between_the_main_directions(network):
+    plain = network()
+    matrices = {
+        name: (module.weight if isinstance(module, torch.nn.Linear) else module.weight.T).detach()
+        for name, module in plain.named_modules()
+        if "head" not in name and name.count(".") > 3 and hasattr(module, "weight")
+        if module.weight.dim() == 2
+    }
+    model = AdaptedLanguageModel(plain, rank=2, adapters="core")
+    before = model.predicted(batch()).losses
+    for value in model.trainable().values():
+        with torch.no_grad():
+            value.copy_(torch.eye(2))
+    weights = as_lora(model._network)
+    assert len(matrices) == len(model.trainable())
+    for name, matrix in matrices.items():
+        stem = f"base_model.model.{name}.lora_"
+        change = weights[f"{stem}B.default.weight"] @ weights[f"{stem}A.default.weight"]
+        left, values, right = torch.linalg.svd(matrix)
+        best = (left[:, :2] * values[:2]) @ right[:2]
+        torch.testing.assert_close(change, best, rtol=1e-3, atol=1e-5)
+    assert not torch.allclose(before, model.predicted(batch()).losses)
+
+
+def test_what_is_below_the_adapters_is_computed_once(monkeypatch):
+    model = AdaptedLanguageModel(llama(), rank=2, last_blocks=1)
+    ran = []
+    run = model._lower._run
+    monkeypatch.setattr(model._lower, "_run", lambda *a: ran.append(len(a[0])) or run(*a))
+    for which in (range(4), [2, 0], [1, 3]):
+        model.factors(batch(which), None)
+    assert ran == [4]
+    monkeypatch.setattr(lower_blocks, "_NUMBERS", 8 * (5 + 1))  # room for the longest alone
+    small = AdaptedLanguageModel(llama(), rank=2, last_blocks=1)
+    expected = model.predicted(batch()).losses
+    for _ in range(2):
+        torch.testing.assert_close(small.predicted(batch()).losses, expected)
+    assert len(small._lower._kept) == 1
+
+
+@pytest.mark.parametrize("kind", ADAPTERS)
+@pytest.mark.parametrize("network", [gpt2, llama])
+def test_peft_opens_what_was_saved(tmp_path, kind, network):
+    from peft import PeftModel
+
+    last = None if kind == "lora" else 1
+    model = shaken(AdaptedLanguageModel(network(), rank=2, adapters=kind, last_blocks=last))
+    model.save_adapter(tmp_path)
+    opened = PeftModel.from_pretrained(network(), tmp_path).eval()
+    ids = torch.tensor([[0, *SENTENCES[2]]])
+    logits = opened(input_ids=ids).logits.detach()
+    losses = torch.nn.functional.cross_entropy(
+        logits[0], torch.tensor([*SENTENCES[2], 0]), reduction="none"
+    )
+    torch.testing.assert_close(losses, model.predicted(batch([2])).losses, rtol=1e-4, atol=1e-5)
+    untouched = network()(input_ids=ids).logits.detach()
+    assert not torch.allclose(logits, untouched, atol=1e-3)
+
+
+BAD = {
+    "rank": ({"rank": 0}, "rank"),
+    "rank of a core": ({"rank": 9, "adapters": "core"}, "at most 8"),
+    "kind": ({"adapters": "norms"}, "adapters"),
+    "no block": ({"last_blocks": 0}, "between 1 and 2"),
+    "blocks": ({"last_blocks": 3}, "between 1 and 2"),
+}
+
+
+@pytest.mark.parametrize(("changes", "said"), BAD.values(), ids=BAD)
+def test_bad_adapters(changes, said):
+    with pytest.raises(InvalidValue, match=said):
+        AdaptedLanguageModel(gpt2(), **({"rank": 2} | changes))
 
 
 def test_what_is_no_model_is_refused(tmp_path):

@@ -23,6 +23,7 @@ _COMMANDS = {
     "embed": "Release a private vector for each text, and its label beside it.",
     "restore": "Put back the values that surrogates stand for, from a kept mapping.",
     "rewrite": "Sanitise, then rewrite the release into likelier text.",
+    "generate": "Print text that a privately trained model writes.",
     "predict": "Apply a trained model to each row.",
     "explain": "Say what a setting means, before anything is released.",
     "audit": "Check a mechanism's guarantee: its law, its sampler, a black box.",

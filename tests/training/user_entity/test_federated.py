@@ -310,6 +310,36 @@ def test_who_is_missing_counts_as_not_drawn_and_costs_the_same():
     assert (outcome.charged, outcome.loss) == (2, given.loss(2))
 
 
+def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
+    context = Context(run_id=1, node_id=1, node_config={}, state=RecordDict(), run_config={})
+
+    def of(number, users):
+        app = client_app(
+            rules(),
+            build_model,
+            lambda _: users,
+            answers=lambda _, key: not federated.silent(key, number, 0.5),
+        )
+        return lambda message: app(message, context)
+
+    blocks = [USERS[:1], USERS[1:]]
+    there = trainer_on([of(n, block) for n, block in enumerate(blocks)], users_per_client=3)
+    missing = []
+    for step in range(12):
+        draws = there.draws(step)
+        loud = [n for n in range(2) if not federated.silent(draws.key, n, 0.5)]
+        missing.append(2 - len(loud))
+        if loud:
+            answering = [user for n in loud for user in blocks[n]]
+            assert_close(there.total(draws), trainer_in_process(answering).total(draws))
+    assert set(missing) >= {0, 1}
+    assert there.unusable == [count for count in missing if count < 2]
+    assert MARKER not in everything_said(there._grid)
+    assert not any(federated.silent(bytes(32), n, 0.0) for n in range(99))
+    # The key is fixed, so this does not hang on chance.
+    assert 80 < sum(federated.silent(bytes(32), n, 0.3) for n in range(400)) < 160
+
+
 def test_a_client_refuses_a_server_with_other_rules():
     for change in ({"noise": 1.0}, {"clip": 2.0}, {"cell_clip": 0.2}, {"user_rate": 0.8}):
         there = trainer_on([client(USERS, rules(**change)), client(USERS)], users_per_client=4)

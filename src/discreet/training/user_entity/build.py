@@ -88,7 +88,12 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
                 "--start and --trained are for the AWD-LSTM; leave them out with --model"
             )
         adapted = AdaptedLanguageModel.load(
-            settings.model, rank=settings.rank, classes=number, device=device
+            settings.model,
+            rank=settings.rank,
+            adapters=settings.adapters,
+            last_blocks=settings.last_blocks,
+            classes=number,
+            device=device,
         )
         return BuiltNetwork(adapted, adapted, adapted.description)
     if settings.vocabulary is not None:

@@ -123,6 +123,16 @@ class RunFolder:
         sync_folder(self.folder)
 
 
+def charged_in(state: Path) -> bool:
+    """Whether a run has spent anything; a ledger that cannot be read counts as one that has."""
+    try:
+        return bool(plain_json((state / "ledger.json").read_bytes())["charged"] != 0)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+
+
 def fingerprint(users: Sequence[UserText], salt: str) -> str:
     """A digest that tells whether the data is the same; salted, so that it tells nothing else."""
     digest = hashlib.blake2b(key=salt.encode(), digest_size=16)

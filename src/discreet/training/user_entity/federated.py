@@ -16,6 +16,7 @@ An answer that is not numbers of the right shape counts as none; one that is too
 on the ball. A client that cheats can spoil the model, but nobody else's guarantee.
 """
 
+import hashlib
 import json
 import logging
 import math
@@ -43,8 +44,9 @@ from discreet.training.user_entity.users import UserText
 
 FEDERATED = ("certified", "user-level")
 CLIENTS_CAVEAT = (
-    "towards the server, which sees each client's sum, nothing is guaranteed, and towards another "
-    "client, which knows what is drawn in a step, only what holds without sampling"
+    "the server is trusted with each client's clipped sum, which it sees without noise: there is "
+    "no secure aggregation, and towards the server nothing is guaranteed; towards another client, "
+    "which knows what is drawn in a step, only what holds without sampling"
 )
 ANSWERS_CAVEAT = (
     "whether a client answers is assumed not to depend on the text of others, nor on an entity"
@@ -64,6 +66,7 @@ def client_app(
     rules: Rules,
     build_model: Callable[[], FactorModel],
     load_users: Callable[[Any], Sequence[UserText]],
+    answers: Callable[[Any, bytes], bool] | None = None,
 ) -> Any:
     """A Flower ``ClientApp`` for one user, or for a block of users in a simulation.
 
@@ -75,6 +78,8 @@ def client_app(
         build_model: The model's shape; its parameters come from the server.
         load_users: The client's own text, from Flower's context (its ``node_config`` says where
             that is, or which part it is in a simulation).
+        answers: For simulations: whether the client answers at all, from the context and the key of
+            the step. It must not look at the text.
     """
     flower = _flower()
     _federated(rules)
@@ -82,6 +87,8 @@ def client_app(
 
     @app.train()  # type: ignore[untyped-decorator, unused-ignore]
     def train(message: Any, context: Any) -> Any:
+        if answers is not None and not answers(context, message.content[_STEP]["key"]):
+            raise DiscreetError("this client is silent in this step")
         try:
             arrays = _contribution(rules, build_model(), load_users(context), message.content)
         except _OtherRules:
@@ -238,9 +245,19 @@ def server_app(
     return app
 
 
+def silent(key: bytes, client: int, share: float) -> bool:
+    """Whether a simulated client says nothing in the step with this key, whatever its text."""
+    drawn = hashlib.blake2b(b"%d" % client, digest_size=8, key=key, person=b"silent").digest()
+    return int.from_bytes(drawn, "little") < int(share * 2**64)
+
+
 def simulated(
-    trainer: UserEntityTrainer, clients: int, run: Callable[[FederatedTrainer], TrainingOutcome]
-) -> TrainingOutcome:
+    trainer: UserEntityTrainer,
+    clients: int,
+    run: Callable[[FederatedTrainer], TrainingOutcome],
+    *,
+    drop_out: float = 0.0,
+) -> tuple[TrainingOutcome, list[int]]:
     """The run of a trainer, on clients that Flower simulates on this machine with a block of users.
 
     All is in one place, so what holds is what the trainer says, and no bound is merely assumed.
@@ -249,12 +266,17 @@ def simulated(
         trainer: Rules, users, model and seed; client i gets every ``clients``-th user from i on.
         clients: How many, at most as many as users.
         run: Runs the trainer that it is given, which asks the clients.
+        drop_out: Chance that a client says nothing in a step, as a dead or a late one does not.
+
+    Returns:
+        The outcome, and for each step that was made now how many clients were missing in it.
     """
     flower = _flower_that_tells_nobody()
     rules, model, users = trainer.rules, trainer.model, trainer.users
     most = users_per_client(len(users), clients)
     blocks = [users[first::clients] for first in range(clients)]
-    outcomes = []
+    check.in_range(drop_out, "drop out", at_least=0, below=1)
+    outcomes: list[tuple[TrainingOutcome, list[int]]] = []
 
     def train(grid: Any) -> None:
         asking = FederatedTrainer(
@@ -266,15 +288,18 @@ def simulated(
             seed=trainer.seed,
             spent=trainer.spent,
         )
-        outcomes.append(run(asking))
+        outcomes.append((run(asking), asking.unusable))
 
     def own_block(context: Any) -> tuple[UserText, ...]:
         return blocks[int(context.node_config["partition-id"])]
 
+    def answers(context: Any, key: bytes) -> bool:
+        return not silent(key, int(context.node_config["partition-id"]), drop_out)
+
     try:
         flower.simulation.run_simulation(
             server_app(train, clients=clients, connect_timeout=_SIMULATION_TIMEOUT),
-            client_app(rules, lambda: model, own_block),
+            client_app(rules, lambda: model, own_block, answers=answers),
             num_supernodes=clients,
             backend_config={
                 "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
@@ -285,7 +310,21 @@ def simulated(
         import ray
 
         ray.shutdown()
-    return replace(outcomes[0], statement=trainer.statement(outcomes[0].charged))
+    outcome, missing = outcomes[0]
+    return replace(outcome, statement=trainer.statement(outcome.charged)), missing
+
+
+def simulation_section(clients: int, missing: Sequence[int]) -> dict[str, Any]:
+    """What a receipt says of a simulation, where nobody but this machine saw the sums."""
+    return {
+        "simulated": True,
+        "clients": clients,
+        "missing": list(missing),
+        "trust": (
+            "all text was in one place; among machines the server would be trusted with each "
+            "client's clipped sum, without noise: there is no secure aggregation"
+        ),
+    }
 
 
 def users_per_client(users: int, clients: int) -> int:

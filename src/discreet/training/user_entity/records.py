@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from discreet.errors import InputError
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
@@ -31,6 +31,15 @@ class WordNumbers(Protocol):
 
     def encode(self, words: Sequence[str]) -> list[int]:
         """The numbers of a sentence."""
+        ...
+
+
+@runtime_checkable
+class TextNumbers(WordNumbers, Protocol):
+    """Texts as they were written, with their spaces, as numbers."""
+
+    def encode_text(self, text: str) -> list[int]:
+        """The numbers of a text."""
         ...
 
 
@@ -90,7 +99,7 @@ def read_sentences(
         if gazetteer is not None:
             listed = gazetteer.find([text for text, _, _ in cut])
         for place, (_, _, values, at) in enumerate(block):
-            _, words, spans = cut[place]
+            text, words, spans = cut[place]
             if gazetteer is not None:
                 entities = _by_words(spans, listed[place])
             else:
@@ -99,9 +108,12 @@ def read_sentences(
             if masked is not None:
                 words = [masked if i in within else word for i, word in enumerate(words)]
             marks = [i in within for i in range(len(words))]
+            as_written = masked is None and fields.tokens is None
             yield Sentence(
                 _user(values, fields.user, at),
-                numbers.encode(words),
+                numbers.encode_text(text)
+                if as_written and isinstance(numbers, TextNumbers)
+                else numbers.encode(words),
                 frozenset(entity.id for entity in entities),
                 _label(values, fields.label, classes, at),
                 marks if isinstance(numbers, Vocabulary) else None,

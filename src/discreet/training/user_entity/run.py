@@ -2,6 +2,7 @@
 
 import json
 import math
+import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from discreet.files import private_folder, withdraw, written_whole
 from discreet.ledger.book import Reservation
 from discreet.ledger.charge import Charge
 from discreet.ledger.dataset import DatasetLedger
+from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import Vocabulary
 from discreet.receipt import FOLDER_RECEIPT, Receipt
 from discreet.release.booked import commit_receipt, with_entry
@@ -20,6 +22,13 @@ from discreet.staging import PRIVATE, Digest
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
 from discreet.training.user_entity.checkpoints import salt_of
+from discreet.training.user_entity.earlier_runs import (
+    AGAIN_CAVEAT,
+    STATE,
+    UserMarks,
+    mark_users,
+)
+from discreet.training.user_entity.model_card import CARD, model_card
 from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.settings import (
     PUBLISHED,
@@ -30,9 +39,6 @@ from discreet.training.user_entity.settings import (
 )
 from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer, quality
 from discreet.training.user_entity.users import UserText
-
-STATE = "state"
-"""The folder, in that of a run, which is not for release."""
 
 
 class UserEntityRun:
@@ -63,6 +69,9 @@ class UserEntityRun:
         seed: int | None = None,
     ) -> None:
         self._output, self._run = output, run or RunSettings()
+        if self._run.drop_out and self._run.federated is None:
+            raise InvalidValue("--drop-out is for the clients of --federated; give that, too")
+        self._start = None if network is None else network.start
         made = rules.rules()
         records.require_entities(rules.algorithm)
         network = network or NetworkSettings()
@@ -105,6 +114,14 @@ class UserEntityRun:
         """
         settings = self._run
         reservation = None if ledger is None else self._reserved(ledger)
+        if not settings.resume and self._counts:
+            mark_users(
+                self._output,
+                [user.name for user in self.trainer.users],
+                start=None if self._built.spent is None else self._start,
+                again=settings.again,
+                booked=ledger is not None,
+            )
 
         def made_by(trainer: UserEntityTrainer) -> TrainingOutcome:
             return trainer.run(
@@ -120,11 +137,20 @@ class UserEntityRun:
 
         if settings.federated is None:
             outcome = made_by(self.trainer)
-        else:
-            from discreet.training.user_entity.federated import simulated
+            return outcome, self._write(outcome, self._receipt(outcome), reservation)
+        from discreet.training.user_entity.federated import simulated, simulation_section
 
-            outcome = simulated(self.trainer, settings.federated, made_by)
-        return outcome, self._write(outcome, self._receipt(outcome), reservation)
+        outcome, missing = simulated(
+            self.trainer, settings.federated, made_by, drop_out=settings.drop_out
+        )
+        section = simulation_section(settings.federated, missing)
+        receipt = self._receipt(outcome).with_section("federated", section)
+        return outcome, self._write(outcome, receipt, reservation)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether what is spent is to be added up: a guarantee, and a model for release."""
+        return self.trainer.rules.private and self.trainer.seed is None
 
     def _reserved(self, ledger: DatasetLedger) -> tuple[Reservation, Charge]:
         """The budget for all steps that this run may make."""
@@ -179,7 +205,22 @@ class UserEntityRun:
             "start": None if self._built.spent is None else self._built.spent.to_dict(),
             "public_evaluation": {k: v for k, v in last.items() if k not in ("step", "norm")},
         }
-        return Receipt(outcome.statement, about)
+        marks = UserMarks.read(self._output) if self._counts else None
+        caveats = (AGAIN_CAVEAT,) if marks is not None and marks.again else ()
+        return Receipt(outcome.statement.with_caveats(*caveats), about)
+
+    def _adapters(self, receipt: Receipt) -> dict[str, str | bytes]:
+        """Where a transformers model was trained: the files of a folder that peft opens."""
+        network = self._built.network
+        if not isinstance(network, AdaptedLanguageModel) or network.base is None:
+            return {}
+        with tempfile.TemporaryDirectory() as folder:
+            network.save_adapter(Path(folder))
+            files: dict[str, str | bytes] = {
+                path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())
+            }
+        card = model_card(receipt, network.base, generates=network.classes is None)
+        return files | {CARD: card}
 
     def _write(
         self,
@@ -192,15 +233,19 @@ class UserEntityRun:
         arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
         save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
-        files = {"curve.json": json.dumps(outcome.curve, indent=1) + "\n"}
+        files: dict[str, str | bytes] = {"curve.json": json.dumps(outcome.curve, indent=1) + "\n"}
         if isinstance(self._built.words, Vocabulary):
             files[VOCABULARY] = "\n".join(self._built.words.words) + "\n"
-        for name, content in files.items():
+        adapters = self._adapters(receipt)
+        for name, content in (files | adapters).items():
             with written_whole(self._output / name) as temporary:
-                temporary.write_text(content, "utf-8")
+                if isinstance(content, str):
+                    temporary.write_text(content, "utf-8")
+                else:
+                    temporary.write_bytes(content)
         with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
-        written = {name: Digest.of(self._output / name) for name in (MODEL, *files)}
+        written = {name: Digest.of(self._output / name) for name in (MODEL, *files, *adapters)}
         if booked is not None:
             receipt = with_entry(receipt, *booked)
         receipt = receipt.of_output(written)

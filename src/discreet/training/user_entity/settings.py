@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from discreet import check
 from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue
+from discreet.models.adapter_kinds import ADAPTERS
 from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.settings import Setting, Settings
 
@@ -205,9 +206,30 @@ class NetworkSettings(AwdLstmSizes):
         ),
     ] = None
     model: Annotated[
-        Path | None, Setting("A local transformers causal model, trained by adapters.")
+        str | None,
+        Setting(
+            "A causal language model that is here already, trained by adapters: the folder of a "
+            "transformers model, a GGUF file, or smollm2, if that package is installed."
+        ),
     ] = None
+    adapters: Annotated[
+        str,
+        Setting(
+            "What of --model is trained, beside each of its matrices, which stay: lora, two thin "
+            "matrices; half, one of the two; core, a square of --rank between the matrix's main "
+            "directions. Fewer numbers, less noise.",
+            choices=ADAPTERS,
+        ),
+    ] = "core"
     rank: Annotated[int, Setting("Rank of the adapters of --model.", at_least=1)] = 4
+    last_blocks: Annotated[
+        int | None,
+        Setting(
+            "Adapters in the last N blocks of --model only: fewer numbers, and quicker, since what "
+            "is below is computed once for each sentence.",
+            at_least=1,
+        ),
+    ] = None
     device: Annotated[str, DEVICE] = AUTO
 
 
@@ -226,10 +248,25 @@ class RunSettings(Settings):
     evaluate_every: Annotated[int, Setting("Steps between measurements.", at_least=1)] = 50
     checkpoint_every: Annotated[int, Setting("Steps between checkpoints.", at_least=1)] = 10
     resume: Annotated[bool, Setting("Go on with the run in the output folder.")] = False
+    again: Annotated[
+        bool,
+        Setting(
+            "Train although a run beside the output folder has used some of the same users. What "
+            "both spend adds up, and the statement says so."
+        ),
+    ] = False
     federated: Annotated[
         int | None,
         Setting("Simulate so many clients with Flower, each with a part of the users."),
     ] = None
+    drop_out: Annotated[
+        float,
+        Setting(
+            "Simulate, with --federated, that a client is silent in a step with this chance.",
+            at_least=0,
+            below=1,
+        ),
+    ] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

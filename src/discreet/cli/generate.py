@@ -1,0 +1,64 @@
+"""``discreet generate``: text from a model that was trained with privacy."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import _options as options
+from discreet.cli._terminal import echo, echo_json, in_lines, say
+
+
+def generate(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="Folder from 'discreet train user-entity --model'."),
+    ],
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option("--prompt", "-p", help="What the text begins with; repeatable."),
+    ] = None,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Answer the prompt, as an instruction model was taught.")
+    ] = False,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, help="Write at most so many tokens.")
+    ] = 60,
+    temperature: Annotated[
+        float,
+        typer.Option(
+            "--temperature", min=0.0, help="0: always the likeliest; 1: as the model says."
+        ),
+    ] = 0.7,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            help="The model below, if it is not where training found it: a folder, a GGUF file or "
+            "smollm2.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="The same seed draws the same text.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Print text that a trained model writes, and once what its training guarantees.
+
+    The files of RUN must be those that its receipt was written for, and the model below the one it
+    was trained on. What a released model writes costs no privacy.
+
+    Example: discreet generate model --prompt "Dear customer," --prompt "The delivery"
+    """
+    from discreet.models.generation import TextWriter
+
+    writer = TextWriter.load(model, base)
+    texts = []
+    for begun in prompt or [""]:
+        follows = writer.text(begun, tokens=tokens, temperature=temperature, chat=chat, seed=seed)
+        texts.append({"prompt": begun, "text": follows})
+        if not as_json:
+            echo(*in_lines(follows.strip() if chat else begun + follows))
+    if as_json:
+        echo_json({"texts": texts, "statement": writer.receipt.statement.to_dict()})
+    say(*writer.receipt.statement.lines())

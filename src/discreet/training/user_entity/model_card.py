@@ -1,0 +1,79 @@
+"""The card in the folder of an adapted model: what it is, what holds, how to open it."""
+
+from discreet.models.language import Base
+from discreet.receipt import FOLDER_RECEIPT, Receipt
+from discreet.statement import Notion
+
+CARD = "README.md"
+_OPEN = """\
+```python
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+base = AutoModelForCausalLM.from_pretrained("{base}")  # the folder of the model below
+model = PeftModel.from_pretrained(base, "THIS FOLDER")
+tokenizer = AutoTokenizer.from_pretrained("THIS FOLDER")
+```
+
+`AutoPeftModelForCausalLM.from_pretrained("THIS FOLDER")` does the same where the model below lies
+as `adapter_config.json` says, which is a path on the machine that trained it.
+`model.merge_and_unload().save_pretrained(...)` writes one model without adapters.
+`discreet generate FOLDER --prompt ...` prints text.
+"""
+
+
+def model_card(receipt: Receipt, base: Base, *, generates: bool) -> str:
+    """The card as Markdown, from the receipt alone: nothing of the text is in it.
+
+    Args:
+        receipt: of the run.
+        base: the public model below.
+        generates: whether it writes text; a classifier does not.
+    """
+    about = receipt.about["model"]["adapters"]
+    rules, steps, figures = (receipt.about[name] for name in ("rules", "steps", "figures"))
+    guaranteed = receipt.statement.notion is not Notion.NONE
+    title = "trained with differential privacy" if guaranteed else "trained WITHOUT a guarantee"
+    where = "all blocks"
+    if about["last_blocks"] is not None:
+        where = f"the last blocks, {about['last_blocks']} of them"
+    lines = [
+        "---",
+        "library_name: peft",
+        f"base_model: {base.name}",
+        "tags:",
+        "- differential-privacy" if guaranteed else "- no-privacy-guarantee",
+        "---",
+        f"# Adapters for {base.name}, {title}",
+        "",
+        "## What is guaranteed",
+        "",
+        *(f"- {line}" for line in receipt.statement.lines()),
+    ]
+    if figures.get("joint") is not None:
+        lines.append(
+            f"- Epsilon of this run for one user {figures['user']:.4g}, for one entity "
+            f"{figures['entity']:.4g}, for both together {figures['joint']:.4g}."
+        )
+    lines += [
+        "",
+        "This is about the text that the adapters were trained on, and about one run: if the same "
+        "text was used for another model, both count together. It says nothing about what the "
+        "model below was trained on, nor about prompts. Text that the model writes costs nothing "
+        f"more. `{FOLDER_RECEIPT}` is the receipt for programs.",
+        "",
+        "## What it is",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| model below | {base.name}, SHA-256 of its files {base.sha256} |",
+        f"| trained | {about['trained']:,} numbers: {about['kind']} adapters of rank "
+        f"{about['rank']} in {where} |",
+        f"| algorithm | {rules['algorithm']}, {steps['made']:,} steps made, "
+        f"{steps['charged']:,} charged |",
+    ]
+    if measured := receipt.about["public_evaluation"]:
+        lines.append(f"| on public text | perplexity {measured['perplexity']:.4g} |")
+    if generates:
+        lines += ["", "## How to open it", "", _OPEN.format(base=base.name)]
+    return "\n".join(lines).rstrip() + "\n"
