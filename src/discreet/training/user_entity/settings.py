@@ -72,9 +72,7 @@ class SharedRules(Settings):
             at_least=1,
         ),
     ] = 1000
-    learning_rate: Annotated[
-        float, Setting("Learning rate of the optimiser; adapters of --model want less.", above=0)
-    ] = 0.01
+    learning_rate: Annotated[float, Setting("Learning rate of the optimiser.", above=0)] = 0.01
     optimizer: Annotated[
         str,
         Setting(
