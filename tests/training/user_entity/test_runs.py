@@ -42,6 +42,7 @@ def people():
 
 def rules(**changes):
     given = {"user_rate": 0.5, "noise": 20.0, "population": 6, "holders": 6, "learning_rate": 0.1}
+    given["optimizer"] = "sgd"
     return Rules(**(given | changes))
 
 

@@ -30,7 +30,7 @@ def everything(entities=True):
 
 def rules(**changes):
     given = {"clip": CLIP, "cell_clip": CELL_CLIP, "holders": 3, "user_rate": 1.0}
-    given["learning_rate"] = 1.0
+    given |= {"learning_rate": 1.0, "optimizer": "sgd"}
     return Rules(**(given | changes))
 
 

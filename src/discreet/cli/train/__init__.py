@@ -9,6 +9,7 @@ _COMMANDS = {
     "candidates": "Make the public side of document mechanisms.",
     "map": "Learn a public map to few dimensions, through the noise.",
     "embeddings": "Train on released vectors, at no further cost.",
+    "bounds": "Propose bounds on entities for user-entity, by public text.",
     "user-entity": "Train on raw text, private for users and entities.",
 }
 

@@ -72,8 +72,16 @@ class SharedRules(Settings):
             at_least=1,
         ),
     ] = 1000
-    learning_rate: Annotated[float, Setting("Learning rate of the optimiser.", above=0)] = 0.1
-    optimizer: Annotated[str, Setting("sgd or adam.", choices=("sgd", "adam"))] = "sgd"
+    learning_rate: Annotated[
+        float, Setting("Learning rate of the optimiser; adapters of --model want less.", above=0)
+    ] = 0.01
+    optimizer: Annotated[
+        str,
+        Setting(
+            "adam, whose steps do not depend on --clip and --population, or sgd.",
+            choices=("sgd", "adam"),
+        ),
+    ] = "adam"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -259,3 +267,17 @@ class RunSettings(Settings):
             below=1,
         ),
     ] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundsSettings(Settings):
+    """The run that bounds are proposed for."""
+
+    epsilon: Annotated[
+        float,
+        Setting("For a user and an entity together, after all steps.", above=0, short="-e"),
+    ]
+    steps: Annotated[int, Setting("Number of steps.", at_least=1)] = 40
+    user_rate: Annotated[float, Setting("Chance of a user a step.", above=0, at_most=1)] = 0.25
+    entity_rate: Annotated[float, Setting("Chance of an entity a step.", above=0, at_most=1)] = 1.0
+    delta: Annotated[float, Setting("Failure probability.", above=0, below=1)] = 1e-5

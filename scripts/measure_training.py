@@ -1,0 +1,236 @@
+"""How much of what training gains certified training keeps: `docs/background/training-results.md`.
+
+    python scripts/measure_training.py DATA -o FOLDER [--set conll2003|agnews] [--start other|same]
+        [--seeds 3] [--epsilon 8] [--only NAME ...]
+
+One network (an AWD-LSTM of 3,000 public words) begins with public text: of another kind (``other``:
+AG News for CoNLL-2003 and the reverse), or for CoNLL-2003 also of the same kind (``same``: three of
+four of its validation documents). From there it is trained on the protected text without noise,
+with entities masked, for users, and for users and entities. Rates were chosen on the ``dev`` text,
+which is neither trained on nor tested on; it also ends the runs without noise. Every run is kept in
+FOLDER, and none is made twice.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.models.awd_lstm import AwdLstm
+from discreet.training.user_entity.build import PublicWords
+from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.trainer import UserEntityTrainer, quality
+from discreet.training.user_entity.users import UserText
+from discreet_recipes.uedp import start
+from discreet_recipes.uedp.data import (
+    AG_NEWS,
+    CONLL,
+    ag_news,
+    ag_news_texts,
+    as_users,
+    conll,
+    found_entities,
+    public_conll,
+)
+
+WORDS = 3000
+PUBLIC_STEPS = {"other": 240, "same": 50}
+NEWS, NEWS_TEST = 10_001, 2000
+Users = tuple[UserText, ...]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What is trained on, with and without entities masked, chosen on and tested on."""
+
+    private: Users
+    masked: Users
+    dev: Users
+    test: Users
+
+
+def marked_conll(data: Path, part: str, words: PublicWords) -> Users:
+    return conll(data, part, words, CONLL["all"])
+
+
+def conll_texts(data: Path, words: PublicWords) -> Texts:
+    validation = marked_conll(data, "valid", words)
+    return Texts(
+        private=marked_conll(data, "train", words),
+        masked=conll(data, "train", words, CONLL["all"], masked=True),
+        dev=tuple(user for place, user in enumerate(validation) if place % 4 == 0),
+        test=marked_conll(data, "test", words),
+    )
+
+
+def news_texts(data: Path, words: PublicWords, folder: Path) -> Texts:
+    """Every text is a user: nobody knows who wrote it."""
+
+    def users(part: str, chosen: slice, *, masked: bool = False) -> Users:
+        kept = folder / f"agnews-{part}-entities.json"
+        texts = ag_news_texts(data, part, NEWS if part == "dev" else NEWS_TEST)
+        if not kept.exists():
+            kept.write_text(json.dumps(found_entities(texts)))
+        entities = json.loads(kept.read_text())
+        some = texts[chosen], entities[chosen], range(len(texts))[chosen]
+        return ag_news(*some, words, AG_NEWS["all"], masked=masked)
+
+    everything, half = slice(None), NEWS_TEST // 2
+    return Texts(
+        private=users("dev", everything),
+        masked=users("dev", everything, masked=True),
+        dev=users("test", slice(0, half)),
+        test=users("test", slice(half, None)),
+    )
+
+
+def public_start(data: Path, folder: Path, words: PublicWords, which: str, kind: str) -> Path:
+    """The file of the network that was trained on public text."""
+    path = folder / f"start-{which}-{kind}.safetensors"
+    if not path.exists():
+        news = as_users(ag_news_texts(data, "dev", NEWS), words), PUBLIC_STEPS["other"]
+        own = public_conll(data, words), PUBLIC_STEPS["same"]
+        texts = {"conll2003": [news] if kind == "other" else [news, own], "agnews": [own]}[which]
+        start.trained_on_public(path, words, texts)
+    return path
+
+
+def measured(model: AwdLstm, users: Sequence[UserText]) -> dict[str, float]:
+    return {name: value for name, value in asdict(quality(model, users)).items() if value}
+
+
+def run(
+    rules: Rules,
+    users: Users,
+    model: AwdLstm,
+    texts: Texts,
+    *,
+    steps: int,
+    seed: int,
+    every: int,
+    until_worse: bool = False,
+) -> dict[str, Any]:
+    """A run and its figures; with ``until_worse`` it ends where the dev text says."""
+    trainer = UserEntityTrainer(rules, users, model, seed=seed)
+    first, curve, began = measured(model, texts.test), [], time.process_time()
+    best: dict[str, Any] = {"perplexity": measured(model, texts.dev)["perplexity"], "step": 0}
+    tested = first
+    for step in range(steps):
+        trainer.step(step)
+        if (step + 1) % every and step + 1 < steps:
+            continue
+        now = measured(model, texts.dev)["perplexity"]
+        curve.append([step + 1, now])
+        print(f"  step {step + 1}: dev {now:.2f}", flush=True)
+        if not until_worse or now < best["perplexity"]:
+            best = {"perplexity": now, "step": step + 1}
+            tested = measured(model, texts.test)
+        elif now > 1.01 * best["perplexity"]:
+            break
+    loss = rules.loss(steps)
+    return {
+        "rules": asdict(rules),
+        "steps": best["step"],
+        "seconds": time.process_time() - began,
+        "before": first,
+        "after": tested,
+        "dev": curve,
+        "dropped": asdict(trainer.dropped),
+        "users": len(users),
+        "epsilon": None
+        if loss is None
+        else {k: v for k, v in asdict(loss).items() if v < math.inf},
+    }
+
+
+def rules_of(
+    population: int, rate: float, options: argparse.Namespace
+) -> dict[str, tuple[Rules, int]]:
+    """The rules and steps of every algorithm. Adam makes the size of the clipped sum no matter."""
+    plain = Rules(
+        algorithm="noiseless", user_rate=rate, learning_rate=0.005, optimizer="adam",
+        population=population,
+    )  # fmt: skip
+    private = replace(
+        plain, entity_rate=1.0, learning_rate=options.learning_rate, clip=1.0,
+        holders=options.holders, cells=options.cells, cell_clip=options.cell_ratio,
+    )  # fmt: skip
+    return {
+        "noiseless": (plain, options.most_steps),
+        "de-identified": (replace(plain, algorithm="de-identified"), options.most_steps),
+        "user-level": (replace(private, algorithm="user-level"), options.steps),
+        "certified": (replace(private, algorithm="certified"), options.steps),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--set", choices=("conll2003", "agnews"), default="conll2003")
+    parser.add_argument("--start", choices=("other", "same"), default="other")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--epsilon", type=float, default=8.0)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--most-steps", type=int, default=120, help="without noise")
+    parser.add_argument("--rate", type=float, default=0.25)
+    parser.add_argument("--learning-rate", type=float, default=0.01)
+    parser.add_argument("--holders", type=int, default=2)
+    parser.add_argument("--cells", type=int, default=1)
+    parser.add_argument("--cell-ratio", type=float, default=0.25)
+    parser.add_argument(
+        "--only", nargs="+", default=["noiseless", "de-identified", "user-level", "certified"]
+    )
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    words = PublicWords.of_space("starter", WORDS)
+    if options.set == "conll2003":
+        texts = conll_texts(options.data, words)
+    else:
+        texts = news_texts(options.data, words, options.output)
+    path = public_start(options.data, options.output, words, options.set, options.start)
+    for name, (rules, steps) in rules_of(len(texts.private), options.rate, options).items():
+        if name not in options.only:
+            continue
+        if rules.private:
+            rules = rules.calibrated(steps, options.epsilon)
+        users = texts.masked if name == "de-identified" else texts.private
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            digest = f"{abs(hash_of(rules.digest, steps)):08x}"
+            kept = options.output / f"{options.set}-{options.start}-{name}-{digest}-{seed}.json"
+            if not kept.exists():
+                print(f"{kept.stem}: noise {rules.noise:.3f}", flush=True)
+                found = run(
+                    rules, users, start.network(path, words), texts,
+                    steps=steps, seed=seed, every=max(1, steps // 8) if rules.private else 10,
+                    until_worse=not rules.private,
+                )  # fmt: skip
+                kept.write_text(json.dumps(found) + "\n")
+            found = json.loads(kept.read_text())
+            before, after = found["before"], found["after"]
+            print(
+                f"{options.set} from {options.start}, {name}, seed {seed}: perplexity "
+                f"{before['perplexity']:.2f} -> {after['perplexity']:.2f}, of entities "
+                f"{before.get('entities', np.nan):.2f} -> {after.get('entities', np.nan):.2f}; "
+                f"dropped {found['dropped']['sentences']:,}; {found['seconds']:.0f} s",
+                flush=True,
+            )
+
+
+def hash_of(digest: str, steps: int) -> int:
+    import hashlib
+
+    return int.from_bytes(
+        hashlib.blake2b(f"{digest} {steps}".encode(), digest_size=4).digest(), "big"
+    )
+
+
+if __name__ == "__main__":
+    main()
