@@ -117,7 +117,16 @@ def test_classes_are_learned_from_a_field(files):
     done = run(
         files,
         *("--steps", "40", "--algorithm", "noiseless", "--user-rate", "1"),
-        *("--label-field", "kind", "--labels", "0,1,2", "--learning-rate", "1"),
+        *(
+            "--label-field",
+            "kind",
+            "--labels",
+            "0,1,2",
+            "--optimizer",
+            "sgd",
+            "--learning-rate",
+            "1",
+        ),
         *("--evaluate", files / "notes.jsonl", "--evaluate-every", "20"),
         *("--plot", files / "curve.png"),
     )

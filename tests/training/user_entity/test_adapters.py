@@ -109,6 +109,7 @@ class AdapterGame:
 def test_canaries_stay_below_the_figure_and_catch_too_little_noise(kind):
     rules = Rules(
         algorithm="user-level",
+        optimizer="sgd",
         user_rate=1.0,
         noise=6.0,
         population=40,
