@@ -44,6 +44,8 @@ RULES = {
     "noise": 1.0,
     "holders": 4,
     "population": 4,
+    "optimizer": "sgd",  # which remembers nothing from step to step
+    "learning_rate": 0.1,
 }
 SHAPE = {"words": 8, "boundary": 0, "embedding": 3, "hidden": 4}
 
@@ -201,6 +203,7 @@ def test_flowers_simulation_trains_as_one_process_does_without_who_is_silent(tmp
             *("--tokens-field", "tokens", "--tags-field", "tags", "--steps", "2"),
             *("--vocabulary", "vocabulary.txt", "--embedding", "4", "--hidden", "5"),
             *("--user-rate", "0.9", "--noise", "3", "--holders", "3", "--population", "3"),
+            *("--optimizer", "sgd", "--learning-rate", "0.1"),
             *("--seed", str(SIMULATED), "--federated", "2", "--drop-out", str(SILENT)),
         ],
         cwd=tmp_path,
@@ -219,7 +222,8 @@ def test_flowers_simulation_trains_as_one_process_does_without_who_is_silent(tmp
     sizes = settings.NetworkSettings(vocabulary=vocabulary, embedding=4, hidden=5)
     built, full = built_network(sizes), built_network(sizes)
     users = read_users(str(tmp_path / "notes.jsonl"), records, built.words)
-    rules = Rules(user_rate=0.9, noise=3.0, holders=3, population=3, cell_clip=0.1)
+    step_size = {"optimizer": "sgd", "learning_rate": 0.1}
+    rules = Rules(user_rate=0.9, noise=3.0, holders=3, population=3, cell_clip=0.1, **step_size)
     blocks, missing = [users[0::2], users[1::2]], []
     for step in range(2):
         key = StepDraws.seeded(rules.rates, SIMULATED, step).key
