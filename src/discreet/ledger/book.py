@@ -32,7 +32,7 @@ from discreet.ledger.entries import (
     Entry,
     Limit,
 )
-from discreet.ledger.keys import LedgerKey, ledger_key
+from discreet.ledger.keys import LedgerKey
 from discreet.ledger.reservation import Reservation as Reservation
 from discreet.ledger.rows import Seen
 from discreet.ledger.schema import is_current, migrate
@@ -93,7 +93,7 @@ class Ledger:
         store = stores.store_of(url)
         if not new and isinstance(store, stores.SqliteStore) and not store.path.exists():
             raise NotFound(f"there is no ledger {store.path}; check the path")
-        found = key if isinstance(key, LedgerKey) else _key(store, key)
+        found = key if isinstance(key, LedgerKey) else stores.key_of(store, key)
         try:
             # Looking first: whoever may only read can open a ledger that is as it should be.
             with contextlib.suppress(LedgerUnavailable), store.transaction(write=False) as c:
@@ -426,21 +426,6 @@ class Ledger:
         if not person:
             raise InvalidValue("a person must have a name that is not empty")
         return self._key.dataset(dataset), self._key.person(dataset, person)
-
-
-def _key(store: stores.Store, key: bytes | str | Path | None) -> LedgerKey:
-    if isinstance(key, bytes):
-        return LedgerKey(key)
-    if isinstance(store, stores.SqliteStore):
-        path = Path(f"{store.path}.key") if key is None else Path(key)
-        # A key that is named must be there; the one beside a new file is made with it.
-        return ledger_key(path, new=key is None and not store.path.exists())
-    if key is None:
-        raise InvalidValue(
-            "a ledger on a server needs a key file (--ledger-key): make one with: "
-            "(umask 077; head -c 32 /dev/urandom > KEY)"
-        )
-    return ledger_key(Path(key), new=False)
 
 
 @lru_cache(4096)

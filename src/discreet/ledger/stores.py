@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from discreet.errors import DiscreetError, InvalidValue, LedgerUnavailable, needs_extra
+from discreet.ledger.keys import LedgerKey, ledger_key
 from discreet.ledger.schema import Connection
 from discreet.staging import PRIVATE
 
@@ -333,3 +334,19 @@ def _told_by_postgres() -> Iterator[None]:
 def now() -> int:
     """Microseconds since 1970."""
     return time.time_ns() // 1000
+
+
+def key_of(store: Store, key: bytes | str | Path | None) -> LedgerKey:
+    """The key that names are hashed with: the given one, or that beside a file."""
+    if isinstance(key, bytes):
+        return LedgerKey(key)
+    if isinstance(store, SqliteStore):
+        path = Path(f"{store.path}.key") if key is None else Path(key)
+        # A key that is named must be there; the one beside a new file is made with it.
+        return ledger_key(path, new=key is None and not store.path.exists())
+    if key is None:
+        raise InvalidValue(
+            "a ledger on a server needs a key file (--ledger-key): make one with: "
+            "(umask 077; head -c 32 /dev/urandom > KEY)"
+        )
+    return ledger_key(Path(key), new=False)
