@@ -8,7 +8,7 @@ guarantee is for all data.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -120,11 +120,11 @@ class TrainingGame:
     def _released(self, users: Sequence[UserText], rng: np.random.Generator) -> Floats:
         """What the steps release of their noisy sums, in units of the clipping norm."""
         model = _model(self.canaries)
-        trainer = UserEntityTrainer(
-            self.rules, users, model, seed=int(rng.integers(2**62)), strict=True
-        )
+        # Whoever sees every model can undo any optimiser; plain descent shows the sum as it is.
+        rules = replace(self.rules, optimizer="sgd")
+        trainer = UserEntityTrainer(rules, users, model, seed=int(rng.integers(2**62)), strict=True)
         if self.plan is not None:
-            trainer.plan = trainer.server.plan = self.plan(self.rules, trainer.users)
+            trainer.plan = trainer.server.plan = self.plan(rules, trainer.users)
         scale = trainer.plan.denominator / trainer.plan.step_size / self.rules.clip
         weights = np.zeros((self.steps + 1, self.canaries))
         for step in range(self.steps):
