@@ -52,7 +52,7 @@ WAYS = {
 }
 TREE = (
     ("Do you train the model yourself, and only the model goes out?", "train"),
-    ("Are the recipients bound by your rules, and may they know the words?", "redact"),
+    ("Are the recipients bound by your rules, and may they see the words?", "redact"),
     ("Is it for search, and do the trials keep enough neighbours?", "vectors"),
     ("Do the trials on public text leave enough of the use, and the attacker little?", "sanitise"),
     ("None of these?", "nothing"),
