@@ -54,7 +54,11 @@ TREE = (
     ("Do you train the model yourself, and only the model goes out?", "train"),
     ("Are the recipients bound by your rules, and may they see the words?", "redact"),
     ("Is it for search, and do the trials keep enough neighbours?", "vectors"),
-    ("Do the trials on public text leave enough of the use, and the attacker little?", "sanitise"),
+    (
+        "In the trials on public text, does enough usefulness remain, and does the attacker learn "
+        "little?",
+        "sanitise",
+    ),
     ("None of these?", "nothing"),
 )
 """The questions in their order, and the way that a yes leads to."""
