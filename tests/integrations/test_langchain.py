@@ -76,7 +76,7 @@ def test_parts_tools_and_names(middleware, sanitizer, is_released):
     assert result.tool_call_id == "c1"
     assert MARKER not in str([human, result])
     for picture in ({"type": "image_url", "image_url": {"url": MARKER}}, {"type": "file"}):
-        with pytest.raises(DiscreetError, match="no text") as refused:
+        with pytest.raises(DiscreetError, match="not text") as refused:
             runnable.invoke([HumanMessage([picture])])
         assert MARKER not in str(refused.value)
     del middleware

@@ -24,7 +24,11 @@ from toy_guide import ToyGuide
 
 SEED = 20261116
 SPACE = random_space(60)
-ROWS = [("ann", "word1 word2 word1"), ("bob", "word3 word3 word3 word4"), ("ann", "word5 word6")]
+ROWS = [
+    ("ottokar", "word1 word2 word1"),
+    ("bob", "word3 word3 word3 word4"),
+    ("ottokar", "word5 word6"),
+]
 
 
 def near_words(epsilon: float = 4.0) -> NearWords:
@@ -64,11 +68,11 @@ def test_the_longest_text_and_the_person_with_most_are_stated(mechanism, tmp_pat
     assert SAME_PERSON in stated.public
     assert MOST_OF_A_PERSON in receipt.statement.public
     assert receipt.input["person_field"] == "who"
-    assert "ann" not in receipt.to_json()
+    assert "ottokar" not in receipt.to_json()
 
 
 def test_delta_buys_a_smaller_epsilon_and_none_is_none(tmp_path):
-    rows = [("ann", "word1 " * 60)]
+    rows = [("ottokar", "word1 " * 60)]
     mechanism = near_words(2.0)
     with_delta = released(tmp_path, Sanitizer(mechanism), rows)
     assert "person" not in with_delta.about["whole"]
@@ -143,7 +147,7 @@ def test_counts_run_over_batches():
 
 
 def test_texts_without_a_word_are_fine(tmp_path):
-    whole = released(tmp_path, Sanitizer(near_words()), [("ann", "")]).about["whole"]
+    whole = released(tmp_path, Sanitizer(near_words()), [("ottokar", "")]).about["whole"]
     assert whole["document"]["words"] == 0
 
 
@@ -152,7 +156,7 @@ def test_texts_without_a_word_are_fine(tmp_path):
 
 @pytest.mark.parametrize("missing", [{}, {"who": None}, {"who": ""}], ids=["no", "null", "empty"])
 def test_a_row_of_nobody_is_refused_by_its_number(missing, tmp_path):
-    rows = [{"who": "ann", "text": "word1"}, {"text": "word2", **missing}]
+    rows = [{"who": "ottokar", "text": "word1"}, {"text": "word2", **missing}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"row 2 of .*in\.jsonl has no (field )?who") as caught:
         sanitize_file(
