@@ -84,12 +84,12 @@ def weakness(mechanism: WordMechanism) -> str | None:
 def refuse_weak_vectors(statement: PrivacyStatement) -> None:
     """Refuse to release vectors under a statement that promises next to nothing.
 
-    >>> from discreet.statement import Notion, PrivacyStatement, Unit
-    >>> refuse_weak_vectors(PrivacyStatement(Notion.PURE, Unit.SENTENCE, 8.0))
-    >>> refuse_weak_vectors(PrivacyStatement(Notion.PURE, Unit.SENTENCE, 800.0))
+    >>> from discreet.statement import PrivacyStatement
+    >>> refuse_weak_vectors(PrivacyStatement(notion="pure", unit="sentence", epsilon=8.0))
+    >>> weak = PrivacyStatement(notion="pure", unit="sentence", epsilon=800.0)
+    >>> refuse_weak_vectors(weak)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    discreet.errors.InvalidValue: the statement of this setting is weak: the odds between any two \
-texts may change by a factor of 10^347.4; lower epsilon, or add --yes-weak if that is what you want
+    discreet.errors.InvalidValue: the statement of this setting is weak: ... 10^347.4; lower ...
     """
     loss = statement.epsilon + statement.slack
     if loss > MOST_LOSS:
