@@ -71,7 +71,8 @@ def proposals(
     ...     Sentence(f"u{i}", [1, 2], frozenset({f"own {i}"} if j else {"everybody's"}))
     ...     for i in range(20) for j in range(3)
     ... )
-    >>> best, *others = proposals(public, Rules(), steps=20, epsilon=8.0, cells=[1])
+    >>> tried = {"holders": [1, 2], "cells": [1], "ratios": [0.5]}
+    >>> best, other = proposals(public, Rules(), steps=4, epsilon=8.0, **tried)
     >>> best.holders, round(best.kept, 2)
     (1, 0.68)
     """
