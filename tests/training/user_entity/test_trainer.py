@@ -371,3 +371,19 @@ def test_the_same_data_in_pieces_gives_the_same_contributions(monkeypatch):
     for one, other in zip(together, alone, strict=True):
         for name in one:
             torch.testing.assert_close(one[name], other[name], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["published", "published-optimized"])
+def test_the_published_algorithms_add_the_average_as_it_is_whatever_the_default_optimiser(
+    algorithm,
+):
+    made = Rules(algorithm=algorithm, noise=1e-6, population=3, user_rate=1.0, entity_rate=1.0)
+    sentences, model = world(1)
+    trainer = UserEntityTrainer(made, gather(sentences), model, seed=0)
+    before = model.trainable()["weights"].clone()
+    total = trainer.total(trainer.draws(0))["weights"]
+    trainer.step(0)
+    moved = (model.trainable()["weights"] - before).double()
+    expected = -total / trainer.plan.denominator
+    assert made.optimizer == "sgd"
+    assert torch.allclose(moved, expected, atol=1e-4 * float(expected.abs().max()))

@@ -71,6 +71,9 @@ class Rules(SharedRules):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.algorithm in PUBLISHED:
+            # The paper adds averaged updates as they are: its learning rate is the clients' own.
+            object.__setattr__(self, "optimizer", "sgd")
         if self.algorithm == "certified" and self.cell_clip > self.clip:
             raise InvalidValue(
                 f"cell clip must be at most clip, {self.clip:g}; got {self.cell_clip:g}"

@@ -76,7 +76,8 @@ class SharedRules(Settings):
     optimizer: Annotated[
         str,
         Setting(
-            "adam, whose steps do not depend on --clip and --population, or sgd.",
+            "adam, whose steps do not depend on --clip and --population, or sgd, which the "
+            "published algorithms always use.",
             choices=("sgd", "adam"),
         ),
     ] = "adam"
