@@ -1,11 +1,16 @@
 """Rows per second of a folder on each engine, against the one-process command, in one run.
 
 Documents are made up from public words, by Zipf's law, 8 to 24 words each. Every way is a command
-of its own, as a person would run it, and is run once more on a hundredth of the rows: the
-difference is the time without start-up. Processor time is stated beside the clock, because it says
-the same on a machine that has other work. Memory is the most that any one process ever held.
+of its own, as a person would run it, and is run twice more on 2,000 rows: the difference to the
+shorter of these is the time without start-up. Processor time is stated beside the clock, because it
+says the same on a machine that has other work (but not for Spark, whose workers are nobody's
+children). Memory is the most that any one process ever held.
 
-    python benchmarks/engines.py --rows 2000000 --curve 100000 500000 -o out/engines.json
+    python benchmarks/engines.py --rows 2000000 --curve 100000 20000000 --work /tmp/rows
+
+With `--work` the documents are kept and used again, and what stands in the output already is not
+measured again, so that a long run can be made in pieces (`--only`). `--figure FILE.png` draws the
+cost of a row over their number from the output, and measures nothing.
 """
 
 import argparse
@@ -29,7 +34,8 @@ from discreet.spaces import load_space
 from discreet.spaces.index import build_index, cached_index, store_index
 
 GROUP = 100_000
-ENGINES = ("local", "ray", "spark")
+COMMAND_ALONE = "command"
+FEW = GROUP * 2 // 100
 TARGETS = {"local": 1.5, "ray": 1.3, "spark": 1.1}
 COMMAND = [sys.executable, "-m", "discreet", "sanitize"]
 OPTIONS = ["-e", "8", "--text-field", "body", "--keep", "id"]
@@ -37,13 +43,17 @@ OPTIONS = ["-e", "8", "--text-field", "body", "--keep", "id"]
 
 def write_documents(folder: Path, rows: int) -> None:
     """One file of rows, in groups; a folder with it is what engines read, the file the command."""
-    folder.mkdir(parents=True)
+    path = folder / "rows.parquet"
+    if path.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
     words = np.array([w for w in load_space("starter").words if w.isalpha()][:8000], dtype=object)
     chances = 1 / np.arange(1, len(words) + 1)
     steps = np.cumsum(chances / chances.sum())
     rng = np.random.default_rng(1)
     schema = pa.schema({"id": pa.int64(), "body": pa.string()})
-    with pq.ParquetWriter(folder / "rows.parquet", schema) as writer:
+    unfinished = path.with_suffix(".partial")
+    with pq.ParquetWriter(unfinished, schema) as writer:
         for first in range(0, rows, GROUP):
             count = min(GROUP, rows - first)
             lengths = rng.integers(8, 25, count)
@@ -55,6 +65,7 @@ def write_documents(folder: Path, rows: int) -> None:
             ]
             ids = np.arange(first, first + count)
             writer.write_table(pa.table({"id": ids, "body": texts}, schema=schema))
+    unfinished.rename(path)
 
 
 class Watch(threading.Thread):
@@ -113,9 +124,9 @@ def timed(source: Path, output: Path, *more: str) -> dict[str, float]:
     return {"seconds": seconds, "processor": used, "memory_gb": watch.stop()}
 
 
-def measured(work: Path, rows: int, few: int, way: str) -> dict[str, float]:
+def measured(work: Path, rows: int, way: str) -> dict[str, float]:
     """One way of releasing so many rows, with what it takes without them."""
-    single = way == "command"
+    single = way == COMMAND_ALONE
     more = [] if single else ["--engine", way, "--workers", "2", "--part-rows", str(GROUP)]
 
     def once(count: int) -> dict[str, float]:
@@ -123,14 +134,16 @@ def measured(work: Path, rows: int, few: int, way: str) -> dict[str, float]:
         source = folder / "rows.parquet" if single else folder
         return timed(source, work / ("out.parquet" if single else "out"), *more)
 
-    start, full = once(few), once(rows)
-    seconds = full["seconds"] - start["seconds"]
+    # Before and after, and the shorter counts: the first start of an engine reads it from the disk.
+    before, full, after = once(FEW), once(rows), once(FEW)
+    start = {key: min(before[key], after[key]) for key in before}
+    seconds, processor = (full[key] - start[key] for key in ("seconds", "processor"))
     return {
         "rows": rows,
         "start_up_s": start["seconds"],
         "total_s": full["seconds"],
-        "rows_per_s": (rows - few) / seconds,
-        "processor_us_per_row": 1e6 * (full["processor"] - start["processor"]) / (rows - few),
+        "rows_per_s": (rows - FEW) / seconds,
+        "processor_us_per_row": 1e6 * processor / (rows - FEW),
         "memory_gb": full["memory_gb"],
     }
 
@@ -151,39 +164,75 @@ def floor(rows: int, path: Path) -> dict[str, float]:
     }
 
 
+def draw_curve(found: dict[str, dict[str, float]], path: Path) -> None:
+    """What a row costs, over how many there are, with the floor under it."""
+    from discreet.report.plots import Curve, Plot, draw
+
+    curve = sorted(
+        (each["rows"], each["processor_us_per_row"], each["memory_gb"])
+        for name, each in found.items()
+        if name.startswith("local")
+    )
+    rows, cost, memory = zip(*curve, strict=True)
+    under = found["floor"]
+    numbers, moved = under["random_us_per_row"], under["bytes_us_per_row"]
+    draw(
+        Plot(
+            name="engines",
+            title="A row costs the same however many there are",
+            x="rows (two workers of this machine)",
+            y="processor time for each row, µs",
+            curves=(
+                Curve("local", rows, cost, notes=tuple(f"{each:.2f} GB" for each in memory)),
+                Curve("floor: its bytes read and written", rows, (moved,) * len(rows)),
+                Curve("floor: a random number for each word", rows, (numbers,) * len(rows)),
+            ),
+            alternative="Flat lines: the cost of a row, and below it the floor.",
+            log_x=True,
+            log_y=True,
+        ),
+        path,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--curve", type=int, nargs="*", default=[100_000, 500_000])
-    parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--only", nargs="*", help="these ways only, by their names in the output")
+    parser.add_argument("--work", type=Path, help="where documents are kept for another run")
+    parser.add_argument("--figure", type=Path, help="draw the curve of the output there, and stop")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/engines.json"))
     given = parser.parse_args()
+    output: Path = given.output
+    found = json.loads(output.read_text()) if given.work and output.exists() else {}
+    if given.figure:
+        draw_curve(json.loads(output.read_text()), given.figure)
+        return
     space = load_space("starter")
     if cached_index(space) is None:
         store_index(space, build_index(space))
-    found: dict[str, object] = {}
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-
-    def keep(name: str, figures: dict[str, float]) -> None:
-        found[name] = {key: round(value, 3) for key, value in figures.items()}
-        print(name, json.dumps(found[name]), flush=True)
-        given.output.write_text(json.dumps(found, indent=2) + "\n")
-
+    output.parent.mkdir(parents=True, exist_ok=True)
+    ways = {"floor": (given.rows, "")}
+    ways |= {way: (given.rows, way) for way in (COMMAND_ALONE, *TARGETS)}
+    ways |= {f"local, {count} rows": (count, "local") for count in given.curve}
     with tempfile.TemporaryDirectory() as place:
-        work = Path(place)
-        few = GROUP * 2 // 100
-        for count in sorted({few, *given.curve, given.rows}):
-            write_documents(work / str(count), count)
-        keep("floor", floor(given.rows, work / str(given.rows) / "rows.parquet"))
-        base = measured(work, given.rows, few, "command")
-        keep("command", base)
-        for engine in given.engines:
-            figures = measured(work, given.rows, few, engine)
-            figures["ratio"] = figures["rows_per_s"] / base["rows_per_s"]
-            figures["target"] = TARGETS[engine]
-            keep(engine, figures)
-        for count in given.curve:
-            keep(f"local, {count} rows", measured(work, count, few, "local"))
+        work: Path = given.work or Path(place)
+        for name, (rows, way) in ways.items():
+            if name in found or name not in (given.only or ways):
+                continue
+            for count in (FEW, rows):
+                write_documents(work / str(count), count)
+            if not way:
+                figures = floor(rows, work / str(rows) / "rows.parquet")
+            else:
+                figures = measured(work, rows, way)
+            if name in TARGETS and COMMAND_ALONE in found:
+                figures["ratio"] = figures["rows_per_s"] / found[COMMAND_ALONE]["rows_per_s"]
+                figures["target"] = TARGETS[name]
+            found[name] = {key: round(value, 3) for key, value in figures.items()}
+            print(name, json.dumps(found[name]), flush=True)
+            output.write_text(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -127,7 +127,6 @@ def embed(
         refuse_for_folders(
             seed=seed is not None,
             person_field=booking.person_field is not None,
-            ledger=booking != VectorLedgerSettings(),
         )
         law = None if named is None else label_choice.name_in("label")
         work = EmbedWork(
@@ -145,9 +144,9 @@ def embed(
             **read,
             **fields,
         )
-        with progress_bar("embedding") as show:
+        with booking.booked("embed") as ledger, progress_bar("embedding") as show:
             receipt = release_folder(
-                source, output, work, engine, format=format, progress=show, **said
+                source, output, work, engine, format=format, progress=show, ledger=ledger, **said
             )
         _tell(receipt, unit)
         say(parts_line(receipt))

@@ -9,7 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from discreet import __version__
+from discreet.accounting.lifting import group_as
 from discreet.arrays import Progress
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.engines.parts import PartReceipt, commit_part
@@ -24,11 +27,13 @@ from discreet.release.strength import refuse_weak_vectors
 from discreet.release.tables import release_documents, release_sentences
 from discreet.settings import Settings, declared_in, plain_type
 from discreet.staging import Staged
+from discreet.statement import PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import DROP, Fates
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 Embedder = SentenceEmbedder | DocumentEmbedder
 Group = TypeVar("Group", bound=Settings)
 _ROWS, _PEEK = 8192, 100
-_TRAINED = "trained:"
+_TRAINED, _LONGEST = "trained:", "longest"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +226,12 @@ class EmbedWork:
             first_row=first_row,
         )
 
+    def _units_of(self, table: "pa.Table") -> Any:
+        """How many sentences each text of a table releases, or is a group of."""
+        if self.unit == "document":
+            return np.diff(split_sentences(table.column(self.text_field).to_pylist())[1])
+        return np.full(len(table), 1 if self.pair_field is None else 2)
+
     def release(self, part: Part, target: Path) -> PartReceipt:
         """Read, draw, stage and commit a part."""
 
@@ -228,7 +239,7 @@ class EmbedWork:
             import pyarrow.parquet as pq
 
             counts: Counter[str] = Counter(rows=0, sentences=0, left_out=0)
-            writer = None
+            writer, longest = None, 0
             with output.open() as file:
                 for first_row, _, table in self._tables(part.source, part.row_groups, _ROWS):
                     release = self._released(table, first_row)
@@ -238,9 +249,10 @@ class EmbedWork:
                     counts["rows"] += len(out)
                     counts["sentences"] += release.units
                     counts["left_out"] += len(table) - len(out)
+                    longest = max(longest, int(self._units_of(table).max(initial=0)))
                 if writer is not None:
                     writer.close()
-            return dict(counts)
+            return {**counts, _LONGEST: longest}
 
         return commit_part(part, target, self.fingerprint, write)
 
@@ -248,7 +260,7 @@ class EmbedWork:
         """The receipt that one file would have, of all parts together."""
         counts: Counter[str] = Counter()
         for each in parts:
-            counts.update(each.counts)
+            counts.update({key: each.counts[key] for key in each.counts if key != _LONGEST})
         if isinstance(self.made, DocumentEmbedder):
             receipt = self.made.receipt(self.made.release([]))
             told = {"documents": counts["rows"], "left_out": counts["left_out"]}
@@ -270,6 +282,18 @@ class EmbedWork:
         }
         told["sentences"] = counts["sentences"]
         return receipt.with_section("counts", told).with_section("input", fields)
+
+    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
+        """As a single file is charged: for both sentences of a pair, all those of a document."""
+        most = max(1, *(int(each.counts[_LONGEST]) for each in parts))
+        if self.unit == "document":
+            # One release speaks of all sentences of a document: they are a group, not draws apart.
+            return group_as(receipt.statement, most, Unit.DOCUMENT)
+        return receipt.statement.for_units(most, unit=Unit.DOCUMENT)
+
+    def units(self, receipt: Receipt) -> int:
+        """Sentences."""
+        return int(receipt.counts["sentences"])
 
 
 _GROUPS: dict[str, type[Settings]] = {

@@ -24,7 +24,6 @@ from discreet.receipt import Receipt
 from discreet.release.booked import commit_receipt, with_entry
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA
-from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.fates import Fates
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES
@@ -144,10 +143,10 @@ def release_folder(
             into; they are deleted if the budget does not allow them. Rows are not remembered one
             by one, so its policy for rows that come again must be ``charge``.
     """
-    if ledger is not None:
-        _require_budget(ledger)
     chosen, place = settings or EngineSettings(), Path(output)
     resumes = unfinished_place(place).exists()
+    if ledger is not None:
+        _require_budget(ledger, resumes)
     check_output_folder(place, str(source), force=force or resumes)
     parts, _ = planned(str(source), work.schema_of, format=format, part_rows=chosen.part_rows)
     sizes = {part.source: part.size for part in parts}
@@ -172,16 +171,18 @@ def release_folder(
         receipt = _with_failures(receipt, attempts - len(parts))
         if ledger is None:
             return state.publish(receipts, receipt)
-        return _published(ledger, state, receipts, receipt)
+        return _published(ledger, work, state, receipts, receipt)
 
 
-def _require_budget(ledger: DatasetLedger) -> None:
+def _require_budget(ledger: DatasetLedger, resumes: bool) -> None:
     """Refuse before anything is drawn what is known then: a policy, or that nothing is left."""
     if ledger.again != CHARGE:
         raise InvalidValue(
             "the rows of a folder are not remembered one by one; book it with the policy to charge "
             "rows that come again (--again charge), or release single files"
         )
+    if resumes:  # the last of the budget may have been reserved for this very release
+        return
     left = ledger.ledger.budget(ledger.dataset).left
     if left is not None and left.nano == 0:
         raise BudgetExceeded(
@@ -190,21 +191,23 @@ def _require_budget(ledger: DatasetLedger) -> None:
 
 
 def _published(
-    ledger: DatasetLedger, state: Unfinished, receipts: Sequence[PartReceipt], receipt: Receipt
+    ledger: DatasetLedger,
+    work: Work,
+    state: Unfinished,
+    receipts: Sequence[PartReceipt],
+    receipt: Receipt,
 ) -> Receipt:
     """Book the whole by its receipt, and give it its place once the ledger has it in writing."""
-    longest = receipt.about["whole"]["document"]["statement"]
     charge = Charge(
         dataset=ledger.dataset,
         command=ledger.command,
-        statement=PrivacyStatement(notion=Notion.NONE, unit=Unit.DOCUMENT)
-        if longest is None
-        else PrivacyStatement.from_dict(longest),
-        mechanism=receipt.about["mechanism"]["name"],
-        units=receipt.about["counts"]["words"],
+        statement=work.longest(receipts, receipt),
+        mechanism=receipt.mechanism["name"],
+        units=work.units(receipt),
     )
     try:
-        with ledger.reserved(charge) as reservation:
+        # A run that was stopped while it published may have reserved, or booked, already.
+        with ledger.reserved(charge, request=state.request) as reservation:
             booked = with_entry(receipt, reservation, charge)
             return state.publish(receipts, booked, partial(commit_receipt, reservation))
     except BudgetExceeded:

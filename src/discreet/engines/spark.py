@@ -7,9 +7,11 @@ what was drawn never passes through Spark: tasks write files and give back a num
 
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +27,8 @@ from discreet.release.text import Sanitizer
 with needs_extra("--engine spark", "spark"):
     from pyspark.sql import SparkSession
 
-_TASKS_AT_ONCE = 8
+_JOBS_AT_ONCE = 3
+"""A job has a task for each worker; while its last ones run, others begin those of the next."""
 
 
 class SparkEngine:
@@ -46,23 +49,34 @@ class SparkEngine:
         self.workers = workers or self._session.sparkContext.defaultParallelism
 
     def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
-        """The outcomes, some tasks for each worker at a time."""
+        """The outcomes, in the order they come; jobs overlap, so that no core waits for another."""
         context = self._session.sparkContext
+        group = f"discreet {secrets.token_hex(8)}"
 
         def released(part: str) -> Outcome:
             return run_task(Part.from_dict(json.loads(part)), work, folder)
 
-        step = _TASKS_AT_ONCE * self.workers
-        for first in range(0, len(parts), step):
-            some = [json.dumps(part.to_dict()) for part in parts[first : first + step]]
+        def job(some: Sequence[str]) -> list[Outcome]:
+            context.setJobGroup(group, "parts of a folder", interruptOnCancel=True)
             try:
-                outcomes = context.parallelize(some, len(some)).map(released).collect()
+                return context.parallelize(some, len(some)).map(released).collect()
             except Exception as error:
                 # Not in its own words: Spark's are pages long.
                 lost = type(error).__name__.startswith("Py4J")
                 reason = LOST.format(count=MOST_LOSSES) if lost else type(error).__name__
-                outcomes = [{"number": -1, "error": f"Spark gave up: {reason}"}]
-            yield from outcomes
+                return [{"number": -1, "error": f"Spark gave up: {reason}"}]
+
+        told = [json.dumps(part.to_dict()) for part in parts]
+        jobs = [told[first : first + self.workers] for first in range(0, len(told), self.workers)]
+        with ThreadPoolExecutor(_JOBS_AT_ONCE) as pool:
+            running = [pool.submit(job, some) for some in jobs]
+            try:
+                for done in as_completed(running):
+                    yield from done.result()
+            finally:
+                for each in running:
+                    each.cancel()
+                context.cancelJobGroup(group)
 
     def close(self) -> None:
         """Stop Spark if it was started here."""

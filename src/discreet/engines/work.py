@@ -19,6 +19,7 @@ from discreet.release.strength import weakness
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import Columns, columns_of
 from discreet.text.fates import Fates
@@ -57,6 +58,17 @@ class Work(Protocol):
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         """What was released in all."""
+
+    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
+        """What holds for the whole of the longest text, as a ledger is charged for it.
+
+        Args:
+            parts: all of them.
+            receipt: of :meth:`receipt`.
+        """
+
+    def units(self, receipt: Receipt) -> int:
+        """How many words or sentences were released."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +185,17 @@ class SanitizeWork:
             "columns": columns.fates,
         }
         return receipt_of_rows(self.made, tally, columns.public, about, self.whole_delta)
+
+    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:  # noqa: ARG002
+        """What the receipt says of it; nothing is promised where it says nothing."""
+        told = receipt.about["whole"]["document"]["statement"]
+        if told is None:
+            return PrivacyStatement(notion=Notion.NONE, unit=Unit.DOCUMENT)
+        return PrivacyStatement.from_dict(told)
+
+    def units(self, receipt: Receipt) -> int:
+        """Words."""
+        return int(receipt.counts["words"])
 
 
 _OWN = (
