@@ -128,7 +128,7 @@ def _below(parent: int) -> list[int]:
 
 def timed(source: Path, output: Path, *more: str) -> dict[str, float]:
     """Seconds by the clock and by the processor, and memory, of one command."""
-    for path in (output, Path(f"{output}.privacy.json")):
+    for path in (output, Path(f"{output}.privacy.json"), Path(f"{output}.unfinished")):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     watch = Watch()
     watch.start()

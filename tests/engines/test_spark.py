@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Sanitizer, load_space, mechanism
 from discreet.engines import EngineSettings, sanitize_folder
-from discreet.errors import NotFound
+from discreet.errors import InvalidValue, NotFound
 from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
 
 pytestmark = [
@@ -71,6 +71,22 @@ def test_a_data_frame_is_sanitised_as_it_is_written(tmp_path, sanitizer, session
     texts = " ".join(table.column("body").to_pylist())
     assert len(texts.split()) == words_of(500)
     assert "zanzibar" not in texts
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "said"),
+    [
+        ("spark://127.0.0.1:1", NotFound, "no Spark at spark://127.0.0.1:1 .nobody answers"),
+        ("spark://127.0.0.1:1,127.0.0.1:2", NotFound, "nobody answers"),
+        ("spark://somewhere", InvalidValue, "must have a port"),
+    ],
+)
+def test_where_no_cluster_is(address, error, said):
+    pytest.importorskip("pyspark")
+    from discreet.engines.spark import _started
+
+    with pytest.raises(error, match=said):
+        _started(address, None)
 
 
 def test_without_java(monkeypatch, tmp_path):
