@@ -14,6 +14,7 @@ cost of a row over their number from the output, and measures nothing.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -22,15 +23,23 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet import Sanitizer, mechanism
+from discreet.engines import EngineSettings, release_folder
+from discreet.engines.plan import Part, planned
+from discreet.engines.tasks import Outcome, run_task
+from discreet.engines.work import SanitizeWork
 from discreet.randomness import secure_generator
 from discreet.spaces import load_space
 from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.text.fates import Fates
 
 GROUP = 100_000
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -179,6 +188,53 @@ def floor(rows: int, path: Path) -> dict[str, float]:
     }
 
 
+class _Timed:
+    """An engine of this process, that says how long its tasks took."""
+
+    name, workers, seconds = "local", 1, 0.0
+
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+        begun = time.perf_counter()
+        for part in parts:
+            yield run_task(part, work, folder)
+        self.seconds = time.perf_counter() - begun
+
+    def close(self) -> None:
+        pass
+
+
+def driver(work: Path, parts: int = 500) -> dict[str, float]:
+    """What one process does for all: for each file and its part, and for the bytes written."""
+    source, output = work / "small", work / "driver"
+    shutil.rmtree(source, ignore_errors=True)
+    source.mkdir(parents=True)
+    for number in range(parts):
+        table = pa.table({"id": [number], "body": ["the doctor"]})
+        pq.write_table(table, source / f"{number:06d}.parquet")
+    sanitizer = Sanitizer(mechanism("santext", space=load_space("starter"), epsilon=8.0))
+    does = SanitizeWork(sanitizer=sanitizer, fates=Fates(("body",), keep=("id",)))
+    begun = time.perf_counter()
+    planned(str(source), does.schema_of)
+    planning = time.perf_counter() - begun
+    engine = _Timed()
+    begun = time.perf_counter()
+    with mock.patch.object(EngineSettings, "start", return_value=engine):
+        release_folder(source, output, does)
+    around = time.perf_counter() - begun - engine.seconds
+    block = os.urandom(2**26)
+    begun = time.perf_counter()
+    hashlib.sha256(block).digest()
+    hashing = len(block) / 1e9 / (time.perf_counter() - begun)
+    for path in (source, output):
+        shutil.rmtree(path)
+    return {
+        "parts": parts,
+        "planning_ms_per_file": 1e3 * planning / parts,
+        "around_ms_per_part": 1e3 * around / parts,
+        "hashing_gb_per_s": hashing,
+    }
+
+
 def draw_curve(found: dict[str, dict[str, float]], path: Path) -> None:
     """What a row costs, over how many there are, with the floor under it."""
     from discreet.report.plots import Curve, Plot, draw
@@ -228,7 +284,7 @@ def main() -> None:
     if cached_index(space) is None:
         store_index(space, build_index(space))
     output.parent.mkdir(parents=True, exist_ok=True)
-    ways = {"floor": (given.rows, "")}
+    ways = {"floor": (given.rows, ""), "driver": (FEW, "")}
     ways |= {way: (given.rows, way) for way in (COMMAND_ALONE, *TARGETS)}
     ways |= {f"local, {count} rows": (count, "local") for count in given.curve}
     with tempfile.TemporaryDirectory() as place:
@@ -238,7 +294,9 @@ def main() -> None:
                 continue
             for count in (FEW, rows):
                 write_documents(work / str(count), count)
-            if not way:
+            if name == "driver":
+                figures = driver(work)
+            elif not way:
                 figures = floor(rows, work / str(rows) / "rows.parquet")
             else:
                 figures = measured(work, rows, way)

@@ -1,5 +1,7 @@
 """The same folder on Spark, in local mode; a data frame through Arrow; an error without Java."""
 
+import re
+import textwrap
 import threading
 from pathlib import Path
 
@@ -55,6 +57,19 @@ def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer
     receipt = check_whole(out, 40_000, 2 * words_of(20_000))
     assert len(killed) == 1
     assert receipt.about["engine"] == {"name": "spark", "parts": 4, "attempts": 5}
+
+
+def test_the_lines_of_the_guide(tmp_path, sanitizer, session, monkeypatch):
+    page = Path(__file__).parent.parent.parent / "docs" / "guides" / "engines.md"
+    found = re.search(
+        r"(?m)^    from discreet.engines.spark import sanitize\n(?:    .*\n|\n)*", page.read_text()
+    )
+    source = write(tmp_path / "in", "parquet", files=1, rows=50)
+    names = {"df": session.read.parquet(str(source)), "sanitizer": sanitizer, "spark": session}
+    monkeypatch.chdir(tmp_path)
+    lines = textwrap.dedent(found[0]).replace('"released"', repr(str(tmp_path / "released")))
+    exec(lines, names)
+    assert names["released"].count() == 50
 
 
 def test_a_data_frame_is_sanitised_as_it_is_written(tmp_path, sanitizer, session):
