@@ -189,3 +189,17 @@ def test_a_worker_without_the_key_draws_nothing(tmp_path, work):
     assert "noise.key" in outcome["error"]
     assert json.loads(work.to_json())["keyed"] is True
     assert not list(tmp_path.rglob("*.attempts"))
+
+
+def test_whichever_process_draws_it(tmp_path, work, monkeypatch):
+    """In one process after another part, or in one of its own: the same draw."""
+    monkeypatch.setattr(noise.secrets, "token_bytes", lambda count: bytes(range(count)))
+    source = write(tmp_path / "in", "parquet", files=2, rows=500)
+    fates = {"text_field": "body", "keep": ["id"], "others": "drop"}
+    digests = []
+    for workers in (1, 2):
+        settings = EngineSettings(workers=workers, keyed_noise=True)
+        out = tmp_path / f"out{workers}"
+        receipt = sanitize_folder(source, out, work.made, settings, **fates)
+        digests.append(receipt.about["output"])
+    assert digests[0] == digests[1]
