@@ -140,6 +140,7 @@ def embed(
             label_mechanism=None if law == NO_MECHANISM else law,
             label_settings=label_choice.given(),
             file_encoding=file_encoding,
+            keyed=engine.keyed_noise,
             made_by=made,
             **read,
             **fields,

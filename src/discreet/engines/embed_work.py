@@ -15,6 +15,7 @@ from discreet import __version__
 from discreet.accounting.lifting import group_as
 from discreet.arrays import Progress
 from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
 from discreet.errors import InputError, InvalidValue
@@ -22,6 +23,7 @@ from discreet.mechanisms.registry import described, find
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
+from discreet.release.rows import Noise
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.strength import refuse_weak_vectors
 from discreet.release.tables import release_documents, release_sentences
@@ -67,6 +69,7 @@ class EmbedWork:
         file_encoding: of the files.
         max_document_bytes: longer texts are refused.
         accept_weak: release even if the statement promises next to nothing.
+        keyed: whether the noise follows from a key of the run.
         made_by: makes the embedder, where somebody watches; from the rest unless given.
         fingerprints: of what was made where the release began; empty as long as nothing was.
         version: of discreet.
@@ -90,6 +93,7 @@ class EmbedWork:
     file_encoding: str = UTF_8
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     accept_weak: bool = False
+    keyed: bool = False
     made_by: Callable[[], Embedder] | None = field(default=None, repr=False, compare=False)
     fingerprints: str = ""
     version: str = __version__
@@ -214,15 +218,24 @@ class EmbedWork:
         if not self.accept_weak:
             refuse_weak_vectors(self.made.statement)
 
-    def _released(self, table: "pa.Table", first_row: int) -> "Release[pa.Table]":
+    def _released(
+        self, table: "pa.Table", first_row: int, noise: Noise | None
+    ) -> "Release[pa.Table]":
+        rng = None
+        if noise is not None:
+            used = [name for name in (self.text_field, self.pair_field, self.label_field) if name]
+            rng = noise(first_row, [list(map(str, table.column(n).to_pylist())) for n in used])
         if isinstance(self.made, DocumentEmbedder):
-            return release_documents(self.made, table, self.text_field, first_row=first_row)
+            return release_documents(
+                self.made, table, self.text_field, rng=rng, first_row=first_row
+            )
         return release_sentences(
             self.made,
             table,
             self.text_field,
             label=self.label_field,
             second=self.pair_field,
+            rng=rng,
             first_row=first_row,
         )
 
@@ -232,8 +245,9 @@ class EmbedWork:
             return np.diff(split_sentences(table.column(self.text_field).to_pylist())[1])
         return np.full(len(table), 1 if self.pair_field is None else 2)
 
-    def release(self, part: Part, target: Path) -> PartReceipt:
+    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part."""
+        noise = None if key is None else key.noise(part, self.fingerprint)
 
         def write(output: Staged) -> Mapping[str, Any]:
             import pyarrow.parquet as pq
@@ -242,7 +256,7 @@ class EmbedWork:
             writer, longest = None, 0
             with output.open() as file:
                 for first_row, _, table in self._tables(part.source, part.row_groups, _ROWS):
-                    release = self._released(table, first_row)
+                    release = self._released(table, first_row, noise)
                     out = release.values.filter(release.values.column("vector").is_valid())
                     writer = writer or pq.ParquetWriter(file, out.schema)
                     writer.write_table(out)

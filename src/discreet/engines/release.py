@@ -11,6 +11,8 @@ from pathlib import Path
 
 from discreet.arrays import Progress
 from discreet.engines.folder import Unfinished, check_output_folder, unfinished, unfinished_place
+from discreet.engines.noise import CAVEAT as KEY_CAVEAT
+from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt
 from discreet.engines.plan import planned
 from discreet.engines.settings import EngineSettings
@@ -92,6 +94,7 @@ def sanitize_folder(
         max_document_bytes=max_document_bytes,
         accept_weak=accept_weak,
         whole_delta=whole_delta,
+        keyed=settings is not None and settings.keyed_noise,
     )
     return release_folder(
         source,
@@ -155,6 +158,8 @@ def release_folder(
         if isinstance(state, Receipt):
             return state
         missing = state.missing()
+        if work.keyed:
+            RunKey.make(state.path)
         engine_said = {"name": chosen.engine or "local"}
         if missing:
             engine = chosen.start()
@@ -168,7 +173,7 @@ def release_folder(
             "engine", {**engine_said, "parts": len(parts), "attempts": attempts}
         )
         receipt = receipt.between(operator, recipient)
-        receipt = _with_failures(receipt, attempts - len(parts))
+        receipt = _with_failures(receipt, attempts - len(parts), work.keyed)
         if ledger is None:
             return state.publish(receipts, receipt)
         return _published(ledger, work, state, receipts, receipt)
@@ -229,12 +234,13 @@ def _run(engine: Engine, state: Unfinished, work: Work, progress: Progress | Non
             progress(done, total)
 
 
-def _with_failures(receipt: Receipt, failed: int) -> Receipt:
-    """Say what the guarantee assumes, where an attempt was thrown away."""
-    if failed < 1:
-        return receipt
-    caveat = (
-        f"{failed} attempts at parts failed and were made anew; what they had drawn was discarded "
-        "unread, and that they failed is assumed not to depend on it"
-    )
-    return replace(receipt, statement=receipt.statement.with_caveats(caveat))
+def _with_failures(receipt: Receipt, failed: int, keyed: bool) -> Receipt:
+    """Say what the guarantee assumes, where an attempt was thrown away or noise has a key."""
+    caveats = [KEY_CAVEAT] * keyed
+    if failed > 0:
+        same = ", with the same noise where index and libraries were the same" * keyed
+        caveats.append(
+            f"{failed} attempts at parts failed and were made anew{same}; what they had drawn was "
+            "discarded unread, and that they failed is assumed not to depend on it"
+        )
+    return replace(receipt, statement=receipt.statement.with_caveats(*caveats))

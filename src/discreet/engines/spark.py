@@ -16,10 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.addresses import listens, parted
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
 from discreet.engines.tasks import Outcome, run_task
-from discreet.errors import NotFound, needs_extra
+from discreet.errors import InvalidValue, NotFound, needs_extra
 from discreet.parallel import WORKERS
 from discreet.release.tables import ROWS
 from discreet.release.text import Sanitizer
@@ -27,6 +28,7 @@ from discreet.release.text import Sanitizer
 with needs_extra("--engine spark", "spark"):
     from pyspark.sql import SparkSession
 
+_STANDALONE = "spark://"
 _JOBS_AT_ONCE = 3
 """A job has a task for each worker; while its last ones run, others begin those of the next."""
 
@@ -119,6 +121,8 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _started(address: str | None, workers: int | None) -> SparkSession:
+    if address is not None:
+        _refuse_silence(address)
     java = os.environ.get("JAVA_HOME")
     found = shutil.which("java") if java is None else shutil.which("java", path=f"{java}/bin")
     if found is None:
@@ -143,8 +147,25 @@ def _started(address: str | None, workers: int | None) -> SparkSession:
     try:
         session: SparkSession = builder.master(address).appName("discreet").getOrCreate()
     except Exception as error:
-        raise NotFound(
-            f"there is no Spark at {address} ({type(error).__name__}); check the address, or leave "
-            "--address out to use this machine"
-        ) from None
+        raise _no_spark(address, type(error).__name__) from None
     return session
+
+
+def _refuse_silence(address: str) -> None:
+    """Spark asks a master that is not there for minutes; whether anybody listens shows at once."""
+    if not address.startswith(_STANDALONE):
+        return
+    # Several masters may stand by for each other.
+    places = [parted(each) for each in address.removeprefix(_STANDALONE).split(",")]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places):
+        raise InvalidValue("--address of Spark must have a port, as in spark://HOST:7077")
+    if not any(listens(*place) for place in known):
+        raise _no_spark(address, "nobody answers")
+
+
+def _no_spark(address: str, why: str) -> NotFound:
+    return NotFound(
+        f"there is no Spark at {address} ({why}); check the address, or leave --address out to use "
+        "this machine"
+    )

@@ -8,7 +8,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from discreet.arrays import Progress
+from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, sanitize_part
 from discreet.engines.plan import Part
 from discreet.errors import InvalidValue
@@ -53,8 +56,18 @@ class Work(Protocol):
             progress: called with (done, total) while something public is computed.
         """
 
-    def release(self, part: Part, target: Path) -> PartReceipt:
-        """Read, draw, stage and commit a part."""
+    @property
+    def keyed(self) -> bool:
+        """Whether the noise follows from a key of the run."""
+
+    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
+        """Read, draw, stage and commit a part.
+
+        Args:
+            part: what to release.
+            target: where it goes.
+            key: of the run, if the noise follows from one.
+        """
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         """What was released in all."""
@@ -84,6 +97,8 @@ class SanitizeWork:
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     accept_weak: bool = False
     whole_delta: float = DELTA
+    keyed: bool = False
+    """Whether the noise follows from a key of the run."""
     kind: str = field(default="sanitize", init=False)
 
     def __post_init__(self) -> None:
@@ -156,7 +171,16 @@ class SanitizeWork:
         if large and getattr(mechanism, "uses_index", False) and not cached_index(mechanism.space):
             store_index(mechanism.space, build_index(mechanism.space, progress=progress))
 
-    def release(self, part: Part, target: Path) -> PartReceipt:
+    @cached_property
+    def _index(self) -> str:
+        """The index that draws are made with, in a line: with another one, they are others."""
+        found = cached_index(self.made.mechanism.space)
+        if found is None or not getattr(self.made.mechanism, "uses_index", False):
+            return "none"
+        arrays = (found.neighbors, found.lower)
+        return " ".join(hashlib.sha256(np.ascontiguousarray(a)).hexdigest() for a in arrays)
+
+    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part."""
         return sanitize_part(
             part,
@@ -168,6 +192,7 @@ class SanitizeWork:
             delimiter=self.delimiter,
             encoding=self.encoding,
             max_document_bytes=self.max_document_bytes,
+            rng=None if key is None else key.noise(part, self.fingerprint, self._index),
         )
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
@@ -200,7 +225,7 @@ class SanitizeWork:
 
 _OWN = (
     *("kind", "format", "delimiter", "encoding"),
-    *("max_document_bytes", "accept_weak", "whole_delta"),
+    *("max_document_bytes", "accept_weak", "whole_delta", "keyed"),
 )
 _WORTH_AN_INDEX = 32 * 2**20
 
