@@ -79,8 +79,8 @@ class Explanation:
         if not self.exact:
             typical = (
                 f"In {_SIMULATED_RUNS} simulated draws of a word typically {some} 95 % of the "
-                f"outcomes. {_SIMULATED_RUNS} draws show at most {_SIMULATED_RUNS}: the true number "
-                "may be far larger."
+                f"outcomes. So few draws show at most {_SIMULATED_RUNS} words: the true number may "
+                "be far larger."
             )
         out = [
             *self.statement.lines(),
