@@ -184,7 +184,8 @@ def _tell_unknown(unknown: float) -> None:
     elif on_a_terminal():  # not into the log of a job, where others may read it
         say(
             f"The vocabulary does not have {100 * unknown:.1f} % of the words that this text "
-            "begins with; each counts as one unknown word. (Counted on your text: keep it to yourself.)"
+            "begins with; each counts as one unknown word. (Counted on your text: keep it to "
+            "yourself.)"
         )
 
 
