@@ -192,6 +192,22 @@ def test_draws_decide_only_what_they_prove(wish):
     assert exact.epsilon * 0.999 <= shown.epsilon < 2 * exact.epsilon
 
 
+@pytest.mark.parametrize("wish", [{"keep": 0.5}, {"options": 3}])
+def test_a_question_far_from_the_edge_costs_few_draws(wish):
+    """Every word goes anywhere: nothing is near enough to a yes to be worth a second look."""
+    drawn: list[int] = []
+
+    class Anywhere:
+        def release(self, ids, rng):
+            drawn.append(len(ids))
+            return rng.integers(0, 60, len(ids))
+
+    with pytest.raises(InvalidValue, match="no epsilon up to 1e9"):
+        find_epsilon(lambda _epsilon: Anywhere(), np.arange(60), **wish)
+    # Thirty powers of two are asked about, each at a sixteenth of 2^14 or of 31,000 draws.
+    assert max(drawn) <= 31_000 // 16
+
+
 def test_more_outcomes_than_draws_can_show_are_not_taken_for_few():
     """500 equally likely outcomes: in 200 draws fewer than 200 are seen, at every epsilon."""
     uniform = Silent(Uniform(random_space(500)))

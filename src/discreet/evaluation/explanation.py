@@ -79,7 +79,8 @@ class Explanation:
         if not self.exact:
             typical = (
                 f"In {_SIMULATED_RUNS} simulated draws of a word typically {some} 95 % of the "
-                "outcomes. So few draws cannot show more: the true number may be far larger."
+                f"outcomes. So few draws show at most {_SIMULATED_RUNS} words: the true number may "
+                "be far larger."
             )
         out = [
             *self.statement.lines(),
@@ -241,9 +242,8 @@ class Found:
         if self.exact:
             return ""
         return (
-            "Found by simulation: at this epsilon the wish is fulfilled with a confidence of "
-            f"{100 * self.confidence:g} %. A smaller one may do as well, which so few draws cannot "
-            "show."
+            f"Found by simulation: with a confidence of {100 * self.confidence:g} %, this epsilon "
+            "gives what you asked for. A smaller one may do so too; so few draws cannot show it."
         )
 
 

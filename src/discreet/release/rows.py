@@ -125,20 +125,19 @@ def looked_at(
     batches: Iterator[Batch],
     columns: Columns,
     unknown_share: Callable[[Sequence[str]], float],
-    mostly_unknown: Callable[[float], None],
+    tell_unknown: Callable[[float], None],
 ) -> Iterator[Batch]:
-    """The same batches, once it is told if most words of the first are unknown, and how many.
+    """The same batches, once it is told how many words of the first are unknown.
 
     Args:
         batches: the rows.
         columns: what becomes of each column.
         unknown_share: of the words of texts, the share that the vocabulary does not have.
-        mostly_unknown: told that share, before anything is released, if it is more than half.
+        tell_unknown: told that share, before anything is released.
     """
     for first in batches:
         texts = [text for column in columns.part(first).texts.values() for text in column]
-        if (share := unknown_share(texts)) > MOST_UNKNOWN:
-            mostly_unknown(share)
+        tell_unknown(unknown_share(texts))
         yield first
         break
     yield from batches
