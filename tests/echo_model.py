@@ -142,6 +142,9 @@ class Model:
 
         async def parts():
             for number, event in enumerate(told):
+                if self.behaves == "breaks off" and number == 5:
+                    yield "data: {nonsense\n\n"
+                    return
                 data = json.dumps({**event, "sequence_number": number})
                 yield f"event: {event['type']}\ndata: {data}\n\n"
 
