@@ -84,7 +84,7 @@ def discreet(
     return Outcome(done.returncode, done.stdout or b"", done.stderr.decode())
 
 
-def called(*arguments: object, cache: Path, together: bool = False) -> Outcome:
+def called(*arguments: object, cache: Path, stdin: bytes = b"", together: bool = False) -> Outcome:
     """The same in this process, through the command's entry point: quicker, for what is alike.
 
     With ``together`` both streams are one, in order, as in a terminal.
@@ -95,6 +95,7 @@ def called(*arguments: object, cache: Path, together: bool = False) -> Outcome:
     try:
         with (
             mock.patch.object(sys, "argv", ["discreet", *map(str, arguments)]),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
             mock.patch.dict(os.environ, environment(cache)),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
