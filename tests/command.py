@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from discreet.cli import main
+from discreet.encoders.bert import BertEncoder
 from discreet.files import cache_directory
 
 COMMAND = Path(sys.executable).with_name("discreet")
@@ -61,6 +62,26 @@ def share_encodings(cache: Path) -> None:
     shared.mkdir(parents=True, exist_ok=True)
     cache.mkdir(parents=True, exist_ok=True)
     (cache / "encoded").symlink_to(shared)
+
+
+@contextlib.contextmanager
+def each_text_encoded_once() -> Iterator[None]:
+    """Commands that are called here share what an encoder makes of the same text.
+
+    Its vector depends on that text alone, bit by bit: ``tests/relational/test_independence.py``.
+    """
+    encode, known = BertEncoder.encode, {}
+
+    def remembered(self: BertEncoder, texts: Sequence[str]) -> np.ndarray:
+        which = (self._norm.scale.tobytes(), self._how, self.max_seq_length)
+        new = [text for text in dict.fromkeys(texts) if (which, text) not in known]
+        if new:
+            vectors = encode(self, new)
+            known.update({(which, text): row for text, row in zip(new, vectors, strict=True)})
+        return np.stack([known[which, text] for text in texts])
+
+    with mock.patch.object(BertEncoder, "encode", remembered):
+        yield
 
 
 def discreet(
