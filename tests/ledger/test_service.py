@@ -61,7 +61,7 @@ def _refused(up, model):
         problem = answer.json()
         assert problem["type"] == "urn:discreet:problem:busy"
         assert "nothing was released" in problem["detail"]
-        assert set(problem) == {"type", "title", "status", "detail"}
+        assert set(problem) == {"type", "title", "status", "detail", "error"}
     assert len(model.bodies) == sent, "a message reached the provider unpaid"
     assert not any(MARKER in line for line in up.lines)
 
