@@ -25,7 +25,7 @@ FLOORS = [
     ["staging"],
     ["arrays", "bars", "card", "check", "files", "parallel", "search"],
     ["cached", "exact", "settings"],
-    ["composition", "devices", "randomness", "tensors"],
+    ["composition", "devices", "randomness", "scope", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],
