@@ -79,7 +79,8 @@ class Explanation:
         if not self.exact:
             typical = (
                 f"In {_SIMULATED_RUNS} simulated draws of a word typically {some} 95 % of the "
-                "outcomes. So few draws cannot show more: the true number may be far larger."
+                f"outcomes. So few draws show at most {_SIMULATED_RUNS} words: the true number may "
+                "be far larger."
             )
         out = [
             *self.statement.lines(),
@@ -92,25 +93,24 @@ class Explanation:
             out.append(f"  {word} -> {shown}")
         if self.guess is not None:
             out.append(
-                "The best guess at a word, by who knows this law and the public frequencies of "
-                f"words, is right with probability {self.guess:.2g}."
+                "The best guess at a word, for somebody who knows this law and how often words occur "
+                f"in public, is right with probability {self.guess:.2g}."
             )
         if self.again is not None and self.again > _A_CODE:
             out.append(
                 "Two releases of a word in the same place agree with probability "
-                f"{self.again:.2g}: rather a code, which many words share, than a draw."
+                f"{self.again:.2g}: more a code that many words share than a draw."
             )
         if self.named is not None:
             out.append(
-                "Of 100 words of one half of the sample, who knows the law and the other half "
-                f"names {100 * self.named['exact']:.0f} by single words, and "
-                f"{100 * self.named['contextual']:.0f} by reading along: by which words follow "
-                "each other."
+                "Of 100 words of one half of the sample, somebody who knows the law and the other "
+                f"half names {100 * self.named['exact']:.0f} one word at a time, and "
+                f"{100 * self.named['contextual']:.0f} by also using which words follow each other."
             )
         elif self.guess is not None:
             out.append(
-                "Who also knows which words follow each other names more; how many, "
-                "--public-sample shows on public text of your kind."
+                "Somebody who also knows which words follow each other names more; --public-sample "
+                "shows how many, on public text of your kind."
             )
         return out + [step.line() for step in self.steps]
 
@@ -241,9 +241,8 @@ class Found:
         if self.exact:
             return ""
         return (
-            "Found by simulation: at this epsilon the wish is fulfilled with a confidence of "
-            f"{100 * self.confidence:g} %. A smaller one may do as well, which so few draws cannot "
-            "show."
+            f"Found by simulation: with a confidence of {100 * self.confidence:g} %, this epsilon "
+            "gives what you asked for. A smaller one may do so too; so few draws cannot show it."
         )
 
 
