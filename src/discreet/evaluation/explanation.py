@@ -93,8 +93,8 @@ class Explanation:
             out.append(f"  {word} -> {shown}")
         if self.guess is not None:
             out.append(
-                "The best guess at a word, for somebody who knows this law and how often words occur "
-                f"in public, is right with probability {self.guess:.2g}."
+                "The best guess at a word, for somebody who knows this law and how often words "
+                f"occur in public, is right with probability {self.guess:.2g}."
             )
         if self.again is not None and self.again > _A_CODE:
             out.append(
