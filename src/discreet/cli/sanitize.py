@@ -1,5 +1,6 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -105,23 +106,7 @@ def sanitize(
         def in_driver() -> Sanitizer:
             return recipe.make(choice.build(choice.vocabulary(), settings.spared))
 
-        with (
-            booking.booked("sanitize") as ledger,
-            progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
-        ):
-            receipt = sanitize_folder(
-                source,
-                output,
-                in_driver,
-                engine,
-                progress=show,
-                preparing=preparing,
-                ledger=ledger,
-                **common,
-            )
-        _tell(receipt)
-        say(parts_line(receipt))
-        say_written(output)
+        _sanitize_parts(source, output, in_driver, engine, booking, common)
         return
     with ExitStack() as stack:
         ledger = stack.enter_context(booking.booked("sanitize"))
@@ -157,6 +142,26 @@ def sanitize(
     say_written(output)
     if (kept := identifiers.keep_mapping) is not None:
         say(f"Written: {kept}. It is as sensitive as the input: keep it on the same side.")
+
+
+def _sanitize_parts(
+    source: str,
+    output: str,
+    make: Callable[[], Sanitizer],
+    engine: EngineSettings,
+    booking: RowLedgerSettings,
+    common: dict[str, Any],
+) -> None:
+    """A folder or a pattern: part by part, into a folder."""
+    with (
+        booking.booked("sanitize") as ledger,
+        progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
+    ):
+        shown = {"progress": show, "preparing": preparing}
+        receipt = sanitize_folder(source, output, make, engine, ledger=ledger, **shown, **common)
+    _tell(receipt)
+    say(parts_line(receipt))
+    say_written(output)
 
 
 def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:

@@ -6,24 +6,28 @@ persons, never their sum.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
-from discreet.ledger.schema import Connection
+from discreet.ledger.schema import Connection, Rows
 from discreet.ledger.stores import now
 from discreet.statement import Adjacency, Unit
 
 _CHUNK = 500
 _LARGEST = 2**62
 _POSTING = ("dataset", "number", "person", "at", "nano", "atto", "unbounded")
-_ACCOUNT = (
-    "SELECT events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited "
-    "FROM discreet_dataset WHERE dataset = ?"
+_DATASET = (
+    "dataset", "events", "head", "at", "adjacency", "nano", "atto", "unbounded", "persons",
+    "limits", "limited",
+)  # fmt: skip
+_ACCOUNTS = f"SELECT {', '.join(_DATASET)} FROM discreet_dataset WHERE dataset"
+_ANEW = "ON CONFLICT (dataset) DO UPDATE SET " + ", ".join(
+    f"{column} = excluded.{column}" for column in _DATASET[1:]
 )
 
 
@@ -45,52 +49,57 @@ class Account:
     """How many persons have a limit of their own."""
 
 
-def locked(connection: Connection, for_update: str, name: str) -> Account:
-    """A data set, which nobody else changes before this transaction ends; a new one is made."""
-    found = connection.rows(_ACCOUNT + for_update, name)
-    if not found:
-        connection.run(
-            "INSERT INTO discreet_dataset (dataset, events, head, at, adjacency, nano, atto, "
-            "unbounded, persons, limits, limited) VALUES (?, 0, '', 0, ?, 0, 0, 0, 0, '[]', 0) "
-            "ON CONFLICT (dataset) DO NOTHING",
-            name,
-            str(Adjacency.REPLACE),
-        )
-        found = connection.rows(_ACCOUNT + for_update, name)
-    return _account(name, found[0])
+def locked(
+    connection: Connection, for_update: str, names: Sequence[str], known: Set[str]
+) -> list[Account]:
+    """Data sets, which nobody else changes before this transaction ends; new ones are made.
+
+    Those that may not be there are made first, and then all are locked, both in the order of their
+    names: so no two transactions wait for each other, whichever data sets they have in common.
+
+    Args:
+        connection: of the transaction.
+        for_update: what the database wants after a query for rows that will be changed.
+        names: in their order.
+        known: names that are certainly there.
+    """
+    accounts = []
+    for first in range(0, len(names), _CHUNK):
+        chunk = names[first : first + _CHUNK]
+        new = [
+            (name, 0, "", 0, str(Adjacency.REPLACE), 0, 0, 0, 0, "[]", 0)
+            for name in chunk
+            if name not in known
+        ]
+        if new:
+            connection.insert("discreet_dataset", _DATASET, new, "ON CONFLICT (dataset) DO NOTHING")
+        sql = f"{_ACCOUNTS} IN ({', '.join('?' * len(chunk))}) ORDER BY dataset{for_update}"
+        accounts += [_account(*row) for row in connection.rows(sql, *chunk)]
+    if len(accounts) < len(names):
+        raise LedgerUnavailable("data sets of this ledger have gone; nothing was released")
+    return accounts
 
 
-def _account(name: str, row: tuple[Any, ...]) -> Account:
-    events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited = row
-    return Account(
-        name,
-        events,
-        head,
-        at,
-        Adjacency(adjacency),
-        Amount(nano, atto, unbounded),
-        persons,
-        json.loads(limits),
-        limited,
-    )
+def _found(connection: Connection, name: str) -> Account | None:
+    found = connection.rows(f"{_ACCOUNTS} = ?", name)
+    return _account(*found[0]) if found else None
 
 
-def write_back(connection: Connection, account: Account) -> None:
-    """Write what changed of a data set."""
-    common = account.common
-    connection.run(
-        "UPDATE discreet_dataset SET events = ?, head = ?, at = ?, adjacency = ?, nano = ?, "
-        "atto = ?, unbounded = ?, persons = ?, limits = ?, limited = ? WHERE dataset = ?",
-        account.events,
-        account.head,
-        account.at,
-        str(account.adjacency),
-        *(common.nano, common.atto, common.unbounded),
-        account.persons,
-        json.dumps(account.limits),
-        account.limited,
-        account.name,
-    )
+def _account(name: Any, events: Any, head: Any, at: Any, adjacency: Any, *rest: Any) -> Account:
+    nano, atto, unbounded, persons, limits, limited = rest
+    spent = Amount(nano, atto, unbounded)
+    told = [] if limits == "[]" else json.loads(limits)
+    return Account(name, events, head, at, Adjacency(adjacency), spent, persons, told, limited)
+
+
+def written_back(accounts: Iterable[Account]) -> Rows:
+    """What changed of data sets."""
+    rows = [
+        (a.name, a.events, a.head, a.at, str(a.adjacency), a.common.nano, a.common.atto,
+         a.common.unbounded, a.persons, json.dumps(a.limits) if a.limits else "[]", a.limited)
+        for a in accounts
+    ]  # fmt: skip
+    return Rows("discreet_dataset", _DATASET, rows, _ANEW)
 
 
 # -- limits ------------------------------------------------------------------------------------
@@ -148,15 +157,15 @@ def _for_everybody(account: Account) -> list[Limit]:
 
 def limits(connection: Connection, name: str) -> list[Limit]:
     """All limits of a data set."""
-    found = connection.rows(_ACCOUNT, name)
-    if not found:
+    account = _found(connection, name)
+    if account is None:
         return []
     own = connection.rows(
         "SELECT person, span, nano, atto, unit FROM discreet_limit WHERE dataset = ? "
         "ORDER BY person, span",
         name,
     )
-    return [*_for_everybody(_account(name, found[0])), *(_limit(*row) for row in own)]
+    return [*_for_everybody(account), *(_limit(*row) for row in own)]
 
 
 def concerned(
@@ -344,10 +353,9 @@ def datasets(connection: Connection) -> list[str]:
 
 def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
     """What is gone, held and left by each limit that concerns a person, or everybody."""
-    found = connection.rows(_ACCOUNT, name)
-    if not found:
+    account = _found(connection, name)
+    if account is None:
         return [Budget(None, Amount(), Amount())]
-    account = _account(name, found[0])
     all_limits = limits(connection, name)
     wanted: list[Limit | None] = [e for e in all_limits if e.person in (EVERYBODY, person)]
     return [_budget(connection, account, person, limit) for limit in wanted or [None]]

@@ -64,6 +64,13 @@ class SharedRules(Settings):
             "An entity is used in at most so many cells (see --cell-ratio) of a user.", at_least=1
         ),
     ] = 1
+    one_cell: Annotated[
+        bool,
+        Setting(
+            "Use one cell of each user, or its sentences without an entity, and no more: less "
+            "noise, for users with a text or two each."
+        ),
+    ] = False
     population: Annotated[
         int,
         Setting(
