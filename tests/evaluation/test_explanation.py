@@ -255,7 +255,7 @@ def test_on_a_public_sample_it_says_what_reading_along_is_worth():
     assert named["contextual"] > named["exact"] + 0.2
     explained = replace(explain(mechanism, np.arange(40), []), named=named)
     (line,) = (line for line in explained.lines() if "words follow each other" in line)
-    assert f"names {100 * named['exact']:.0f} by single words" in line
+    assert f"names {100 * named['exact']:.0f} one word at a time" in line
     assert explained.to_dict()["named"] == named
     without = replace(explained, named=None)
     assert any("--public-sample" in line for line in without.lines())

@@ -274,7 +274,7 @@ def find_epsilon(
         progress: called with (epsilons tried, 0): how many it takes is not known.
     """
     if (keep > 0) == (options > 0):
-        raise InvalidValue("find_epsilon takes one wish: keep or options")
+        raise InvalidValue("find_epsilon takes keep or options, one of the two")
     if keep >= 1 or (0 < options < 1):
         raise InvalidValue("keep must be between 0 and 1, both excluded; options at least 1")
     exact = hasattr(make(1.0), "log_probabilities")
@@ -299,7 +299,7 @@ def find_epsilon(
     precision = _PRECISION if exact else _SIMULATED_PRECISION
     epsilon = smallest_that_holds(reached, least=1e-6, most=1e9, precision=precision)
     if epsilon is None:
-        raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
+        raise InvalidValue("no epsilon up to 1e9 gives that in this space; ask for less")
     return Found(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
 
 
