@@ -113,14 +113,13 @@ def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):
         for a, b, x, y in zip(texts, others, labels, theirs, strict=True)
     ]
     write_rows(data / "qnli-dev.jsonl.gz", rows)
-    size = replace(
-        SMALL, encoder=str(bert), tuned=64, tuned_tests=40, tuned_seeds=2, epochs=4, qnli=90
-    )
+    size = replace(SMALL, encoder=str(bert), tuned=64, tuned_tests=40, epochs=4, qnli=90)
     bench = TunedBench(data, size, load_space("starter"))
     assert bench.tasks == ("sst2", "qnli")
-    assert min(bench.score("sst2", Setting("unsanitised"))) > 0.9
-    assert max(bench.score("sst2", Setting("uniform"))) < 0.9
-    assert len(bench.score("qnli", Setting("santext", 14.0, "certified"))) == 2
+    for seed in range(2):
+        assert bench.score("sst2", Setting("unsanitised"), seed) > 0.9
+        assert bench.score("sst2", Setting("uniform"), seed) < 0.9
+    assert 0 <= bench.score("qnli", Setting("santext", 14.0, "certified"), 0) <= 1
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -110,7 +110,7 @@ def encoder(tmp_path_factory):
     return load_encoder(str(write_bert(folder, head=False, pieces=[*MARKS, *WORDS, "."])))
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "honest")
 def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     monkeypatch.setattr(sentdp, "load_encoder", lambda _model: encoder)
     said = []

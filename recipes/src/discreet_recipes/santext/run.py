@@ -62,6 +62,14 @@ _LISTS = (
     ),
 )
 _SOURCE = {"name": "sst2-dev and imdb-val"}
+# What parts depend on, beside what their names say.
+_SPACE = ("format", "vectors")
+_SWEEP = (*_SPACE, "train", "seeds")
+_PAIRS = (*_SPACE, "encoder", "pairs", "pair_tests")
+_PRETRAINING = (
+    *("format", "piece vectors", "encoder", "reviews", "head_steps"),
+    *("tuned", "tuned_seeds", "tuned_tests", "epochs"),
+)
 
 
 def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
@@ -73,11 +81,12 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         "proven guarantee at the same epsilon."
     )
     bench = Bench(data, size, say)
-    settings = {**asdict(size), "format": 5, "words": bench.words.fingerprint}
+    vectors = {"vectors": bench.words.fingerprint, "piece vectors": bench.pieces.fingerprint}
+    settings = {**asdict(size), "format": 6, **vectors}
     record = Record.of(RECIPE, folder, settings, say, rows, lists=_LISTS)
     part = record.part
     utility = {
-        s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s))
+        s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s), _SWEEP)
         for s in (
             *settings_at(size.epsilons),
             *(Setting("cmp", e) for e in size.noise_epsilons),
@@ -85,7 +94,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         )
     }
     influence = [
-        {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(bench.accuracy, s))}
+        {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(bench.accuracy, s), _SWEEP)}
         for w in size.shares
         for p in size.probabilities
         for s in [Setting("santext-plus", size.influence_epsilon, "published", w, p)]
@@ -94,19 +103,55 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         {
             "epsilon": e,
             "calibration": c,
-            **part(f"privacy-{c}-{e:g}", partial(bench.privacy, Setting("santext", e, c))),
+            **part(
+                f"privacy-{c}-{e:g}",
+                partial(bench.privacy, Setting("santext", e, c)),
+                (*_SPACE, "words"),
+            ),
         }
         for c in BOTH
         for e in size.epsilons
     ]
     pairs = {
-        s.key: part(f"stsb-{s.key}", partial(bench.pearson, s))
+        s.key: part(f"stsb-{s.key}", partial(bench.pearson, s), _PAIRS)
         for s in (settings_at(size.pair_epsilons) if size.pair_epsilons else ())
     }
+    tuning = TunedBench(data, size, bench.words)
+    tuned = {
+        task: {
+            s.key: [
+                part(
+                    f"tuned-{task}-{s.key}-{seed}",
+                    partial(tuning.score, task, s, seed),
+                    (*_SPACE, *tuning.uses(task)),
+                )
+                for seed in range(size.tuned_seeds)
+            ]
+            for s in settings_at(size.tuned_epsilons)
+        }
+        for task in (tuning.tasks if size.tuned_epsilons else ())
+    }
+    both = [
+        {
+            "space": name,
+            "epsilon": e,
+            **part(
+                f"both-{name}-{e:g}",
+                partial(bench.both, name, e),
+                (*_SWEEP, "words", *(("piece vectors",) if name == "pieces" else ())),
+            ),
+        }
+        for name in ("words", "pieces")
+        for e in size.both_epsilons
+    ]
     pretraining = [
         {
             "epsilon": e,
-            **part(f"pretraining-{e:g}", partial(bench.pretraining, e, size.steps, attack=True)),
+            **part(
+                f"pretraining-{e:g}",
+                partial(bench.pretraining, e, size.steps, attack=True),
+                (*_PRETRAINING, "steps", "attacked"),
+            ),
         }
         for e in size.piece_epsilons
     ]
@@ -115,37 +160,26 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
             "epsilon": e,
             "steps": steps,
             **part(
-                f"pretraining-{e:g}-{steps}", partial(bench.pretraining, e, steps, attack=False)
+                f"pretraining-{e:g}-{steps}",
+                partial(bench.pretraining, e, steps, attack=False),
+                _PRETRAINING,
             ),
         }
         for e in size.piece_epsilons
         for steps in size.curve_steps
     ]
-    tuning = TunedBench(data, size, bench.words)
-    tuned = {
-        task: {
-            s.key: part(f"tuned-{task}-{s.key}", partial(tuning.score, task, s))
-            for s in settings_at(size.tuned_epsilons)
-        }
-        for task in (tuning.tasks if size.tuned_epsilons else ())
-    }
-    both = [
-        {"space": name, "epsilon": e, **part(f"both-{name}-{e:g}", partial(bench.both, name, e))}
-        for name in ("words", "pieces")
-        for e in size.both_epsilons
-    ]
-    speed = part("speed", bench.speed)
+    speed = part("speed", bench.speed, _SPACE)
     add_guarantee(
         record,
         "SanText at epsilon 8 protects each word by 8 times the distance",
         "proven by the triangle inequality, kappa = epsilon / 2",
-        part("guarantee", bench.guarantee),
+        part("guarantee", bench.guarantee, _SPACE),
         "and looser than need be, which the certified calibration makes use of",
     )
     add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
     tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
-    examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons))
-    counts = part("vocabularies", bench.vocabularies)
+    examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons), _SPACE)
+    counts = part("vocabularies", bench.vocabularies, (*_SPACE, "piece vectors"))
     add_shown(record, size, Shown(tuned, both, influence, longer, examples, counts))
     return record.finish()
 

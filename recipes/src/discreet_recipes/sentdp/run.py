@@ -20,6 +20,7 @@ from discreet.randomness import generator
 from discreet.release.text import Sanitizer
 from discreet.search import last_whole_that_holds
 from discreet.spaces.loaders import load_space
+from discreet.spaces.space import EmbeddingSpace
 from discreet.training.documents.candidates import (
     Documents,
     choose_projections,
@@ -51,7 +52,7 @@ from discreet_recipes.sentdp.pages import (
     add_data_set,
     add_table_1,
 )
-from discreet_recipes.sentdp.sizes import SentDPOptions
+from discreet_recipes.sentdp.sizes import ROWS, SentDPOptions
 
 Release = Callable[[float, np.random.Generator], Rows]
 Predict = Callable[[Rows], NDArray[np.int64]]
@@ -66,18 +67,16 @@ _REPLACED = 200
 def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
     """Run the recipe and write its record; vectors and stores are kept in the folder too."""
     size = options
-    encoder = load_encoder(size.encoder)
+    encoder, space = load_encoder(size.encoder), load_space(size.space)
     settings = {
         **asdict(size),
         "most_sentences": MAX_SENTENCES,
-        "encoder": encoder.fingerprint,
-        "space": load_space(size.space).fingerprint,
+        "weights": encoder.fingerprint,
+        "vectors": space.fingerprint,
     }
     record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     for name in size.data_sets:
-        _data_set(
-            record, name, data, size.news if name == "20news" else size.reviews, encoder, size
-        )
+        _data_set(record, name, data, encoder, space, size)
     rules = ("exponential", FLIP)
     add_table_1(
         record,
@@ -105,10 +104,12 @@ def _data_set(
     record: Record,
     name: str,
     data: Path,
-    sizes: Sequence[int],
     encoder: Encoder,
+    space: EmbeddingSpace,
     size: SentDPOptions,
 ) -> None:
+    sizes: Sequence[int] = getattr(size, ROWS[name])
+
     @cache  # and only when some part is still to be computed: encoding takes the time
     def corpus() -> Corpus:
         record.say(f"sentdp: encoding {name}")
@@ -121,7 +122,7 @@ def _data_set(
 
     @cache
     def on_words() -> tuple[Corpus, Method]:
-        return word_method(corpus(), encoder, size)
+        return word_method(corpus(), encoder, space, size)
 
     def released(epsilon: float) -> Any:
         return measured(corpus(), found(), (epsilon,), size.trials)
@@ -160,27 +161,37 @@ def _data_set(
         mechanism.release(vectors, rng, offsets)
         return {"documents": len(offsets) - 1, "seconds": time.perf_counter() - started}
 
+    documents = ("weights", "most_sentences", ROWS[name])
+    stored = (*documents, "candidates")
+
     if name == "20news":
         add_guarantee(
             record,
             "DeepCandidate at epsilon 10 protects each sentence of a document by 10",
             "proven: depth has sensitivity 1",
-            record.part(f"{name}-guarantee", lambda: sentences_replaced(*paper(), _REPLACED)),
+            record.part(
+                f"{name}-guarantee", lambda: sentences_replaced(*paper(), _REPLACED), stored
+            ),
         )
-        took = record.part(f"{name}-speed", speed)
+        took = record.part(f"{name}-speed", speed, stored)
         record.add_key_figure(
             "speed",
             f"DeepCandidate on {took['documents']} encoded documents of 20 Newsgroups",
             f"{took['documents'] / took['seconds']:,.0f} documents a second",
         )
-    base = record.part(f"{name}-unprotected", levels)
+    base = record.part(f"{name}-unprotected", levels, (*documents, "classifier"))
     runs: dict[str, Any] = {}
-    for kind, epsilons, compute in (
-        ("releases", size.epsilons, released),
-        ("words", size.word_epsilons, words),
+    for kind, epsilons, compute, uses in (
+        ("releases", size.epsilons, released, (*stored, "classifier", "trials")),
+        (
+            "words",
+            size.word_epsilons,
+            words,
+            (*documents, "classifier", "vectors", "word_documents", "word_trials"),
+        ),
     ):
         for epsilon in epsilons:
-            some = record.part(f"{name}-{kind}-{epsilon:g}", partial(compute, epsilon))
+            some = record.part(f"{name}-{kind}-{epsilon:g}", partial(compute, epsilon), uses)
             for method, by_epsilon in some.items():
                 runs.setdefault(method, {}).update(by_epsilon)
     if name == "20news":
@@ -338,9 +349,10 @@ def measured(
     return out
 
 
-def word_method(corpus: Corpus, encoder: Encoder, size: SentDPOptions) -> tuple[Corpus, Method]:
+def word_method(
+    corpus: Corpus, encoder: Encoder, space: EmbeddingSpace, size: SentDPOptions
+) -> tuple[Corpus, Method]:
     """CMP on every word of some private documents, then the encoder and the mean."""
-    space = load_space(size.space)
     private = corpus.private
     some = private.where(np.arange(len(private.labels)) < size.word_documents)
 
