@@ -137,7 +137,7 @@ def run(
     them is released.
     """
     trainer, until_worse = UserEntityTrainer(rules, users, model, seed=seed), not rules.private
-    began = time.process_time()
+    began, since = time.process_time(), time.monotonic()
     kept: dict[str, Any] = {"before": measured(model, texts.test), "dev": [], "seconds": 0.0}
     kept |= {"done": 0, "steps": 0, "after": kept["before"]}
     mean = {name: np.zeros(value.shape) for name, value in model.trainable().items()}
@@ -166,9 +166,9 @@ def run(
         kept |= {"done": step + 1, "seconds": spent + time.process_time() - began}
         if ended or last:
             break
-        if kept["seconds"] - spent > seconds:
+        if time.monotonic() - since > seconds:
             arrays = trainer.server.state() | {f"mean {name}": mean[name] for name in mean}
-            save_tensors(state, _STATE, arrays, kept)
+            save_tensors(state, _STATE, arrays, kept, force=True)
             return None
     if rules.private:
         for name, value in model.trainable().items():
@@ -190,8 +190,8 @@ def run(
 def rules_of(population: int, options: argparse.Namespace) -> dict[str, tuple[Rules, int]]:
     """The rules and steps of every algorithm. Adam makes the size of the clipped sum no matter."""
     plain = Rules(
-        algorithm="noiseless", user_rate=options.plain_rate, learning_rate=0.005,
-        optimizer="adam", population=population,
+        algorithm="noiseless", user_rate=options.plain_rate,
+        learning_rate=options.plain_learning_rate, optimizer="adam", population=population,
     )  # fmt: skip
     private = replace(
         plain, user_rate=options.rate, entity_rate=1.0, learning_rate=options.learning_rate,
@@ -250,6 +250,7 @@ def main() -> None:
     parser.add_argument("--most-steps", type=int, default=400, help="without noise")
     parser.add_argument("--rate", type=float, default=0.25)
     parser.add_argument("--plain-rate", type=float, default=0.1, help="without noise")
+    parser.add_argument("--plain-learning-rate", type=float, default=0.005)
     parser.add_argument("--learning-rate", type=float, default=0.01)
     parser.add_argument("--holders", type=int, default=2)
     parser.add_argument("--cells", type=int, default=1)
