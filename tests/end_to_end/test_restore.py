@@ -104,6 +104,8 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_mistakes_are_one_sentence_and_nothing_is_written(place, name):
+    if name == "pipeline":
+        pytest.importorskip("spacy", reason="says what is wrong about a pipeline")
     options, message = BAD[name]
     Path("open").write_bytes(bytes(40))
     Path("open").chmod(0o644)

@@ -157,8 +157,16 @@ def _sanitize_parts(
         booking.booked("sanitize") as ledger,
         progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
     ):
-        shown = {"progress": show, "preparing": preparing}
-        receipt = sanitize_folder(source, output, make, engine, ledger=ledger, **shown, **common)
+        receipt = sanitize_folder(
+            source,
+            output,
+            make,
+            engine,
+            ledger=ledger,
+            progress=show,
+            preparing=preparing,
+            **common,
+        )
     _tell(receipt)
     say(parts_line(receipt))
     say_written(output)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.errors import InvalidValue, NotFound
+from discreet.ledger.account import Account
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED, RESERVED, Entry, moment
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.schema import Connection
 from discreet.ledger.stores import now
-from discreet.ledger.totals import Account
 from discreet.statement import PrivacyStatement
 
 _EVENT = ("dataset", "number", "kind", "at", "entry", "body", "digest")

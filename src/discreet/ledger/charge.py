@@ -141,9 +141,16 @@ def _lifted(
 ) -> PrivacyStatement:
     if count == 0:
         # Nothing was drawn: what is public about the text is all that is released.
-        over = statement.over.of_whole(statement.unit, 0)
-        nothing = {"epsilon": 0.0, "delta": 0.0, "slack": 0.0, "metric": None}
-        return replace(statement, notion=Notion.PURE, **nothing, unit=unit, over=over)
+        return replace(
+            statement,
+            notion=Notion.PURE,
+            epsilon=0.0,
+            delta=0.0,
+            slack=0.0,
+            metric=None,
+            unit=unit,
+            over=statement.over.of_whole(statement.unit, 0),
+        )
     if statement.notion in (Notion.NONE, Notion.UTILITY_OPTIMISED):
         return PrivacyStatement(
             notion=Notion.NONE, unit=unit, public=statement.public, caveats=statement.caveats

@@ -122,6 +122,7 @@ class SqliteStore(OneConnection):
         super().__init__()
         self.path, self._read_only = path, read_only
         self._ahead: int | None = None
+        self._has_ahead = False
 
     def _connect(self) -> sqlite3.Connection:
         with _told(self.path):
@@ -143,8 +144,9 @@ class SqliteStore(OneConnection):
             )
             try:
                 if not self._read_only:
-                    made.execute("PRAGMA journal_mode = WAL")
-                made.execute("PRAGMA synchronous = NORMAL")
+                    ((mode,),) = made.execute("PRAGMA journal_mode = WAL")
+                    self._has_ahead = mode == "wal"  # a network's file system may have none
+                made.execute(f"PRAGMA synchronous = {'NORMAL' if self._has_ahead else 'FULL'}")
             except BaseException:
                 made.close()
                 raise
@@ -167,7 +169,7 @@ class SqliteStore(OneConnection):
                     with contextlib.suppress(sqlite3.Error):
                         made.execute("ROLLBACK")
                     raise
-                ahead = self._write_ahead() if write else None
+                ahead = self._write_ahead() if write and self._has_ahead else None
             if ahead is not None:
                 try:
                     _to_disk(ahead)

@@ -5,101 +5,21 @@ cost. Persons are disjoint, so a data set has lost the most that anybody in it h
 persons, never their sum.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
+from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.ledger.account import Account, found
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
-from discreet.ledger.schema import Connection, Rows
+from discreet.ledger.schema import Connection
 from discreet.ledger.stores import now
 from discreet.statement import Adjacency, Unit
 
 _CHUNK = 500
 _LARGEST = 2**62
 _POSTING = ("dataset", "number", "person", "at", "nano", "atto", "unbounded")
-_DATASET = (
-    "dataset", "events", "head", "at", "adjacency", "nano", "atto", "unbounded", "persons",
-    "limits", "limited",
-)  # fmt: skip
-_ACCOUNTS = f"SELECT {', '.join(_DATASET)} FROM discreet_dataset WHERE dataset"
-_ANEW = "ON CONFLICT (dataset) DO UPDATE SET " + ", ".join(
-    f"{column} = excluded.{column}" for column in _DATASET[1:]
-)
-
-
-@dataclass
-class Account:
-    """A data set as it is within this transaction."""
-
-    name: str
-    events: int
-    head: str
-    at: int
-    adjacency: Adjacency
-    common: Amount
-    """What everybody in it has lost."""
-    persons: int
-    limits: list[dict[str, Any]]
-    """Those for everybody."""
-    limited: int
-    """How many persons have a limit of their own."""
-
-
-def locked(
-    connection: Connection, for_update: str, names: Sequence[str], known: Set[str]
-) -> list[Account]:
-    """Data sets, which nobody else changes before this transaction ends; new ones are made.
-
-    Those that may not be there are made first, and then all are locked, both in the order of their
-    names: so no two transactions wait for each other, whichever data sets they have in common.
-
-    Args:
-        connection: of the transaction.
-        for_update: what the database wants after a query for rows that will be changed.
-        names: in their order.
-        known: names that are certainly there.
-    """
-    accounts = []
-    for first in range(0, len(names), _CHUNK):
-        chunk = names[first : first + _CHUNK]
-        new = [
-            (name, 0, "", 0, str(Adjacency.REPLACE), 0, 0, 0, 0, "[]", 0)
-            for name in chunk
-            if name not in known
-        ]
-        if new:
-            connection.insert("discreet_dataset", _DATASET, new, "ON CONFLICT (dataset) DO NOTHING")
-        sql = f"{_ACCOUNTS} IN ({', '.join('?' * len(chunk))}) ORDER BY dataset{for_update}"
-        accounts += [_account(*row) for row in connection.rows(sql, *chunk)]
-    if len(accounts) < len(names):
-        raise LedgerUnavailable("data sets of this ledger have gone; nothing was released")
-    return accounts
-
-
-def _found(connection: Connection, name: str) -> Account | None:
-    found = connection.rows(f"{_ACCOUNTS} = ?", name)
-    return _account(*found[0]) if found else None
-
-
-def _account(name: Any, events: Any, head: Any, at: Any, adjacency: Any, *rest: Any) -> Account:
-    nano, atto, unbounded, persons, limits, limited = rest
-    spent = Amount(nano, atto, unbounded)
-    told = [] if limits == "[]" else json.loads(limits)
-    return Account(name, events, head, at, Adjacency(adjacency), spent, persons, told, limited)
-
-
-def written_back(accounts: Iterable[Account]) -> Rows:
-    """What changed of data sets."""
-    rows = [
-        (a.name, a.events, a.head, a.at, str(a.adjacency), a.common.nano, a.common.atto,
-         a.common.unbounded, a.persons, json.dumps(a.limits) if a.limits else "[]", a.limited)
-        for a in accounts
-    ]  # fmt: skip
-    return Rows("discreet_dataset", _DATASET, rows, _ANEW)
 
 
 # -- limits ------------------------------------------------------------------------------------
@@ -157,7 +77,7 @@ def _for_everybody(account: Account) -> list[Limit]:
 
 def limits(connection: Connection, name: str) -> list[Limit]:
     """All limits of a data set."""
-    account = _found(connection, name)
+    account = found(connection, name)
     if account is None:
         return []
     own = connection.rows(
@@ -353,7 +273,7 @@ def datasets(connection: Connection) -> list[str]:
 
 def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
     """What is gone, held and left by each limit that concerns a person, or everybody."""
-    account = _found(connection, name)
+    account = found(connection, name)
     if account is None:
         return [Budget(None, Amount(), Amount())]
     all_limits = limits(connection, name)

@@ -6,9 +6,8 @@ all that was done before it.
 
 from collections.abc import Iterable, Sequence, Set
 
-from discreet.ledger import totals
+from discreet.ledger.account import Account, locked, written_back
 from discreet.ledger.schema import Connection, Rows
-from discreet.ledger.totals import Account
 
 
 class Writing:
@@ -34,7 +33,7 @@ class Writing:
     def lock(self, names: Iterable[str]) -> None:
         """Keep others from data sets, all at once; what comes later is locked later."""
         wanted = sorted({*names} - {*self._accounts})
-        for account in totals.locked(self._connection, self._for_update, wanted, self._known):
+        for account in locked(self._connection, self._for_update, wanted, self._known):
             self._accounts[account.name] = account
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
@@ -73,7 +72,7 @@ class Writing:
 
     def finish(self) -> None:
         """Write what is left, and the data sets."""
-        self._write(totals.written_back(self._accounts.values()))
+        self._write(written_back(self._accounts.values()))
 
     def _write(self, *more: Rows) -> None:
         gathered, self._gathered = self._gathered, {}
