@@ -3,6 +3,7 @@
 import pytest
 
 from discreet_recipes import record
+from discreet_recipes.options import Options
 
 
 @pytest.fixture
@@ -17,3 +18,27 @@ def undrawn(monkeypatch):
         path.touch()
 
     monkeypatch.setattr(record, "draw", draw)
+
+
+@pytest.fixture
+def honest(monkeypatch):
+    """A part that reads an option must have said that it uses it, or be computed anew for any."""
+    reading: list[set[str]] = []
+    part = record.Record.part
+
+    def read(options, name):
+        if reading and name in type(options).__dataclass_fields__:
+            reading[-1].add(name)
+        return object.__getattribute__(options, name)
+
+    def watched(self, key, compute, uses=None):
+        def computed():
+            reading.append(set())
+            result, found = compute(), reading.pop()
+            assert uses is None or found <= {*uses, *self.lists}, (key, found - set(uses))
+            return result
+
+        return part(self, key, computed, uses)
+
+    monkeypatch.setattr(Options, "__getattribute__", read)
+    monkeypatch.setattr(record.Record, "part", watched)

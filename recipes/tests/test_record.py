@@ -2,6 +2,9 @@
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -45,6 +48,44 @@ def test_a_longer_list_computes_only_what_is_new(tmp_path):
     assert parts(1, 2) == [1, 2]
     assert parts(2, 3, 1) == [3]
     assert parts(2, seed=7) == [2]
+
+
+def test_a_part_that_names_what_it_uses_outlives_other_settings(tmp_path):
+    def part(uses, **settings):
+        done = []
+        Record(tmp_path, "small", settings).part("a", lambda: done.append(1), uses)
+        return len(done)
+
+    assert part(("rows",), rows=1, epochs=1) == 1
+    assert part(("rows",), rows=1, epochs=2) == 0
+    assert part(("rows",), rows=2, epochs=1) == 1
+    assert part(None, rows=1, epochs=1) == 1
+    with pytest.raises(KeyError):
+        part(("columns",), rows=1)
+
+
+def test_a_run_that_is_killed_goes_on_behind_its_last_part(tmp_path):
+    """Killed in the middle of the third part, as by a power cut: the first two are not redone."""
+    script = (
+        "import os, pathlib, sys\n"
+        "from discreet_recipes.record import Record\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "def compute(number):\n"
+        "    with (folder / 'log').open('a') as log: log.write(str(number))\n"
+        "    if (folder / 'log').read_text() == '123': os.kill(os.getpid(), 9)\n"
+        "    return number\n"
+        "record = Record(folder, 'small', {})\n"
+        "print(sum(record.part(str(n), lambda n=n: compute(n)) for n in (1, 2, 3, 4)))\n"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=False
+        )
+        for _ in range(2)
+    ]
+    assert [run.returncode for run in runs] == [-signal.SIGKILL, 0], runs[1].stderr
+    assert runs[1].stdout == "10\n"
+    assert (tmp_path / "log").read_text() == "12334"
 
 
 def test_a_part_that_fails_leaves_nothing(tmp_path):

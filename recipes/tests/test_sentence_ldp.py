@@ -59,7 +59,7 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "honest")
 def test_the_whole_recipe(place, tmp_path, monkeypatch):
     encoder = load_encoder(str(place / "model"))
     monkeypatch.setattr(sentence_ldp, "load_encoder", lambda _model: encoder)

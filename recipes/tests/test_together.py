@@ -6,11 +6,13 @@ from typing import Annotated
 import pytest
 from typer.testing import CliRunner
 
+from discreet import devices
 from discreet.cli.reproduce import _commands
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
 from discreet.settings import Setting
 from discreet_recipes import together
-from discreet_recipes.recipe import SIZES, Options, Recipe
+from discreet_recipes.options import Model, Options
+from discreet_recipes.recipe import SIZES, Recipe
 from discreet_recipes.record import Record
 from discreet_recipes.together import RECIPES, reproduce_all
 
@@ -21,7 +23,7 @@ class Own(Options):
 
     rows: Annotated[int, Setting("Rows.", at_least=1)] = 1
     epsilons: Annotated[tuple[float, ...], Setting("Epsilons.", above=0)] = (1.0,)
-    encoder: Annotated[str, Setting("The model.")] = "small"
+    encoder: Annotated[str, Model("The model.")] = "small"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +150,22 @@ def test_what_is_missing_is_named_before_any_work(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_model_that_is_not_there_or_cannot_read_is_named_before_any_work(tmp_path):
+    recipe = _recipe("a")
+    for name in recipe.files(recipe.quick):
+        (tmp_path / f"{name}.jsonl.gz").touch()
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "config.json").write_text('{"model_type": "bert"}')
+    for model, error, words in (
+        (str(tmp_path / "none"), NotFound, "is not a directory with a model"),
+        (str(bare), InputError, "has no tokeniser"),
+    ):
+        with pytest.raises(error, match=words):
+            Recipe.run(recipe, tmp_path, tmp_path / "out", Own(encoder=model), print)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 @pytest.mark.parametrize("size", SIZES)
 def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, size, tmp_path):
@@ -169,11 +187,13 @@ def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, si
         (["sentdp", "--quick", "--data-sets", "20news,other"], "each of --data-sets must be"),
         (["uedp", "--steps", "0"], "--steps must be"),
         (["uedp", "--device", "abacus"], "--device must be one of"),
+        (["uedp", "--device", "mps"], "mps was asked for and this machine has none"),
         (["trlaplace"], "there is no sst2-train.jsonl.gz, no sst2-dev.jsonl.gz"),
         (["all", "--quick", "--standard"], "--quick and --standard exclude each other"),
     ],
 )
-def test_the_command_refuses_before_any_work(arguments, words, tmp_path):
+def test_the_command_refuses_before_any_work(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "_present", lambda: ())
     out = tmp_path / "out"
     found = CliRunner().invoke(_commands(together), [*arguments, *_places(tmp_path, out)])
     assert words in str(found.exception)

@@ -54,7 +54,7 @@ def space(tmp_path):
     return str(path)
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "honest")
 def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path):
     model = write_bert(tmp_path / "model", head=False)
     (model / "tokenizer_config.json").write_text('{"model_max_length": 24}')

@@ -1,13 +1,37 @@
 """The data sets that recipes read: gzipped JSON lines in the folder that ``--data`` names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import NotFound
 
 if TYPE_CHECKING:
+    from discreet.arrays import Floats32
+    from discreet.encoders.encoder import Encoder
     from discreet.text.labelled import Labelled
+
+_ENCODED = 4000
+"""Texts whose vectors are kept in one file: so many at most are encoded again after a stop."""
+
+_PARTS = {
+    "sst2": ("train", "dev", "test"),
+    "imdb": ("train", "val", "test"),
+    "20news": ("train", "test"),
+    "reuters50": ("train", "test"),
+    "conll2003": ("train", "valid", "test"),
+    "yelp": ("dev", "test"),
+    "agnews": ("dev", "test"),
+}
+
+
+def files_of(*data_sets: str) -> list[str]:
+    """All files of some data sets, as :func:`data_file` takes them.
+
+    >>> files_of("yelp")
+    ['yelp-dev', 'yelp-test']
+    """
+    return [f"{name}-{part}" for name in data_sets for part in _PARTS[name]]
 
 
 def missing_files(data: Path, names: Iterable[str]) -> list[str]:
@@ -30,3 +54,13 @@ def labelled_rows(data: Path, name: str, most: int | None = None) -> "Labelled":
 
     rows = read_labelled(data_file(data, name))
     return rows if most is None else rows.part(range(min(most, len(rows))))
+
+
+def encoded_texts(encoder: "Encoder", texts: Sequence[str], folder: Path) -> "Floats32":
+    """Vectors of texts, kept in a folder part by part: these data sets are public."""
+    import numpy as np  # as above
+
+    from discreet.encoders.encoder import encoded_once
+
+    starts = range(0, len(texts), _ENCODED)
+    return np.concatenate([encoded_once(encoder, texts[a : a + _ENCODED], folder) for a in starts])

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
-from discreet.devices import AUTO, DEVICE, prefer_device
+from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, NotFound
-from discreet.settings import Declared, Setting, Settings, declared_in
+from discreet.settings import Declared, Setting, declared_in
 from discreet_recipes.data_files import missing_files
+from discreet_recipes.options import Model, Options, member_of
 
 if TYPE_CHECKING:
     from discreet_recipes.record import Record
@@ -26,26 +27,6 @@ SIZES = {
     "as files of yours.",
 }
 """The named settings of every recipe, and what they are for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options(Settings):
-    """Everything a recipe can be told: its parts, its sizes, its lists of epsilons.
-
-    A recipe declares its own, and three instances: quick, standard and paper. A field that is a
-    tuple is a list with commas on the command line, or none; a text that is empty must be given
-    there.
-    """
-
-    device: Annotated[str, DEVICE] = AUTO
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for declared in declared_in(type(self)):
-            member = _member(declared)
-            if member is not None:
-                for value in getattr(self, declared.name):
-                    member.checked(value, f"each of {declared.name} of {type(self).__name__}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +75,11 @@ class Recipe:
                 named.setdefault(_said(getattr(self.sized(size), each.name)), []).append(size)
             values = [f"{value} ({', '.join(sizes)})" for value, sizes in named.items()]
             words = each.setting.help
-            if _member(each) and each.setting.choices:
+            if member_of(each) and each.setting.choices:
                 words += f" Any of {', '.join(each.setting.choices)}."
             words += f" {'; '.join(values if len(values) > 1 else named)}."
             setting, kind = replace(each.setting, help=words), each.kind
-            if _member(each):
+            if member_of(each):
                 # As it is typed; its members are looked at once it is read.
                 setting, kind = replace(setting, choices=()), str
             yield Declared(each.name, kind | None, None, setting)
@@ -134,6 +115,9 @@ class Recipe:
                 f"there is no {', no '.join(absent)} in {data}; --data must name a folder that has "
                 f"all that {self.name} reads with these settings"
             )
+        for each in declared_in(type(options)):
+            if isinstance(each.setting, Model):
+                require_model(getattr(options, each.name))
 
     def run(self, data: Path, folder: Path, options: Options, say: Say) -> "Record":
         """Run it and write its record.
@@ -150,16 +134,18 @@ class Recipe:
         return record
 
 
-def _member(declared: Declared) -> Declared | None:
-    """Of a setting that is a tuple of any length: one member of it."""
-    if get_origin(declared.kind) is not tuple:
-        return None
-    return replace(declared, kind=get_args(declared.kind)[0])
+def require_model(name: str) -> None:
+    """Raise an error unless there is such a model on this machine, with its tokeniser."""
+    from discreet.encoders.encoder import locate_model  # slow to import: no help need wait for it
+    from discreet.encoders.library import refuse_no_tokenizer
+
+    directory, _ = locate_model(name)
+    refuse_no_tokenizer(directory)
 
 
 def _read(declared: Declared, value: Any) -> Any:
     """A value of the command line: a list is numbers or names with commas between them."""
-    member = _member(declared)
+    member = member_of(declared)
     if member is None:
         return value
     if value.strip() == "none":

@@ -89,9 +89,16 @@ class Record:
             plots=tuple(self.plots),
         )
 
-    def part(self, key: str, compute: Callable[[], Any]) -> Any:
-        """The result of a computation, ready for JSON; computed once per folder and settings."""
-        path = self.folder / "parts" / f"{key}-{self.digest}.json"
+    def part(self, key: str, compute: Callable[[], Any], uses: Sequence[str] | None = None) -> Any:
+        """The result of a computation, ready for JSON; computed once per folder and settings.
+
+        Args:
+            key: Its name, which says all that the lists of the settings leave open.
+            compute: Called unless the result is there.
+            uses: The settings that it depends on, all unless given: a part that names few is kept
+                when another setting changes.
+        """
+        path = self.folder / "parts" / f"{key}-{self.digest_of(uses)}.json"
         if path.is_file():
             try:
                 return json.loads(path.read_text("utf-8"))
@@ -175,9 +182,9 @@ class Record:
         for paragraph in self.introduction:
             out += [paragraph, ""]
         if self.claims:
-            out += [*_markdown(_CLAIMS, self._claim_rows()), ""]
+            out += [*markdown_table(_CLAIMS, self._claim_rows()), ""]
         for table in self.tables:
-            out += [f"## {table.title}", "", *_markdown(table.columns, table.rows), ""]
+            out += [f"## {table.title}", "", *markdown_table(table.columns, table.rows), ""]
             out += [table.note, ""] if table.note else []
         for plot in self.plots:
             out += [f"## {plot.title}", "", f"![{plot.alternative}](plots/{plot.name}.png)", ""]
@@ -196,7 +203,12 @@ class Record:
     @property
     def digest(self) -> str:
         """Of all settings that a part may depend on: other settings, other parts."""
-        own = {name: value for name, value in self.settings.items() if name not in self.lists}
+        return self.digest_of(None)
+
+    def digest_of(self, uses: Sequence[str] | None) -> str:
+        """Of the settings named, or of all but the lists."""
+        names = self.settings.keys() - self.lists if uses is None else set(uses)
+        own = {name: self.settings[name] for name in names}
         encoded = json.dumps(own, sort_keys=True, default=str).encode()
         return hashlib.sha256(encoded).hexdigest()[:12]
 
@@ -211,7 +223,9 @@ def _write(path: Path, text: str) -> None:
         temporary.write_text(text, "utf-8")
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """The lines of a table in Markdown, its cells for people."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

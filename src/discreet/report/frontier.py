@@ -84,8 +84,8 @@ def _edge(points: Sequence[tuple[float, float]]) -> Curve | None:
             best.append((x, y))
     if len(best) < 2:
         return None
-    x, y = zip(*best, strict=True)
-    return Curve("the frontier", tuple(x), tuple(y))
+    success, use = zip(*best, strict=True)
+    return Curve("the frontier", tuple(success), tuple(use))
 
 
 def equal_bars(comparison: Comparison) -> Bars:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
-from discreet_recipes.recipe import Options
+from discreet_recipes.data_files import files_of
+from discreet_recipes.options import Counts, Model, Numbers, Options, count, positive, words_of
 
 PAIR_TASKS = ("stsb", "medsts")
 
@@ -13,63 +14,47 @@ PAIR_TASKS = ("stsb", "medsts")
 class SanTextOptions(Options):
     """Options of the recipe santext."""
 
-    space: Annotated[str, Setting("Public words with vectors, as for sanitize.", short="-s")]
-    vocabulary: Annotated[int, Setting("Most words of it, the first; 0 for all.", at_least=0)]
+    space: Annotated[str, words_of("Public words with vectors, as for sanitize.")]
+    vocabulary: Annotated[int, count("Most words of it, the first; 0 for all.", 0)]
     pieces: Annotated[
         str, Setting("The space of the encoder's own tokens: for pretraining and for Figure 5.")
     ]
-    encoder: Annotated[str, Setting("Model that is fine-tuned and pretrained further.")]
-    train: Annotated[int, Setting("Training phrases of SST-2.", at_least=10)]
-    seeds: Annotated[int, Setting("Repetitions over rows and noise.", at_least=1)]
-    epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of Table 1, per unit of distance.", above=0)
-    ]
-    noise_epsilons: Annotated[
-        tuple[float, ...], Setting("More of them for CMP, where anything is left.", above=0)
-    ]
+    encoder: Annotated[str, Model("Model that is fine-tuned and pretrained further.")]
+    train: Annotated[int, count("Training phrases of SST-2.", 10)]
+    seeds: Annotated[int, count("Repetitions over rows and noise.")]
+    epsilons: Annotated[Numbers, positive("Epsilons of Table 1, per unit of distance.")]
+    noise_epsilons: Annotated[Numbers, positive("More of them for CMP, where anything is left.")]
     order_epsilons: Annotated[
-        tuple[float, ...],
-        Setting("Epsilons for the order of the mechanisms in few dimensions.", above=0),
+        Numbers,
+        positive("Epsilons for the order of the mechanisms in few dimensions."),
     ]
-    shares: Annotated[
-        tuple[float, ...], Setting("Shares w of sensitive words, Figure 3.", above=0, at_most=1)
-    ]
-    probabilities: Annotated[
-        tuple[float, ...], Setting("Probabilities p of Figure 3.", above=0, at_most=1)
-    ]
-    influence_epsilon: Annotated[float, Setting("Epsilon of Figure 3.", above=0)]
-    words: Annotated[int, Setting("Words of the privacy measures.", at_least=1)]
+    shares: Annotated[Numbers, positive("Shares w of sensitive words, Figure 3.", at_most=1)]
+    probabilities: Annotated[Numbers, positive("Probabilities p of Figure 3.", at_most=1)]
+    influence_epsilon: Annotated[float, positive("Epsilon of Figure 3.")]
+    words: Annotated[int, count("Words of the privacy measures.")]
     pair_task: Annotated[str, Setting("Pairs with a score.", choices=PAIR_TASKS)]
-    pairs: Annotated[int, Setting("Training pairs.", at_least=10)]
-    pair_tests: Annotated[int, Setting("Pairs to test on.", at_least=10)]
-    pair_epsilons: Annotated[tuple[float, ...], Setting("Epsilons of the pairs.", above=0)]
+    pairs: Annotated[int, count("Training pairs.", 10)]
+    pair_tests: Annotated[int, count("Pairs to test on.", 10)]
+    pair_epsilons: Annotated[Numbers, positive("Epsilons of the pairs.")]
     joint_pairs: Annotated[
         bool, Setting("Fine-tune the encoder on joint [SEP] pairs; off: a frozen one.")
     ]
-    qnli: Annotated[int, Setting("Pairs of qnli-dev; 0 leaves QNLI out.", at_least=0)]
-    tuned_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of Table 1 with the fine-tuned encoder.", above=0)
-    ]
-    piece_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of pretraining, in the space of pieces.", above=0)
-    ]
-    both_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of Figure 5, in both spaces.", above=0)
-    ]
+    qnli: Annotated[int, count("Pairs of qnli-dev; 0 leaves QNLI out.", 0)]
+    tuned_epsilons: Annotated[Numbers, positive("Epsilons of Table 1 with the fine-tuned encoder.")]
+    piece_epsilons: Annotated[Numbers, positive("Epsilons of pretraining, in the space of pieces.")]
+    both_epsilons: Annotated[Numbers, positive("Epsilons of Figure 5, in both spaces.")]
     reviews: Annotated[
         int,
-        Setting("Public IMDb reviews to pretrain on, beside public text of SST-2.", at_least=0),
+        count("Public IMDb reviews to pretrain on, beside public text of SST-2.", 0),
     ]
-    head_steps: Annotated[int, Setting("Steps for the encoder's head.", at_least=1)]
-    steps: Annotated[int, Setting("Steps of pretraining.", at_least=1)]
-    curve_steps: Annotated[
-        tuple[int, ...], Setting("Numbers of steps of a curve of what it gains.", at_least=1)
-    ]
-    tuned: Annotated[int, Setting("Phrases to fine-tune on.", at_least=10)]
-    tuned_seeds: Annotated[int, Setting("Repetitions of fine-tuning.", at_least=1)]
-    tuned_tests: Annotated[int, Setting("Phrases to test the tuned model on.", at_least=10)]
-    epochs: Annotated[int, Setting("Epochs of fine-tuning.", at_least=1)]
-    attacked: Annotated[int, Setting("Words that are attacked.", at_least=1)]
+    head_steps: Annotated[int, count("Steps for the encoder's head.")]
+    steps: Annotated[int, count("Steps of pretraining.")]
+    curve_steps: Annotated[Counts, count("Numbers of steps of a curve of what it gains.")]
+    tuned: Annotated[int, count("Phrases to fine-tune on.", 10)]
+    tuned_seeds: Annotated[int, count("Repetitions of fine-tuning.")]
+    tuned_tests: Annotated[int, count("Phrases to test the tuned model on.", 10)]
+    epochs: Annotated[int, count("Epochs of fine-tuning.")]
+    attacked: Annotated[int, count("Words that are attacked.")]
 
 
 QUICK = SanTextOptions(
@@ -163,4 +148,4 @@ def files(options: SanTextOptions) -> list[str]:
     """What it reads."""
     pairs = [f"{options.pair_task}-{part}" for part in ("train", "test")]
     questions = ["qnli-dev"] if options.qnli else []
-    return ["sst2-train", "sst2-dev", "sst2-test", *pairs, *questions, "imdb-val"]
+    return [*files_of("sst2"), *pairs, *questions, "imdb-val"]

@@ -15,6 +15,7 @@ from discreet.text.tokens import TokenBatch
 from discreet.training.scores import class_scores, number_scores
 from discreet.training.texts.classifier import fine_tune
 from discreet.training.texts.settings import FineTuning
+from discreet.training.vectors.reading import joined
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.santext.data import Setting
 from discreet_recipes.santext.sizes import SanTextOptions
@@ -36,13 +37,15 @@ class TunedBench:
         pairs = (self.size.pair_task,) if self.size.joint_pairs else ()
         return ("sst2", *pairs, *(("qnli",) if self.size.qnli else ()))
 
-    def score(self, task: str, setting: Setting) -> list[float]:
-        """Accuracy, or Pearson's correlation, for each seed."""
+    def uses(self, task: str) -> tuple[str, ...]:
+        """The settings that a score depends on, beside the space and the seed."""
+        rows = {"sst2": ("tuned", "tuned_tests"), "qnli": ("qnli",)}
+        return ("encoder", "epochs", *rows.get(task, ("pair_task", "pairs", "pair_tests")))
+
+    def score(self, task: str, setting: Setting, seed: int) -> float:
+        """Accuracy, or Pearson's correlation."""
         examples = {"sst2": self._phrases, "qnli": self._questions}.get(task, self._scored)
-        return [
-            self._one(examples, setting, seed, regression=task == self.size.pair_task)
-            for seed in range(self.size.tuned_seeds)
-        ]
+        return self._one(examples, setting, seed, regression=task == self.size.pair_task)
 
     def _one(self, examples: Examples, setting: Setting, seed: int, *, regression: bool) -> float:
         mechanism = setting.build(self.space)
@@ -90,15 +93,7 @@ def joint_tokens(model: MaskedModel, examples: Labelled) -> TokenBatch:
     first = model.tokenizer.encode(examples.texts)
     if examples.seconds is None:
         return first
-    second = model.tokenizer.encode(examples.seconds)
-    sizes = np.diff(first.offsets), np.diff(second.offsets)
-    offsets = np.concatenate([[0], np.cumsum(sizes[0] + sizes[1] + 1)])
-    ids = np.full(int(offsets[-1]), model.marks.end, dtype=first.ids.dtype)
-    # Where each token goes: its own place, moved by what stands before its text.
-    for batch, start in ((first, offsets[:-1]), (second, offsets[:-1] + sizes[0] + 1)):
-        moved = np.repeat(start - batch.offsets[:-1], np.diff(batch.offsets))
-        ids[np.arange(len(batch.ids)) + moved] = batch.ids
-    return TokenBatch(ids, offsets)
+    return joined(first, model.tokenizer.encode(examples.seconds), model.marks)
 
 
 def sanitised(examples: Labelled, mechanism: Any, rng: np.random.Generator) -> Labelled:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encoders.encoder import Encoder, encoded_once
+from discreet.encoders.encoder import Encoder
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
-from discreet_recipes.data_files import labelled_rows
+from discreet_recipes.data_files import encoded_texts, labelled_rows
 
 MAX_SENTENCES = 30
 """Of longer documents the first sentences only: encoding is what the recipe spends its time on."""
@@ -110,7 +110,7 @@ def _part(pool: Pool, size: int, encoder: Encoder, cache: Path) -> Part:
     keep[np.flatnonzero(keep)[size:]] = False
     sentences, offsets = kept_documents(sentences, offsets, keep)
     labels = np.array([label for _, label in pool])[keep]
-    return Part(sentences, encoded_once(encoder, sentences, cache), offsets, labels)
+    return Part(sentences, encoded_texts(encoder, sentences, cache), offsets, labels)
 
 
 def _twenty_news(data: Path) -> list[Pool]:

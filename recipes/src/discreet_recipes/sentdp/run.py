@@ -1,8 +1,8 @@
 """Meehan et al. (2022), "Sentence-level Privacy for Document Embeddings", run again."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -10,21 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder, load_encoder
-from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes, Truncation
+from discreet.mechanisms.document import DeepCandidate
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.word import CMP
 from discreet.randomness import generator
-from discreet.release.text import Sanitizer
 from discreet.search import last_whole_that_holds
 from discreet.spaces.loaders import load_space
+from discreet.spaces.space import EmbeddingSpace
 from discreet.training.documents.candidates import (
-    Documents,
-    choose_projections,
-    document_clusters,
-    judged_documents,
     train_candidates,
 )
 from discreet.training.documents.settings import StoreSettings
@@ -40,10 +34,19 @@ from discreet_recipes.sentdp.data import (
     Part,
     load_corpus,
 )
+from discreet_recipes.sentdp.methods import (
+    FLIP,
+    MIN_SENTENCES,
+    Method,
+    classifier,
+    documents_of,
+    methods,
+    without_recoder,
+    word_method,
+)
 from discreet_recipes.sentdp.pages import (
     ALL,
     AT_LEAST_8,
-    PAPER,
     PAPER_TABLE_1,
     RANGES,
     WORDS,
@@ -51,14 +54,8 @@ from discreet_recipes.sentdp.pages import (
     add_data_set,
     add_table_1,
 )
-from discreet_recipes.sentdp.sizes import SentDPOptions
+from discreet_recipes.sentdp.sizes import ROWS, SentDPOptions
 
-Release = Callable[[float, np.random.Generator], Rows]
-Predict = Callable[[Rows], NDArray[np.int64]]
-
-MIN_SENTENCES = 8
-"""Of a candidate, and of the documents that choices are made on."""
-FLIP = "permute-and-flip"
 _LISTS = ("data_sets", "epsilons", "word_epsilons")
 _REPLACED = 200
 
@@ -66,18 +63,16 @@ _REPLACED = 200
 def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
     """Run the recipe and write its record; vectors and stores are kept in the folder too."""
     size = options
-    encoder = load_encoder(size.encoder)
+    encoder, space = load_encoder(size.encoder), load_space(size.space)
     settings = {
         **asdict(size),
         "most_sentences": MAX_SENTENCES,
-        "encoder": encoder.fingerprint,
-        "space": load_space(size.space).fingerprint,
+        "weights": encoder.fingerprint,
+        "vectors": space.fingerprint,
     }
     record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     for name in size.data_sets:
-        _data_set(
-            record, name, data, size.news if name == "20news" else size.reviews, encoder, size
-        )
+        _data_set(record, name, data, encoder, space, size)
     rules = ("exponential", FLIP)
     add_table_1(
         record,
@@ -105,10 +100,12 @@ def _data_set(
     record: Record,
     name: str,
     data: Path,
-    sizes: Sequence[int],
     encoder: Encoder,
+    space: EmbeddingSpace,
     size: SentDPOptions,
 ) -> None:
+    sizes: Sequence[int] = getattr(size, ROWS[name])
+
     @cache  # and only when some part is still to be computed: encoding takes the time
     def corpus() -> Corpus:
         record.say(f"sentdp: encoding {name}")
@@ -121,7 +118,7 @@ def _data_set(
 
     @cache
     def on_words() -> tuple[Corpus, Method]:
-        return word_method(corpus(), encoder, size)
+        return word_method(corpus(), encoder, space, size)
 
     def released(epsilon: float) -> Any:
         return measured(corpus(), found(), (epsilon,), size.trials)
@@ -160,27 +157,37 @@ def _data_set(
         mechanism.release(vectors, rng, offsets)
         return {"documents": len(offsets) - 1, "seconds": time.perf_counter() - started}
 
+    documents = ("weights", "most_sentences", ROWS[name])
+    stored = (*documents, "candidates")
+
     if name == "20news":
         add_guarantee(
             record,
             "DeepCandidate at epsilon 10 protects each sentence of a document by 10",
             "proven: depth has sensitivity 1",
-            record.part(f"{name}-guarantee", lambda: sentences_replaced(*paper(), _REPLACED)),
+            record.part(
+                f"{name}-guarantee", lambda: sentences_replaced(*paper(), _REPLACED), stored
+            ),
         )
-        took = record.part(f"{name}-speed", speed)
+        took = record.part(f"{name}-speed", speed, stored)
         record.add_key_figure(
             "speed",
             f"DeepCandidate on {took['documents']} encoded documents of 20 Newsgroups",
             f"{took['documents'] / took['seconds']:,.0f} documents a second",
         )
-    base = record.part(f"{name}-unprotected", levels)
+    base = record.part(f"{name}-unprotected", levels, (*documents, "classifier"))
     runs: dict[str, Any] = {}
-    for kind, epsilons, compute in (
-        ("releases", size.epsilons, released),
-        ("words", size.word_epsilons, words),
+    for kind, epsilons, compute, uses in (
+        ("releases", size.epsilons, released, (*stored, "classifier", "trials")),
+        (
+            "words",
+            size.word_epsilons,
+            words,
+            (*documents, "classifier", "vectors", "word_documents", "word_trials"),
+        ),
     ):
         for epsilon in epsilons:
-            some = record.part(f"{name}-{kind}-{epsilon:g}", partial(compute, epsilon))
+            some = record.part(f"{name}-{kind}-{epsilon:g}", partial(compute, epsilon), uses)
             for method, by_epsilon in some.items():
                 runs.setdefault(method, {}).update(by_epsilon)
     if name == "20news":
@@ -213,101 +220,6 @@ def _store(record: Record, corpus: Corpus, size: SentDPOptions, encoder: Encoder
     return store
 
 
-@dataclass(frozen=True)
-class Method:
-    """A way to release documents, and the classifier that reads what it releases.
-
-    Attributes:
-        release: From epsilon and randomness to a vector for each private document.
-        predict: From released vectors to classes; fitted on public documents only.
-    """
-
-    release: Release
-    predict: Predict
-
-
-def methods(
-    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore, kind: str
-) -> dict[str, Method]:
-    """All sentence-private methods by the name that plots give them."""
-    public, private = corpus.public, corpus.private
-    own, recoded = private.vectors, with_recoder.recoded(private.vectors)
-    public_means = public.means(public.vectors)
-    recoded_means = public.means(with_recoder.recoded(public.vectors))
-    read_own = classifier(public_means, public.labels, kind)
-    read_recoded = classifier(recoded_means, public.labels, kind)
-    low, high = plain.box
-    boxed = public.means(np.clip(public.vectors, low, high))
-    clipped = classifier(boxed, public.labels, kind)
-    offsets = private.offsets
-    recoded_centroids = {
-        number: document_clusters(recoded_means, number, 0)[0] for number in with_recoder.centroids
-    }
-
-    def deep(store: CandidateStore, sentences: Rows, rule: str) -> Release:
-        return lambda epsilon, rng: DeepCandidate(
-            store.candidates, store.projections_for(epsilon), epsilon, rule
-        ).release(sentences, rng, offsets)
-
-    def votes(epsilon: float, rng: np.random.Generator) -> Rows:
-        return SentenceVotes(plain.centroids_for(epsilon), epsilon).release(own, rng, offsets)
-
-    def learned(epsilon: float, rng: np.random.Generator) -> Rows:
-        some = plain.voters_for(epsilon)
-        mechanism = LearnedVotes(some.choices, some.weights, some.biases, epsilon)
-        return mechanism.release(own, rng, offsets)
-
-    def recoded_votes(epsilon: float, rng: np.random.Generator) -> Rows:
-        number = len(with_recoder.centroids_for(epsilon))
-        return SentenceVotes(recoded_centroids[number], epsilon).release(recoded, rng, offsets)
-
-    def truncation(epsilon: float, rng: np.random.Generator) -> Rows:
-        return Truncation(low, high, epsilon).release(own, rng, offsets)
-
-    return {
-        PAPER: Method(deep(with_recoder, recoded, "exponential"), read_recoded),
-        "deep-candidate, recoder": Method(deep(with_recoder, recoded, FLIP), read_recoded),
-        "deep-candidate, no recoder, exponential": Method(
-            deep(plain, own, "exponential"), read_own
-        ),
-        "deep-candidate, no recoder": Method(deep(plain, own, FLIP), read_own),
-        "sentence-votes": Method(votes, read_own),
-        "learned-votes": Method(learned, read_own),
-        "sentence-votes after the recoder": Method(recoded_votes, read_recoded),
-        "truncation": Method(truncation, clipped),
-    }
-
-
-def without_recoder(store: CandidateStore, corpus: Corpus) -> CandidateStore:
-    """The same candidates as the encoder gives them, with projections chosen for these."""
-    public = corpus.public
-    row = {text: i for i, text in enumerate(public.texts)}
-    means = public.means(public.vectors)[[row[text] for text in store.texts]].astype(np.float32)
-    judged = judged_documents(documents_of(corpus.validation), MIN_SENTENCES)
-    best = choose_projections(judged, judged.vectors, means, store.projections, None)
-    return replace(store, candidates=means, recoder=None, best_projections=best)
-
-
-def classifier(vectors: Rows, labels: NDArray[np.int64], kind: str = "logistic") -> Predict:
-    """Fitted on public documents: logistic regression, or the paper's network of four layers."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if kind == "mlp":
-        # Widths are ours: the paper says four layers. It stops when a tenth that it holds back
-        # gets no better.
-        fitted = MLPClassifier(
-            (256, 128, 64), alpha=0.01, early_stopping=True, max_iter=60, random_state=0
-        )
-    else:
-        fitted = LogisticRegression(C=0.01, max_iter=1000)
-    model = make_pipeline(StandardScaler(), fitted)
-    model.fit(vectors, labels)
-    return lambda rows: np.asarray(model.predict(rows))
-
-
 def scores(part: Part, predicted: NDArray[np.int64]) -> dict[str, float | None]:
     """Macro-F1 of all documents, of those of at least 8 sentences, and by number of sentences."""
     truth, guess = part.labels.astype(str), predicted.astype(str)
@@ -338,22 +250,6 @@ def measured(
     return out
 
 
-def word_method(corpus: Corpus, encoder: Encoder, size: SentDPOptions) -> tuple[Corpus, Method]:
-    """CMP on every word of some private documents, then the encoder and the mean."""
-    space = load_space(size.space)
-    private = corpus.private
-    some = private.where(np.arange(len(private.labels)) < size.word_documents)
-
-    def release(epsilon: float, rng: np.random.Generator) -> Rows:
-        words = Sanitizer(CMP(space, epsilon)).sanitize(some.sentences, rng).values
-        # A sentence of marks that the space lacks may leave nothing.
-        return some.means(encoder.encode([text if text.strip() else "." for text in words]))
-
-    public = corpus.public
-    read = classifier(public.means(public.vectors), public.labels, size.classifier)
-    return replace(corpus, private=some), Method(release, read)
-
-
 def guesser(public: Part, private: Part) -> tuple[float, float]:
     """Macro-F1 and accuracy to be expected of guesses with the public share of each class.
 
@@ -364,11 +260,6 @@ def guesser(public: Part, private: Part) -> tuple[float, float]:
     truth = np.bincount(private.labels, minlength=classes) / len(private.labels)
     f1 = 2 * guess * truth / np.maximum(guess + truth, 1e-12)
     return float(f1[truth > 0].mean()), float(guess @ truth)
-
-
-def documents_of(part: Part) -> Documents:
-    """A part as what a store is trained on."""
-    return Documents(part.vectors, part.offsets, None)
 
 
 def needed_candidates(

@@ -4,9 +4,21 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
-from discreet_recipes.recipe import Options
+from discreet_recipes.data_files import files_of
+from discreet_recipes.options import (
+    Counts,
+    Model,
+    Names,
+    Numbers,
+    Options,
+    count,
+    positive,
+    words_of,
+)
 
-DATA_SETS = ("20news", "imdb", "yelp")
+ROWS = {"20news": "news", "imdb": "reviews", "yelp": "yelp"}
+"""The option that says how many documents of a data set there are."""
+DATA_SETS = tuple(ROWS)
 CLASSIFIERS = ("logistic", "mlp")
 
 
@@ -14,28 +26,27 @@ CLASSIFIERS = ("logistic", "mlp")
 class SentDPOptions(Options):
     """Options of the recipe sentdp."""
 
-    space: Annotated[str, Setting("Public words of the word-level baseline.", short="-s")]
-    encoder: Annotated[str, Setting("Model that makes vectors of sentences.")]
+    space: Annotated[str, words_of("Public words of the word-level baseline.")]
+    encoder: Annotated[str, Model("Model that makes vectors of sentences.")]
     classifier: Annotated[
         str,
         Setting("Logistic regression, or the paper's network of four layers.", choices=CLASSIFIERS),
     ]
-    data_sets: Annotated[tuple[str, ...], Setting("Data sets.", choices=DATA_SETS)]
+    data_sets: Annotated[Names, Setting("Data sets.", choices=DATA_SETS)]
     news: Annotated[
-        tuple[int, ...],
-        Setting("Public, validation and private documents of 20 Newsgroups.", at_least=1),
+        Counts,
+        count("Public, validation and private documents of 20 Newsgroups."),
     ]
-    reviews: Annotated[tuple[int, ...], Setting("The same of IMDb, and of Yelp.", at_least=1)]
-    epsilons: Annotated[tuple[float, ...], Setting("Epsilons, for a sentence.", above=0)]
-    candidates: Annotated[int, Setting("Candidates of DeepCandidate.", at_least=2)]
-    trials: Annotated[int, Setting("Repetitions over the noise.", at_least=1)]
+    reviews: Annotated[Counts, count("The same of IMDb.")]
+    yelp: Annotated[Counts, count("The same of Yelp, ten sentences each.")]
+    epsilons: Annotated[Numbers, positive("Epsilons, for a sentence.")]
+    candidates: Annotated[int, count("Candidates of DeepCandidate.", 2)]
+    trials: Annotated[int, count("Repetitions over the noise.")]
     word_documents: Annotated[
-        int, Setting("Documents of the word-level baseline, which encodes anew.", at_least=1)
+        int, count("Documents of the word-level baseline, which encodes anew.")
     ]
-    word_trials: Annotated[int, Setting("Repetitions of it.", at_least=1)]
-    word_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of it, per unit of distance.", above=0)
-    ]
+    word_trials: Annotated[int, count("Repetitions of it.")]
+    word_epsilons: Annotated[Numbers, positive("Epsilons of it, per unit of distance.")]
 
 
 _EPSILONS = (1.0, 3.0, 6.0, 10.0, 15.0, 20.0, 25.0, 30.0)
@@ -46,6 +57,7 @@ QUICK = SentDPOptions(
     data_sets=("20news", "imdb"),
     news=(700, 120, 250),
     reviews=(300, 80, 150),
+    yelp=(300, 80, 150),
     epsilons=_EPSILONS,
     candidates=5000,
     trials=3,
@@ -59,6 +71,7 @@ STANDARD = replace(
     data_sets=DATA_SETS,
     news=(5000, 800, 1000),
     reviews=(3000, 600, 800),
+    yelp=(5000, 600, 800),
     trials=5,
     word_documents=150,
     word_trials=2,
@@ -68,6 +81,7 @@ PAPER = replace(
     encoder="",
     news=(11_308, 3769, 3770),
     reviews=(20_000, 5000, 25_000),
+    yelp=(5000, 1000, 12_000),
     word_documents=25_000,
     word_trials=5,
     word_epsilons=_EPSILONS,
@@ -76,9 +90,4 @@ PAPER = replace(
 
 def files(options: SentDPOptions) -> list[str]:
     """What it reads."""
-    parts = {
-        "20news": ("train", "test"),
-        "imdb": ("train", "val", "test"),
-        "yelp": ("dev", "test"),
-    }
-    return [f"{name}-{part}" for name in options.data_sets for part in parts[name]]
+    return files_of(*options.data_sets)

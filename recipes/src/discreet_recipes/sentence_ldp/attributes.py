@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats32
 from discreet.attacks.attributes import attribute_attack
-from discreet.encoders.encoder import Encoder, encoded_once, load_encoder
+from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
 from discreet.mechanisms import registry
 from discreet.mechanisms.sentence import unit_rows
@@ -16,9 +15,8 @@ from discreet.text.labelled import Labelled, read_labelled
 from discreet.training.vectors.label_stages import train_in_label_stages
 from discreet.training.vectors.maps import MapTrainer
 from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
-from discreet_recipes.data_files import data_file
-from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
-from discreet_recipes.sentence_ldp.tuned import MECHANISMS
+from discreet_recipes.data_files import data_file, encoded_texts
+from discreet_recipes.sentence_ldp.sizes import MECHANISMS, SentenceLDPOptions
 
 DIMENSION = 16
 STAGES = (1, 2, 4)
@@ -36,7 +34,7 @@ class Attributed:
         encoder = load_encoder(size.encoder, max_tokens=_TOKENS)
         halves = [self._rows(data, f"{name}-{half}", field, size) for half in ("train", "test")]
         self.known, self.hidden = ([*(half.labels or [])] for half in halves)
-        self.vectors = [self._encoded(encoder, half, folder) for half in halves]
+        self.vectors = [encoded_texts(encoder, half.texts, folder) for half in halves]
         self.encoder = encoder.fingerprint
         self.size = size
 
@@ -49,10 +47,6 @@ class Attributed:
             return rows.part([row for row, label in enumerate(labels) if label in few])
         good = [row for row, text in enumerate(rows.texts) if len(text.strip()) >= _BLANK_FREE]
         return rows.part(np.random.default_rng(0).permutation(good)[: size.news])
-
-    @staticmethod
-    def _encoded(encoder: Encoder, rows: Labelled, folder: Path) -> Floats32:
-        return encoded_once(encoder, rows.texts, folder)
 
     def attacked(self, mechanism: str, epsilon: float) -> dict[str, Any]:
         """Success on vectors in few dimensions, with noise and without, and on whole vectors.

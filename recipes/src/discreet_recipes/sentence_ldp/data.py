@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats32
-from discreet.encoders.encoder import Encoder, encoded_once
-from discreet_recipes.data_files import labelled_rows
+from discreet.encoders.encoder import Encoder
+from discreet_recipes.data_files import encoded_texts, labelled_rows
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,6 @@ class Part:
 
 
 def load_part(data: Path, name: str, rows: int, encoder: Encoder, folder: Path) -> Part:
-    """The first rows of a file, encoded once for the folder (these data sets are public)."""
+    """The first rows of a file, encoded once for the folder."""
     some = labelled_rows(data, name, rows)
-    return Part(some.texts, some.labels or [], encoded_once(encoder, some.texts, folder))
+    return Part(some.texts, some.labels or [], encoded_texts(encoder, some.texts, folder))

@@ -35,21 +35,22 @@ from discreet_recipes.sentence_ldp.attributes import STAGES, Attributed
 from discreet_recipes.sentence_ldp.data import Part, load_part
 from discreet_recipes.sentence_ldp.pages import (
     BY_DIMENSION,
-    DATA_SETS,
     WITH_LABELS,
     Figures,
     add_data_set,
 )
-from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
-from discreet_recipes.sentence_ldp.tuned import MECHANISMS, tuned_parts
+from discreet_recipes.sentence_ldp.sizes import MECHANISMS, SentenceLDPOptions
+from discreet_recipes.sentence_ldp.tuned import tuned_parts
 from discreet_recipes.sentence_ldp.tuned_pages import add_attributes, add_stages, add_tuned
 
 _LISTS = (
+    "data_sets",
     "epsilons",
     "label_epsilons",
     "attacked_epsilons",
     "dimensions",
     "tuned_dimensions",
+    "tuned_mechanisms",
     "tuned_seeds",
 )
 ATTRIBUTES = {
@@ -64,23 +65,23 @@ def run(data: Path, folder: Path, options: SentenceLDPOptions, say: Say) -> Reco
     """Run the recipe and write its record; vectors are kept in the folder too."""
     size = options
     encoder = load_encoder(size.encoder)
-    settings = {**asdict(size), "encoder": encoder.fingerprint, "version": 5}
+    settings = {**asdict(size), "weights": encoder.fingerprint, "version": 6}
     record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     add_guarantee(
         record,
         f"Purkayastha noise at epsilon1 = {BY_DIMENSION:g} protects each sentence by as much per "
         "radian",
         "proven, for one release",
-        record.part("guarantee", _guarantee),
+        record.part("guarantee", _guarantee, ("version",)),
         "training through the noise as published releases every sentence anew in every epoch, "
         "which costs as many times epsilon1; ours releases once",
     )
     runs = tuned_parts(record.part, data, size, folder / "tuned", BY_DIMENSION, say)
     add_tuned(record, runs, size, BY_DIMENSION)
-    for name in DATA_SETS:
+    for name in size.data_sets:
         add_data_set(record, name, _measured(record, name, data, size, encoder))
     _add_attributes(record, data, size)
-    seconds = record.part("speed", _speed)
+    seconds = record.part("speed", _speed, ("version",))
     record.add_key_figure(
         "speed",
         "Purkayastha in 16 dimensions, encoded sentences in one process",
@@ -117,6 +118,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
             mechanism: record.part(
                 f"{name}-attribute-{mechanism}",
                 partial(_attributed, texts, name, field, mechanism),
+                ("version", "weights", "encoder", "authors" if field == "author" else "news"),
             )
             for mechanism in MECHANISMS
         }
@@ -131,6 +133,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
             **record.part(
                 f"20news-stages-{epsilon:g}-{stages}",
                 partial(_staged, texts, epsilon, stages),
+                ("version", "weights", "encoder", "news", "map_epochs", "model_epochs", "trials"),
             ),
         }
         for epsilon in size.label_epsilons
@@ -174,17 +177,28 @@ def _measured(
         record.say(f"sentence-ldp: encoding {name}")
         return _task(name, data, size, encoder, record.folder / "vectors")
 
+    rows = ("version", "weights", "imdb", *(("sst2",) if name == "sst2" else ()))
+    trained = (*rows, "map_epochs", "model_epochs")
+
     def accuracy(mechanism: str, epsilon: float, dimension: int, label: float | None = None) -> Any:
         labels = "" if label is None else f"-labels-{label:g}"
         key = f"{name}-{mechanism}-{dimension}-{epsilon:g}{labels}"
-        return record.part(key, lambda: task().accuracy(mechanism, epsilon, dimension, label))
+        return record.part(
+            key,
+            lambda: task().accuracy(mechanism, epsilon, dimension, label),
+            (*trained, "trials"),
+        )
 
     def attacked(epsilon: float, dimension: int) -> Any:
         key = f"{name}-attacks-{dimension}-{epsilon:g}"
-        return record.part(key, lambda: task().attacks("purkayastha", epsilon, dimension))
+        return record.part(
+            key,
+            lambda: task().attacks("purkayastha", epsilon, dimension),
+            (*trained, "attacked"),
+        )
 
     return Figures(
-        base=record.part(f"{name}-unprotected", lambda: task().unprotected),
+        base=record.part(f"{name}-unprotected", lambda: task().unprotected, rows),
         by_epsilon={
             (mechanism, dimension): {e: accuracy(mechanism, e, dimension) for e in size.epsilons}
             for mechanism, dimension in SERIES
@@ -201,6 +215,7 @@ def _measured(
                 record.part(
                     f"{name}-searched",
                     lambda: task().searched("purkayastha", WITH_LABELS, 16),
+                    (*trained, "attacked", "searched", "model"),
                 )
                 if size.searched and name == "sst2"
                 else {}

@@ -26,7 +26,6 @@ from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.recipe import Say
 from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
 
-MECHANISMS = ("purkayastha", "planar-laplace")
 _TOKENS, _PAIR_TOKENS = 64, 128
 _DRAWS = 5
 """Draws of the noise of test vectors."""
@@ -38,7 +37,8 @@ class TunedTask:
     """One task whose encoder is trained: what is protected, what is public, what is tested on."""
 
     private: Labelled
-    public: Labelled | None
+    public: Callable[[], Labelled] | None
+    """Reads the public rows, once."""
     test: Labelled
     size: SentenceLDPOptions
     folder: Path
@@ -64,7 +64,7 @@ class TunedTask:
         """Encoder and M1 from public text, protected rows through them once, the rest on that."""
         if self.public is None:
             raise ValueError("there is no public text for this task")
-        found = self._trained(mechanism, epsilon, dimension, seed, self.public, public=True)
+        found = self._trained(mechanism, epsilon, dimension, seed, self.public(), public=True)
         released = found.release(
             self._texts(found.reader, self.private), np.random.default_rng(1000 + seed)
         )
@@ -102,7 +102,7 @@ class TunedTask:
             mechanism=mechanism,
             epsilon=None if mechanism is None else epsilon,
             dimension=dimension,
-            epochs=self.size.tuned_epochs,
+            epochs=self.size.public_epochs if public else self.size.tuned_epochs,
             batch=self.size.tuned_batch,
             learning_rate=self.size.tuned_rate,
             map_rate=self.size.map_rate,
@@ -144,12 +144,17 @@ class TunedTask:
 def sentiment(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
     """SST-2: its train part is protected; its dev part and Yelp sentences are public."""
     private = _long_enough(data, "sst2-train", size.tuned[0], size.least_words)
+    test = labelled_rows(data, "sst2-test", size.tuned[1])
+    return TunedTask(private, cache(partial(_public, data, size)), test, size, folder)
+
+
+def _public(data: Path, size: SentenceLDPOptions) -> Labelled:
     public = labelled_rows(data, "sst2-dev", size.tuned_public[0])
     if len(size.tuned_public) > 1 and size.tuned_public[1]:
         more = _long_enough(data, "yelp-dev", size.tuned_public[1], size.least_words)
         labels = [*(public.labels or []), *(more.labels or [])]
-        public = Labelled([*public.texts, *more.texts], None, labels)
-    return TunedTask(private, public, labelled_rows(data, "sst2-test", size.tuned[1]), size, folder)
+        return Labelled([*public.texts, *more.texts], None, labels)
+    return public
 
 
 def questions(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
@@ -173,7 +178,7 @@ def _long_enough(data: Path, name: str, rows: int, least: int) -> Labelled:
 
 
 def tuned_parts(
-    part: Callable[[str, Callable[[], Any]], Any],
+    part: Callable[[str, Callable[[], Any], Sequence[str]], Any],
     data: Path,
     size: SentenceLDPOptions,
     folder: Path,
@@ -187,7 +192,7 @@ def tuned_parts(
         made = cache(partial(_announced, say, name, make, data, size, folder / name))
         first = size.tuned_dimensions[0]
         for dimension in size.tuned_dimensions if name == "sst2" else (first,):
-            for mechanism in (None, *MECHANISMS):
+            for mechanism in (None, *size.tuned_mechanisms):
                 ways = ["end_to_end"] if mechanism is None or name == "qnli" else _WAYS
                 for way in ways:
                     key = f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}"
@@ -195,6 +200,7 @@ def tuned_parts(
                         part(
                             f"tuned-{key}-{seed}",
                             partial(_run, made, way, mechanism, epsilon, dimension, seed),
+                            _uses(name, way),
                         )
                         for seed in size.tuned_seeds
                     ]
@@ -202,6 +208,14 @@ def tuned_parts(
 
 
 _WAYS = ("end_to_end", "release_once")
+_TRAINING = ("version", "model", "frozen_layers", "tuned_batch", "tuned_rate", "map_rate")
+
+
+def _uses(name: str, way: str) -> tuple[str, ...]:
+    """The settings that a run depends on."""
+    rows = ("qnli",) if name == "qnli" else ("tuned", "least_words")
+    released = ("tuned_public", "public_epochs", "model_epochs")
+    return (*_TRAINING, *rows, *(released if way == "release_once" else ("tuned_epochs",)))
 
 
 def _announced(

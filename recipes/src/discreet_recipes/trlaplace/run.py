@@ -38,6 +38,8 @@ _LISTS = (
     *("utility", "news_utility", "auto_epsilons", "tasks", "space"),
 )
 
+_ROWS = ("format", "first space", "public", "train", "test")
+
 
 def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record:
     """Run the recipe and write its record."""
@@ -65,6 +67,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
             s: record.part(
                 f"privacy-{space.fingerprint[:8]}-{tasks[0].name}-{s.key}",
                 partial(_privacy, s, space, sample, options),
+                ("format", "delta", "vocabulary", "public", "words", "runs"),
             )
             for s in chosen
         }
@@ -72,13 +75,14 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
     for task in tasks:
         model = fit_ngrams(task.public, tokenizer)
         measured.plain[task.name] = record.part(
-            f"{task.name}-original", partial(_plain, task, model, tokenizer)
+            f"{task.name}-original", partial(_plain, task, model, tokenizer), _ROWS
         )
         texts = options.news_utility if task.name == "agnews" else options.utility
         measured.utility[task.name] = {
             s: record.part(
                 f"{task.name}-{s.key}",
                 partial(_utility, s, vocabulary, task, model, tokenizer, options),
+                (*_ROWS, "delta", "rewriter", "compared", "encoder", "epochs", "seeds"),
             )
             for s in map(Setting.of, texts)
         }
@@ -90,6 +94,10 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
                 f"auto-encoder-{space.fingerprint[:8]}-{rewritten.name}-"
                 f"{'none' if s is None else s.key}",
                 partial(_auto_encoded, s, space, rewritten, options),
+                (
+                    *("format", "delta", "vocabulary", "public", "test", "compared", "encoder"),
+                    *("auto_texts", "auto_epochs"),
+                ),
             )
             for s in settings_of_auto_encoder(options)
         }

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
-from discreet_recipes.recipe import Options
+from discreet_recipes.data_files import files_of
+from discreet_recipes.options import Model, Names, Numbers, Options, count, positive, words_of
 
 PAPER_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
 METRIC = ("cmp", "mahalanobis", "random-projection")
@@ -16,47 +17,36 @@ class TrLaplaceOptions(Options):
     """Options of the recipe trlaplace; a mechanism is name:epsilon or name:epsilon:published."""
 
     space: Annotated[
-        tuple[str, ...],
-        Setting(
+        Names,
+        words_of(
             "Public vocabularies, as for sanitize; random: random vectors for the words of the "
-            "first. Utility is measured in the first.",
-            short="-s",
+            "first. Utility is measured in the first."
         ),
     ]
-    vocabulary: Annotated[int, Setting("Most words of a vocabulary; 0 for all.", at_least=0)]
-    encoder: Annotated[str, Setting("Model of BERTScore.")]
-    tasks: Annotated[tuple[str, ...], Setting("Data sets.", choices=TASKS)]
-    epsilons: Annotated[tuple[float, ...], Setting("Epsilons of the privacy test.", above=0)]
-    high_epsilons: Annotated[
-        tuple[float, ...], Setting("And more of them, where words begin to survive.", above=0)
-    ]
+    vocabulary: Annotated[int, count("Most words of a vocabulary; 0 for all.", 0)]
+    encoder: Annotated[str, Model("Model of BERTScore.")]
+    tasks: Annotated[Names, Setting("Data sets.", choices=TASKS)]
+    epsilons: Annotated[Numbers, positive("Epsilons of the privacy test.")]
+    high_epsilons: Annotated[Numbers, positive("And more of them, where words begin to survive.")]
     metric: Annotated[
-        tuple[str, ...],
+        Names,
         Setting("Noise on vectors in a metric notion, beside.", choices=METRIC),
     ]
-    metric_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of these, per distance.", above=0)
-    ]
-    santext_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of SanText, per distance.", above=0)
-    ]
-    utility: Annotated[
-        tuple[str, ...], Setting("Mechanisms of the utility test, the published box first.")
-    ]
-    news_utility: Annotated[tuple[str, ...], Setting("Those of AG News, whose texts are long.")]
-    public: Annotated[int, Setting("Public texts of each set.", at_least=10)]
-    train: Annotated[int, Setting("Texts to train a classifier on.", at_least=10)]
-    test: Annotated[int, Setting("Texts to test on.", at_least=10)]
-    compared: Annotated[int, Setting("Test texts for ROUGE, BLEU and BERTScore.", at_least=1)]
-    epochs: Annotated[int, Setting("Epochs of the rewriter.", at_least=1)]
-    words: Annotated[int, Setting("Words of the privacy test.", at_least=1)]
-    runs: Annotated[int, Setting("Draws for each of them.", at_least=1)]
-    seeds: Annotated[int, Setting("Repetitions of the utility test.", at_least=1)]
-    auto_epsilons: Annotated[
-        tuple[float, ...], Setting("Epsilons of the paper's auto-encoder.", above=0)
-    ]
-    auto_texts: Annotated[int, Setting("Texts that the auto-encoder is trained on.", at_least=10)]
-    auto_epochs: Annotated[int, Setting("Epochs of the auto-encoder.", at_least=1)]
+    metric_epsilons: Annotated[Numbers, positive("Epsilons of these, per distance.")]
+    santext_epsilons: Annotated[Numbers, positive("Epsilons of SanText, per distance.")]
+    utility: Annotated[Names, Setting("Mechanisms of the utility test, the published box first.")]
+    news_utility: Annotated[Names, Setting("Those of AG News, whose texts are long.")]
+    public: Annotated[int, count("Public texts of each set.", 10)]
+    train: Annotated[int, count("Texts to train a classifier on.", 10)]
+    test: Annotated[int, count("Texts to test on.", 10)]
+    compared: Annotated[int, count("Test texts for ROUGE, BLEU and BERTScore.")]
+    epochs: Annotated[int, count("Epochs of the rewriter.")]
+    words: Annotated[int, count("Words of the privacy test.")]
+    runs: Annotated[int, count("Draws for each of them.")]
+    seeds: Annotated[int, count("Repetitions of the utility test.")]
+    auto_epsilons: Annotated[Numbers, positive("Epsilons of the paper's auto-encoder.")]
+    auto_texts: Annotated[int, count("Texts that the auto-encoder is trained on.", 10)]
+    auto_epochs: Annotated[int, count("Epochs of the auto-encoder.")]
 
 
 QUICK = TrLaplaceOptions(
@@ -154,5 +144,4 @@ PAPER = replace(
 
 def files(options: TrLaplaceOptions) -> list[str]:
     """What it reads."""
-    parts = {"sst2": ("train", "dev", "test"), "agnews": ("dev", "test"), "yelp": ("dev", "test")}
-    return [f"{task}-{part}" for task in options.tasks for part in parts[task]]
+    return files_of(*options.tasks)

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
-from discreet_recipes.recipe import Options
+from discreet_recipes.data_files import files_of
+from discreet_recipes.options import Counts, Names, Numbers, Options, count, positive, words_of
 
 CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
 
@@ -13,49 +14,45 @@ CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
 class UeDPOptions(Options):
     """Options of the recipe uedp."""
 
-    space: Annotated[str, Setting("Public words and first vectors of the network.", short="-s")]
+    space: Annotated[str, words_of("Public words and first vectors of the network.")]
     model: Annotated[
         str,
         Setting("The network: an AWD-LSTM that begins with public text.", choices=("awd-lstm",)),
     ]
-    words: Annotated[int, Setting("Words of the vocabulary.", at_least=2)]
-    vocabularies: Annotated[
-        tuple[int, ...], Setting("Other numbers of words, to compare.", at_least=2)
-    ]
-    steps: Annotated[int, Setting("Steps of every run.", at_least=1)]
+    words: Annotated[int, count("Words of the vocabulary.", 2)]
+    vocabularies: Annotated[Counts, count("Other numbers of words, to compare.", 2)]
+    steps: Annotated[int, count("Steps of every run.")]
     public_steps: Annotated[
-        tuple[int, ...],
-        Setting("Steps on public text before: other news, then the data set's kind.", at_least=1),
+        Counts,
+        count("Steps on public text before: other news, then the data set's kind."),
     ]
     epsilons: Annotated[
-        tuple[float, ...],
-        Setting(
+        Numbers,
+        positive(
             "Joint epsilons of certified training, epsilons of a user for user-level. At the "
-            "first, categories, rates and vocabularies are compared.",
-            above=0,
+            "first, categories, rates and vocabularies are compared."
         ),
     ]
     published_noises: Annotated[
-        tuple[float, ...], Setting("Noise of the published algorithms, in their unit.", above=0)
+        Numbers, positive("Noise of the published algorithms, in their unit.")
     ]
     sentence_rates: Annotated[
-        tuple[float, ...], Setting("Rates of sentences without an entity.", at_least=0, at_most=1)
+        Numbers, Setting("Rates of sentences without an entity.", at_least=0, at_most=1)
     ]
     categories: Annotated[
-        tuple[str, ...],
+        Names,
         Setting("Kinds of entities, of those that a data set has.", choices=CATEGORIES),
     ]
     seeds: Annotated[
         int,
-        Setting(
+        count(
             "Runs of those that are compared, certified at the first epsilon and de-identified; "
-            "all others have one.",
-            at_least=1,
+            "all others have one."
         ),
     ]
-    ag_news: Annotated[int, Setting("Texts of AG News to train on; 0 leaves it out.", at_least=0)]
-    ag_news_test: Annotated[int, Setting("And to test on.", at_least=0)]
-    canaries: Annotated[int, Setting("Runs of the attack.", at_least=1)]
+    ag_news: Annotated[int, count("Texts of AG News to train on; 0 leaves it out.", 0)]
+    ag_news_test: Annotated[int, count("And to test on.", 0)]
+    canaries: Annotated[int, count("Runs of the attack.")]
 
 
 QUICK = UeDPOptions(
@@ -102,5 +99,4 @@ PAPER = replace(
 
 def files(options: UeDPOptions) -> list[str]:
     """What it reads."""
-    news = ["agnews-test"] if options.ag_news else []
-    return [*(f"conll2003-{part}" for part in ("train", "valid", "test")), "agnews-dev", *news]
+    return [*files_of("conll2003"), "agnews-dev", *(["agnews-test"] if options.ag_news else [])]

@@ -1,0 +1,59 @@
+"""What recipes can be told: how the settings that they have in common are declared."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, get_args, get_origin
+
+from discreet.devices import AUTO, DEVICE
+from discreet.settings import Declared, Setting, Settings, declared_in
+
+Numbers = tuple[float, ...]
+Counts = tuple[int, ...]
+Names = tuple[str, ...]
+"""Lists: with commas on the command line."""
+
+
+@dataclass(frozen=True)
+class Model(Setting):
+    """A model by its directory or name; that it is here is seen before any work."""
+
+
+def words_of(help: str) -> Setting:
+    """A space of words with vectors, or several."""
+    return Setting(help, short="-s")
+
+
+def positive(help: str, at_most: float | None = None) -> Setting:
+    """A number above 0, such as an epsilon, or a list of them."""
+    return Setting(help, above=0, at_most=at_most)
+
+
+def count(help: str, at_least: int = 1) -> Setting:
+    """A whole number, such as that of rows or epochs, or a list of them."""
+    return Setting(help, at_least=at_least)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Settings):
+    """Everything a recipe can be told: its parts, its sizes, its lists of epsilons.
+
+    A recipe declares its own, and three instances: quick, standard and paper. A field that is a
+    tuple is a list with commas on the command line, or none; a text that is empty must be given
+    there.
+    """
+
+    device: Annotated[str, DEVICE] = AUTO
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for declared in declared_in(type(self)):
+            member = member_of(declared)
+            if member is not None:
+                for value in getattr(self, declared.name):
+                    member.checked(value, f"each of {declared.name} of {type(self).__name__}")
+
+
+def member_of(declared: Declared) -> Declared | None:
+    """Of a setting that is a tuple of any length: one member of it."""
+    if get_origin(declared.kind) is not tuple:
+        return None
+    return replace(declared, kind=get_args(declared.kind)[0])

@@ -1,0 +1,84 @@
+"""Put finished records of ``discreet reproduce`` on a page of the documentation.
+
+    python scripts/publish_run.py RUN
+
+RUN holds a folder for each recipe that was run, as ``discreet reproduce all -o RUN`` leaves it. The
+page is docs/background/run.md, its pictures docs/images/run/. Every command is written out of the
+record's own settings. Tables of examples are left out: they quote the data sets.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from discreet.settings import declared_in
+from discreet_recipes.recipe import Recipe
+from discreet_recipes.record import markdown_table
+from discreet_recipes.together import RECIPES
+
+ROOT = Path(__file__).parent.parent
+PAGE, IMAGES = ROOT / "docs" / "background" / "run.md", ROOT / "docs" / "images" / "run"
+_CLAIMS = ("claim", "published", "measured", "verdict", "why")
+_LEFT_OUT = ("examples",)
+_OPENING = """\
+# The published run
+
+The experiments of five papers, run with [`discreet reproduce`](../commands/reproduce.md), one
+recipe at a time, stopped and taken up again; this page is written from their records by
+`scripts/publish_run.py`. [The papers, table by table](papers.md) draws the conclusions. Sizes lie
+between `--quick` and `--standard`: every command says which. The machine had two cores, one of them
+for a run, and no GPU. Figures after ± are standard deviations over seeds or trials unless a table
+says otherwise; what rests on one seed has no ±.
+"""
+
+
+def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
+    """The lines of the command that makes a record: what is not as ``--quick`` has it."""
+    yield f"discreet reproduce {recipe.name} --quick --data DATA -o RUN/{recipe.name}"
+    for each in declared_in(type(recipe.quick)):
+        value, usual = settings[each.name], getattr(recipe.quick, each.name)
+        if isinstance(value, list):
+            value = tuple(value)
+        if value == usual:
+            continue
+        words = value if isinstance(value, tuple) else (value,)
+        # A file of vectors is the reader's own; its name says which.
+        said = ",".join(Path(w).name if isinstance(w, str) else f"{w:g}" for w in words) or "none"
+        yield f"    {each.flag} {said}"
+
+
+def section(recipe: Recipe, folder: Path) -> Iterator[str]:
+    """One record as a part of the page."""
+    record = json.loads((folder / "record.json").read_text("utf-8"))
+    yield from (f"## {recipe.subject}", "")
+    yield from (f"{recipe.paper} The command:", "", "```text")
+    yield from (" \\\n".join(command(recipe, record["settings"])), "```", "")
+    for paragraph in record["introduction"]:
+        yield from (paragraph, "")
+    claims = [[finding[name] for name in _CLAIMS] for finding in record["findings"]]
+    yield from (*markdown_table(_CLAIMS, claims), "")
+    for plot in record["plots"]:
+        name = f"{recipe.name}-{plot['name']}.png"
+        shutil.copy(folder / "plots" / f"{plot['name']}.png", IMAGES / name)
+        yield from (f"![{plot['alternative']}](../images/run/{name})", "")
+    for table in record["tables"]:
+        if table["name"] not in _LEFT_OUT:
+            yield from (f"### {recipe.subject}: {table['title']}", "")
+            yield from (*markdown_table(table["columns"], table["rows"]), "")
+            yield from (table["note"], "") if table["note"] else ()
+
+
+def main(run: Path) -> None:
+    """Write the page from what is in the folder."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    there = [recipe for recipe in RECIPES if (run / recipe.name / "record.json").is_file()]
+    lines = [line for recipe in there for line in section(recipe, run / recipe.name)]
+    PAGE.write_text(_OPENING + "\n" + "\n".join(lines), "utf-8")
+    print(f"{PAGE}: {', '.join(recipe.name for recipe in there)}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
