@@ -9,8 +9,8 @@ the most that any one process ever held.
     python benchmarks/engines.py --rows 2000000 --curve 100000 20000000 --work /tmp/rows
 
 With `--work` the documents are kept and used again, and what stands in the output already is not
-measured again, so that a long run can be made in pieces (`--only`). `--figure FILE.png` draws the
-cost of a row over their number from the output, and measures nothing.
+measured again, so that a long run can be made in pieces (`--only`). `--page` measures nothing: it
+puts the tables of the output into docs/background/speed.md, and draws the cost of a row.
 """
 
 import argparse
@@ -47,6 +47,11 @@ COMMAND_ALONE = "command"
 FEW = GROUP * 2 // 100
 TARGETS = {"local": 1.5, "ray": 1.3, "spark": 1.1}
 COMMAND = [sys.executable, "-m", "discreet", "sanitize"]
+PAGE = Path(__file__).parent.parent / "docs" / "background" / "speed.md"
+BEGIN = "<!-- begin: benchmarks/engines.py --page -->"
+END = "<!-- end: benchmarks/engines.py --page -->"
+KEPT = Path(__file__).with_name("engines.json")
+Found = dict[str, dict[str, float]]
 OPTIONS = ["-e", "8", "--text-field", "body", "--keep", "id"]
 
 
@@ -235,35 +240,77 @@ def driver(work: Path, parts: int = 500) -> dict[str, float]:
     }
 
 
-def draw_curve(found: dict[str, dict[str, float]], path: Path) -> None:
+def curve_of(found: Found) -> list[dict[str, float]]:
+    """The runs of local workers, by their number of rows."""
+    return sorted(
+        (each for name, each in found.items() if name.startswith("local")),
+        key=lambda each: each["rows"],
+    )
+
+
+def draw_curve(found: Found, path: Path) -> None:
     """What a row costs, over how many there are, with the floor under it."""
     from discreet.report.plots import Curve, Plot, draw
 
-    curve = sorted(
-        (each["rows"], each["processor_us_per_row"], each["memory_gb"])
-        for name, each in found.items()
-        if name.startswith("local")
-    )
-    rows, cost, memory = zip(*curve, strict=True)
-    under = found["floor"]
-    numbers, moved = under["random_us_per_row"], under["bytes_us_per_row"]
+    curve, under = curve_of(found), found["floor"]
+    rows = tuple(each["rows"] for each in curve)
+    floors = {
+        "floor: its bytes read and written": under["bytes_us_per_row"],
+        "floor: a random number for each word": under["random_us_per_row"],
+    }
     draw(
         Plot(
             name="engines",
-            title="A row costs the same however many there are",
-            x="rows (two workers of this machine)",
+            title="What a row costs, however many there are",
+            x="rows (two workers of one machine)",
             y="processor time for each row, µs",
             curves=(
-                Curve("local", rows, cost, notes=tuple(f"{each:.2f} GB" for each in memory)),
-                Curve("floor: its bytes read and written", rows, (moved,) * len(rows)),
-                Curve("floor: a random number for each word", rows, (numbers,) * len(rows)),
+                Curve("local", rows, tuple(each["processor_us_per_row"] for each in curve)),
+                *(Curve(label, rows, (cost,) * len(rows)) for label, cost in floors.items()),
             ),
-            alternative="Flat lines: the cost of a row, and below it the floor.",
+            alternative="Three flat lines: the cost of a row, and below it two floors.",
             log_x=True,
             log_y=True,
         ),
         path,
     )
+
+
+def tables(found: Found) -> str:
+    """For the page."""
+    lines = [
+        "| way, two workers | rows/s without start-up | ratio | target | start-up | processor time "
+        "for each row | most memory of a process | cores that others took |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in (COMMAND_ALONE, *TARGETS):
+        each = found[name]
+        ratio = f"{each['ratio']:.2f}x | {each['target']}x" if "ratio" in each else "1 | "
+        lines.append(
+            f"| {'the command, one file' if name == COMMAND_ALONE else f'`{name}`'} | "
+            f"{each['rows_per_s']:,.0f} | {ratio} | {each['start_up_s']:.1f} s | "
+            f"{each['processor_us_per_row']:.1f} µs | {each['memory_gb']:.2f} GB"
+            f"{', without Java' if name == 'spark' else ''} | {each['others_cores']:.1f} |"
+        )
+    lines += ["", "| rows, `local` | processor time for each | most memory of a worker |"]
+    lines.append("|---|---|---|")
+    for each in curve_of(found):
+        cost, memory = each["processor_us_per_row"], each["memory_gb"]
+        lines.append(f"| {each['rows']:,.0f} | {cost:.1f} µs | {memory:.2f} GB |")
+    under = found["floor"]
+    lines.append(
+        f"| floor: a random number for each word | {under['random_us_per_row']:.2f} µs | |"
+    )
+    moved = under["bytes_us_per_row"]
+    lines.append(f"| floor: the bytes read and written as Parquet | {moved:.2f} µs | |")
+    return "\n".join(lines)
+
+
+def put_on_page(found: Found, page: Path) -> None:
+    """Replace what stands between the marks."""
+    before, rest = page.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n\n{tables(found)}\n\n{END}{after}")
 
 
 def main() -> None:
@@ -272,13 +319,15 @@ def main() -> None:
     parser.add_argument("--curve", type=int, nargs="*", default=[100_000, 500_000])
     parser.add_argument("--only", nargs="*", help="these ways only, by their names in the output")
     parser.add_argument("--work", type=Path, help="where documents are kept for another run")
-    parser.add_argument("--figure", type=Path, help="draw the curve of the output there, and stop")
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/engines.json"))
+    parser.add_argument("--page", action="store_true", help="write tables and figure, and stop")
+    parser.add_argument("-o", "--output", type=Path, default=KEPT)
     given = parser.parse_args()
     output: Path = given.output
     found = json.loads(output.read_text()) if given.work and output.exists() else {}
-    if given.figure:
-        draw_curve(json.loads(output.read_text()), given.figure)
+    if given.page:
+        found = json.loads(output.read_text())
+        put_on_page(found, PAGE)
+        draw_curve(found, PAGE.parent.parent / "images" / "engines.png")
         return
     space = load_space("starter")
     if cached_index(space) is None:

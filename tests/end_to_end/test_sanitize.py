@@ -328,6 +328,20 @@ def test_the_receipt_says_what_was_done(run, tmp_path):
     assert said["keep"] == pytest.approx(np.diag(law(kappa)).mean(), abs=0.05)
 
 
+@pytest.mark.parametrize(("mechanism", "simulated"), [("santext", False), ("cmp", True)])
+def test_how_often_a_word_stays_is_said_of_every_law(place, tmp_path, mechanism, simulated):
+    """Also where it has no formula; what draws say is called simulated."""
+    (tmp_path / "in.txt").write_text(f"{WORDS[0]} {WORDS[1]}\n")
+    given = (tmp_path / "in.txt", "-o", tmp_path / "out.txt", "-s", place / "space.txt")
+    done = called("sanitize", *given, "-m", mechanism, "-e", 0.5, cache=place / "cache")
+    assert done.code == 0, done.err
+    assert "At this setting a word stays as it is with probability" in done.err
+    assert ("(simulated: 1,024 draws for public words)" in done.err) is simulated
+    said = json.loads((tmp_path / "out.txt.privacy.json").read_text())
+    assert ("keep_draws" in said) is simulated
+    assert 0 <= said["keep"] < 0.9
+
+
 def test_no_word_of_the_input_is_left_anywhere_else(place, tmp_path):
     cache = tmp_path / "cache"
     (tmp_path / "in.csv").write_text(

@@ -218,10 +218,14 @@ def _tell(receipt: Receipt) -> None:
             f"The best guess at a word is right with probability {share(guess)}, for somebody who "
             "knows the mechanism and how often words occur in public."
         )
-    elif keep is not None:
+    else:
+        draws = receipt.about.get("keep_draws")
+        found = "" if draws is None else f" (simulated: {draws:,} draws for public words)"
         much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
         how = share(keep)
-        say(f"At this setting a word stays as it is with probability {how} on average{much}.")
+        say(
+            f"At this setting a word stays as it is with probability {how} on average{found}{much}."
+        )
 
 
 def _replaced(receipt: Receipt) -> list[str]:

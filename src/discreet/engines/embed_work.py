@@ -242,7 +242,9 @@ class EmbedWork:
     def _units_of(self, table: "pa.Table") -> Any:
         """How many sentences each text of a table releases, or is a group of."""
         if self.unit == "document":
-            return np.diff(split_sentences(table.column(self.text_field).to_pylist())[1])
+            texts: Any = table.column(self.text_field).to_pylist()
+            ends: Any = split_sentences(texts)[1]
+            return np.diff(ends)
         return np.full(len(table), 1 if self.pair_field is None else 2)
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:

@@ -122,7 +122,7 @@ class Unfinished:
         if not place.exists():
             return receipt
         before = Receipt.read(place)
-        same_time = receipt.with_section("written", before.about.get("written"))
+        same_time = receipt.with_section("written", before.about.get("written", ""))
         is_same = json.loads(same_time.to_json()) == json.loads(before.to_json())
         return before if is_same else receipt
 

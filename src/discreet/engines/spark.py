@@ -61,7 +61,10 @@ class SparkEngine:
         def job(some: Sequence[str]) -> list[Outcome]:
             context.setJobGroup(group, "parts of a folder", interruptOnCancel=True)
             try:
-                return context.parallelize(some, len(some)).map(released).collect()
+                outcomes: list[Outcome] = (
+                    context.parallelize(some, len(some)).map(released).collect()
+                )
+                return outcomes
             except Exception as error:
                 # Not in its own words: Spark's are pages long.
                 lost = type(error).__name__.startswith("Py4J")

@@ -8,8 +8,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from discreet.arrays import Progress
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, sanitize_part
@@ -177,8 +175,8 @@ class SanitizeWork:
         found = cached_index(self.made.mechanism.space)
         if found is None or not getattr(self.made.mechanism, "uses_index", False):
             return "none"
-        arrays = (found.neighbors, found.lower)
-        return " ".join(hashlib.sha256(np.ascontiguousarray(a)).hexdigest() for a in arrays)
+        parts = (found.neighbors.tobytes(), found.lower.tobytes())
+        return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part."""
