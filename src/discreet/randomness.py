@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from randomgen import AESCounter
 
 from discreet import check
+from discreet.errors import InvalidValue
 
 SEEDED_CAVEAT = "seeded: not for release"
+_HALF = 16  # bytes of a key of AES-128, and of where its counter starts
 
 
 class SecureGenerator(np.random.Generator):
     """A NumPy ``Generator`` over AES-128 in counter mode; :func:`secure_generator` makes it."""
 
-    def __init__(self) -> None:
-        super().__init__(_fresh_bits())
+    def __init__(self, bits: Any = None) -> None:
+        super().__init__(_fresh_bits() if bits is None else bits)
         _alive.add(self)
 
     def __reduce__(self) -> Any:
@@ -64,6 +66,22 @@ def secure_generator() -> SecureGenerator:
     return SecureGenerator()
 
 
+def keyed_generator(secret: bytes) -> SecureGenerator:
+    """The generator that belongs to a secret of 32 bytes: the same one whenever it is made.
+
+    The secret must come from the operating system, or follow from one that did by a keyed hash, and
+    serve a single release: whoever has it can undo the noise, and two releases of one secret share
+    theirs. A copy, and what a forked process inherits, is a fresh generator as ever.
+
+    >>> bool(keyed_generator(bytes(32)).random() == keyed_generator(bytes(32)).random())
+    True
+    """
+    if len(secret) != 2 * _HALF:
+        raise InvalidValue(f"a keyed generator needs a secret of {2 * _HALF} bytes")
+    key, counter = (int.from_bytes(half, "little") for half in (secret[:_HALF], secret[_HALF:]))
+    return SecureGenerator(AESCounter(key=key, counter=counter))
+
+
 def generator(seed: int | None = None) -> np.random.Generator:
     """A secure generator, or with a seed a repeatable one for experiments only."""
     if seed is None:
@@ -72,7 +90,7 @@ def generator(seed: int | None = None) -> np.random.Generator:
 
 
 def is_secure(rng: np.random.Generator) -> bool:
-    """True only for generators made by :func:`secure_generator`."""
+    """True only for what :func:`secure_generator` or :func:`keyed_generator` made."""
     return isinstance(rng, SecureGenerator)
 
 

@@ -246,3 +246,103 @@ def test_a_loss_beyond_all_figures_is_infinite_and_no_error():
     assert run.joint_delta(8.0) == 1.0
     assert math.isfinite(run.user_epsilon(1e-5))
     assert run.steps_within(100.0, 1e-5) == 0
+
+
+# -- holders whose whole text goes with the entity -------------------------------------------------
+
+# Two holders of an entity and a user, each drawn by itself.
+WHOLE = {"user_rate": 0.3, "holders": 2, "cell_ratio": 0.6, "noise": 0.9, "steps": 1}
+_SIDE = np.linspace(-9.0, 9.0, 301)
+
+
+def _deltas(vectors, epsilon, *, entity_rate=1.0, left=((0.0, 0.0),) * 3):
+    """Delta of one step in both directions by integration over the plane.
+
+    ``vectors``: what the user and each holder contribute; ``left``: what they still contribute
+    without the user and the entity.
+    """
+    rate, noise = WHOLE["user_rate"], WHOLE["noise"]
+    x, y = np.meshgrid(_SIDE, _SIDE)
+    area = (_SIDE[1] - _SIDE[0]) ** 2
+
+    def density(contributed):
+        total = np.zeros_like(x)
+        for active, chance in ((1, entity_rate), (0, 1 - entity_rate)):
+            for drawn in np.ndindex(2, 2, 2):
+                odds = chance * np.prod([rate if d else 1 - rate for d in drawn])
+                user, *holders = contributed
+                parts = [drawn[0] * np.array(user)]
+                parts += [
+                    d * (np.array(v) if active else np.array(rest))
+                    for d, v, rest in zip(drawn[1:], holders, left[1:], strict=True)
+                ]
+                at = np.sum(parts, axis=0)
+                total += odds * np.exp(-((x - at[0]) ** 2 + (y - at[1]) ** 2) / (2 * noise**2))
+        return total / (2 * math.pi * noise**2)
+
+    more, fewer = density(vectors), density(left)
+    limit = math.exp(epsilon)
+    return [
+        float(np.maximum(p - limit * q, 0).sum() * area) for p, q in ((more, fewer), (fewer, more))
+    ]
+
+
+def _turned(length, angle):
+    return (length * math.cos(angle), length * math.sin(angle))
+
+
+@pytest.mark.parametrize("entity_rate", [1.0, 0.4])
+def test_one_cell_is_exact_where_all_pull_one_way_and_holds_for_every_other_way(entity_rate):
+    claimed = run(**WHOLE, entity_rate=entity_rate, one_cell=True)
+    in_line = [(1.0, 0.0), (0.6, 0.0), (0.6, 0.0)]
+    angles = [(0.5, 1.0), (math.pi / 2, math.pi), (2.0, 4.0)]
+    turned = [[(1.0, 0.0), _turned(0.6, one), _turned(0.6, two)] for one, two in angles]
+    shorter = [(0.4, 0.0), (0.6, 0.0), (0.1, 0.2)]
+    for epsilon in (0.1, 1.0):
+        found = claimed.joint_delta(epsilon)
+        seen = _deltas(in_line, epsilon, entity_rate=entity_rate)
+        # The account rounds upwards; the sum over the plane may err by 1e-4 either way.
+        assert max(seen) - 1e-4 <= found <= max(seen) * 1.02 + 1e-4
+        for vectors in (*turned, shorter):
+            assert max(_deltas(vectors, epsilon, entity_rate=entity_rate)) <= found
+    # Mutants: the user is forgotten; one holder is; the mean number of holders stands for all.
+    seen = max(_deltas(in_line, 0.5, entity_rate=entity_rate))
+    mean = {"holders": 1, "cell_ratio": WHOLE["user_rate"] * 2 * 0.6}
+    for wrong in ({"holders": 1}, mean):
+        mutant = run(**(WHOLE | wrong), entity_rate=entity_rate, one_cell=True)
+        assert mutant.joint_delta(0.5) < 0.97 * seen
+    forgotten = claimed._loss(user=False, entity=True).get_delta_for_epsilon(0.5)
+    assert forgotten < 0.97 * seen
+
+
+def test_one_cell_would_not_hold_for_holders_who_stay():
+    """Something else that a holder wrote tells that it was drawn, and the draw hides nothing."""
+    claimed = run(**WHOLE, entity_rate=1.0, one_cell=True)
+    told = run(**WHOLE, entity_rate=1.0)
+    far = 6.0  # in a real run at most a user's norm; here far enough to tell for sure
+    vectors = [(0.0, 0.0), (0.6, far), (0.6, -far / 2)]
+    left = [(0.0, 0.0), (0.0, far), (0.0, -far / 2)]
+    seen = max(_deltas(vectors, 0.5, left=left))
+    entity = claimed._loss(user=False, entity=True).get_delta_for_epsilon(0.5)
+    assert seen > 1.2 * entity
+    assert seen <= told._loss(user=False, entity=True).get_delta_for_epsilon(0.5)
+
+
+def test_one_cell_costs_less_for_an_entity_and_the_same_for_a_user():
+    given = {"user_rate": 0.25, "entity_rate": 1.0, "noise": 2.5, "steps": 40, "cell_ratio": 1.0}
+    for holders in (1, 3):
+        told = run(**given, holders=holders)
+        kept = run(**given, holders=holders, one_cell=True)
+        assert kept.user_epsilon(DELTA) == told.user_epsilon(DELTA)
+        assert kept.entity_epsilon(DELTA) < told.entity_epsilon(DELTA)
+        assert kept.joint_epsilon(DELTA) < 0.85 * told.joint_epsilon(DELTA)
+    # Where everybody is drawn there is nothing to hide.
+    given |= {"user_rate": 1.0, "holders": 2}
+    assert run(**given, one_cell=True).joint_epsilon(DELTA) == pytest.approx(
+        run(**given).joint_epsilon(DELTA), rel=1e-6
+    )
+
+
+def test_one_cell_is_one_cell_whatever_the_bound_on_cells():
+    given = {"steps": 5, "one_cell": True}
+    assert run(**given, cells=3).joint_epsilon(DELTA) == run(**given).joint_epsilon(DELTA)

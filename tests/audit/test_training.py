@@ -79,6 +79,21 @@ def test_certified_training_stays_below_its_figures_and_the_audit_is_not_blind()
     assert found["entities-with-partners"].lower < 0.5
 
 
+def test_training_with_one_cell_stays_below_its_smaller_figures():
+    rules = replace(CERTIFIED, one_cell=True)
+    found = audit_training(rules, steps=6, canaries=80, seed=11)
+    assert found["both"].claimed == rules.loss(6).joint < CERTIFIED.loss(6).joint
+    for one in found.values():
+        assert one.lower < one.claimed
+        assert not one.broken
+    assert found["entities"].lower > 0
+    assert found["both"].lower > 0.5
+    quiet = replace(rules, noise=14.0, user_rate=0.9, entity_rate=0.9)
+    game = {"steps": 4, "canaries": 100, "seed": 3}
+    assert not play(quiet, "both", **game).broken
+    assert play(quiet, "both", **game, plan=TooLittleNoise.of).broken
+
+
 def test_any_entity_activation_is_caught():
     game = {"steps": 10, "canaries": 150, "seed": 2}
     assert not play(ALONE, "entities-with-partners", **game).broken

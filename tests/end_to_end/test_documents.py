@@ -9,6 +9,7 @@ import pytest
 
 from command import but, called
 from discreet.encoders.candidate_store import ARRAYS, CandidateStore
+from discreet.ledger import Ledger
 from discreet.tensors import load_tensors, save_tensors
 from tiny_bert import MARKS, write_bert
 
@@ -94,6 +95,38 @@ def test_a_folder_of_documents(place, tmp_path):
     for same in ("statement", "mechanism"):
         without = {k: v for k, v in receipt[same].items() if k != "public"}
         assert without == {k: v for k, v in alone[same].items() if k != "public"}
+
+
+@pytest.mark.parametrize("unit", ["document", "sentence"])
+def test_a_folder_costs_what_it_costs_as_a_file(place, tmp_path, unit):
+    (tmp_path / "in").mkdir()
+    rows = [{"text": text, "other": text} for text, _ in texts(4, 3)]
+    (tmp_path / "in" / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = {
+        "document": ("-e", 10, "--candidates", place / "store"),
+        "sentence": ("-e", 10, "--pair-field", "other"),
+    }[unit]
+
+    def release(source, output, *more):
+        return called(
+            *("embed", source, "-o", tmp_path / output, "--unit", unit, "--dataset", output),
+            *("--encoder", place / "model", "--ledger", tmp_path / "l.db", *given, *more),
+            cache=place / "cache",
+        )
+
+    policy = release(tmp_path / "in", "folder", "--workers", 1)
+    assert (policy.code, "--again charge" in policy.err) == (2, True)
+    assert not (tmp_path / "folder").exists()
+    both = ((tmp_path / "in" / "a.jsonl", "one.parquet"), (tmp_path / "in", "folder"))
+    for (source, output), more in zip(both, ((), ("--workers", 1)), strict=True):
+        done = release(source, output, "--again", "charge", *more)
+        assert done.code == 0, done.err
+    with Ledger.open(tmp_path / "l.db") as ledger:
+        (one,), (folder,) = (list(ledger.entries(name)) for _, name in both)
+        assert ledger.verify([tmp_path / name for _, name in both]) == []
+    assert (one.state, one.amount, one.units) == (folder.state, folder.amount, folder.units)
+    assert one.statement.unit == folder.statement.unit == "document"
+    assert one.amount.nano > 0
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,7 @@ def test_rows_do_not_tell_which_of_them_had_what_was_dropped(place, tmp_path):
         (["--drop", "email", "--keep", "email"], "email is named 2 times"),
         (["--text-field", "body"], "body is named 2 times"),
         (["--drop-others"], "exclude each other"),
+        (["--drop", "id,email"], "give the option once for each"),
         (["--surrogate", "email"], "COLUMN=TYPE"),
         (["--surrogate", "email=planet"], "must be one of"),
     ],

@@ -228,6 +228,18 @@ def test_text_that_is_mostly_unknown_is_warned_of_by_share_on_the_terminal_alone
     assert "unknown_share" not in written
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_share_of_unknown_words_is_shown_on_a_terminal_and_kept_out_of_logs(
+    english, tmp_path, monkeypatch, terminal
+):
+    monkeypatch.setattr("discreet.cli.sanitize.on_a_terminal", lambda: terminal)
+    (tmp_path / "in.txt").write_text("zanzibar doctor doctor doctor\n" * 5)
+    given = (tmp_path / "in.txt", "-o", tmp_path / "out.txt", "-s", english / "space.txt", "-e", 6)
+    done = called("sanitize", *given, cache=english / "cache")
+    assert done.code == 0
+    assert ("does not have 25.0 % of the words" in done.err) is terminal
+
+
 def test_known_text_gets_no_warning(english, tmp_path):
     given = (english / "in.txt", "-o", tmp_path / "o.txt", "-s", english / "space.txt", "-e", 6)
     done = called("sanitize", *given, cache=english / "cache")

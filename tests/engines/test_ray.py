@@ -1,6 +1,7 @@
 """The same folder on Ray: every row once, also when a worker is killed; clear errors without it."""
 
 import threading
+from importlib.metadata import requires
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -64,6 +65,12 @@ def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer
     assert len(killed) == 1
     assert receipt.about["engine"] == {"name": "ray", "parts": 6, "attempts": 7}
     assert done == [(number, 6) for number in range(1, 7)]
+
+
+def test_it_is_the_version_that_flower_pins(cluster):
+    """Both extras are installed here, side by side; Flower says which Ray it works with."""
+    wanted = {each.partition(";")[0].strip() for each in requires("flwr") if "ray==" in each}
+    assert wanted == {f"ray=={cluster.__version__}"}
 
 
 @pytest.mark.usefixtures("cluster")

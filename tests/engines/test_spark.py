@@ -1,5 +1,7 @@
 """The same folder on Spark, in local mode; a data frame through Arrow; an error without Java."""
 
+import re
+import textwrap
 import threading
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from discreet import Sanitizer, load_space, mechanism
 from discreet.engines import EngineSettings, sanitize_folder
-from discreet.errors import NotFound
+from discreet.errors import InvalidValue, NotFound
 from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
 
 pytestmark = [
@@ -57,6 +59,19 @@ def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer
     assert receipt.about["engine"] == {"name": "spark", "parts": 4, "attempts": 5}
 
 
+def test_the_lines_of_the_guide(tmp_path, sanitizer, session, monkeypatch):
+    page = Path(__file__).parent.parent.parent / "docs" / "guides" / "engines.md"
+    found = re.search(
+        r"(?m)^    from discreet.engines.spark import sanitize\n(?:    .*\n|\n)*", page.read_text()
+    )
+    source = write(tmp_path / "in", "parquet", files=1, rows=50)
+    names = {"df": session.read.parquet(str(source)), "sanitizer": sanitizer, "spark": session}
+    monkeypatch.chdir(tmp_path)
+    lines = textwrap.dedent(found[0]).replace('"released"', repr(str(tmp_path / "released")))
+    exec(lines, names)
+    assert names["released"].count() == 50
+
+
 def test_a_data_frame_is_sanitised_as_it_is_written(tmp_path, sanitizer, session):
     from discreet.engines.spark import sanitize
 
@@ -71,6 +86,22 @@ def test_a_data_frame_is_sanitised_as_it_is_written(tmp_path, sanitizer, session
     texts = " ".join(table.column("body").to_pylist())
     assert len(texts.split()) == words_of(500)
     assert "zanzibar" not in texts
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "said"),
+    [
+        ("spark://127.0.0.1:1", NotFound, "no Spark at spark://127.0.0.1:1 .nobody answers"),
+        ("spark://127.0.0.1:1,127.0.0.1:2", NotFound, "nobody answers"),
+        ("spark://somewhere", InvalidValue, "must have a port"),
+    ],
+)
+def test_where_no_cluster_is(address, error, said):
+    pytest.importorskip("pyspark")
+    from discreet.engines.spark import _started
+
+    with pytest.raises(error, match=said):
+        _started(address, None)
 
 
 def test_without_java(monkeypatch, tmp_path):

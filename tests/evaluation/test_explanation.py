@@ -192,6 +192,22 @@ def test_draws_decide_only_what_they_prove(wish):
     assert exact.epsilon * 0.999 <= shown.epsilon < 2 * exact.epsilon
 
 
+@pytest.mark.parametrize("wish", [{"keep": 0.5}, {"options": 3}])
+def test_a_question_far_from_the_edge_costs_few_draws(wish):
+    """Every word goes anywhere: nothing is near enough to a yes to be worth a second look."""
+    drawn: list[int] = []
+
+    class Anywhere:
+        def release(self, ids, rng):
+            drawn.append(len(ids))
+            return rng.integers(0, 60, len(ids))
+
+    with pytest.raises(InvalidValue, match="no epsilon up to 1e9"):
+        find_epsilon(lambda _epsilon: Anywhere(), np.arange(60), **wish)
+    # Thirty powers of two are asked about, each at a sixteenth of 2^14 or of 31,000 draws.
+    assert max(drawn) <= 31_000 // 16
+
+
 def test_more_outcomes_than_draws_can_show_are_not_taken_for_few():
     """500 equally likely outcomes: in 200 draws fewer than 200 are seen, at every epsilon."""
     uniform = Silent(Uniform(random_space(500)))
@@ -238,8 +254,8 @@ def test_on_a_public_sample_it_says_what_reading_along_is_worth():
     named = named_in(mechanism, texts)
     assert named["contextual"] > named["exact"] + 0.2
     explained = replace(explain(mechanism, np.arange(40), []), named=named)
-    (line,) = (line for line in explained.lines() if "by reading along" in line)
-    assert f"names {100 * named['exact']:.0f} by single words" in line
+    (line,) = (line for line in explained.lines() if "words follow each other" in line)
+    assert f"names {100 * named['exact']:.0f} one word at a time" in line
     assert explained.to_dict()["named"] == named
     without = replace(explained, named=None)
     assert any("--public-sample" in line for line in without.lines())
@@ -254,7 +270,7 @@ def test_on_a_public_sample_it_says_what_reading_along_is_worth():
 def test_a_law_that_gives_the_same_again_and_again_is_called_a_code(epsilon, near, code):
     mechanism = NearWords(clustered_space(40), epsilon, near=near, outputs=20)
     explained = explain(mechanism, np.arange(40), [])
-    assert any("rather a code" in line for line in explained.lines()) == code
+    assert any("more a code" in line for line in explained.lines()) == code
     law = np.exp(mechanism.log_probabilities([7])[0])
     assert explained.again == pytest.approx((np.sort(law)[-near:] ** 2).sum())
     assert explain(SanText(clustered_space(40), 3.0), np.arange(40), []).again is None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -39,6 +39,12 @@ def transformer(settings):
 @pytest.mark.parametrize("check", CHECKS)
 def test_it_keeps_the_rules_of_scikit_learn(check, transformer):
     getattr(estimator_checks, check)("SanitizingTransformer", transformer)
+
+
+def test_it_passes_what_check_estimator_can_ask_of_texts(transformer):
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        found = estimator_checks.check_estimator(transformer)
+    assert {each["status"] for each in found} == {"passed"}
 
 
 def test_it_works_in_a_pipeline(transformer, is_released):

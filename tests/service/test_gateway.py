@@ -4,6 +4,7 @@ import json
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import openai
@@ -12,6 +13,7 @@ import pytest
 from command import MARKER, WORDS, write_space
 from discreet.service.gateway import conversations
 from discreet.service.gateway.restoring import Restorer
+from discreet.service.keys import add_key
 from discreet.statement import PrivacyStatement
 from discreet.text.identifiers import Surrogates, lists
 from discreet.text.identifiers.surrogates import WORDS as WORDS_OF_ONE
@@ -304,8 +306,73 @@ def test_a_stream_that_breaks_off_ends_in_an_error(asked):
     client, model, _ = asked
     model.behaves = "breaks off"
     stream = client.chat.completions.create(model="tiny", messages=[_user(TEXT)], stream=True)
-    with pytest.raises(openai.APIError, match="broke off"):
+    with pytest.raises(openai.APIError, match="broke off") as error:
         list(stream)
+    assert (error.value.type, error.value.code) == ("server_error", "upstream")
+
+
+def test_a_response_that_breaks_off_ends_in_an_error(asked):
+    client, model, up = asked
+    model.behaves = "breaks off"
+    with (
+        pytest.raises(openai.APIError, match="broke off"),
+        client.responses.stream(model="tiny", input=f"broken {TEXT}") as stream,
+    ):
+        list(stream)
+    assert MARKER not in "".join(up.lines)
+
+
+# What the client's exception says, by the key that is used and what is asked.
+IN_WORDS = {
+    "no budget": (openai.PermissionDeniedError, "no-budget", "epsilon 3 is left"),
+    "an image": (openai.UnprocessableEntityError, "not-on-the-list", "image_url of the request"),
+    "a new field": (openai.UnprocessableEntityError, "not-on-the-list", "a field of the request"),
+    "upstream down": (openai.InternalServerError, "upstream", "the upstream cannot be reached"),
+    "bad key": (openai.AuthenticationError, "no-key", "send a key that this service knows"),
+    "no such route": (openai.NotFoundError, "not-found", "there is no such route"),
+}
+
+
+@pytest.fixture(scope="module")
+def strict(space, tmp_path_factory):
+    """A gateway with keys and budgets, before an upstream that is away."""
+    folder = tmp_path_factory.mktemp("strict")
+    keys = folder / "keys.toml"
+    secrets = {"poor": add_key(keys, "poor", budget=3.0), "rich": add_key(keys, "rich")}
+    profile = {"space": str(space), "mechanism": "near-words", "epsilon": 2.0}
+    gateway = {"upstream": "http://127.0.0.1:9/v1"}
+    policy = {"profiles": {"default": profile}, "gateway": gateway}
+    with served(policy, keys=keys, ledger=str(folder / "ledger.db")) as up:
+        yield up, secrets
+
+
+@pytest.mark.parametrize("name", IN_WORDS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_exception_of_the_client_says_what_was_refused(strict, name, stream):
+    up, secrets = strict
+    kind, code, words = IN_WORDS[name]
+    image = {"type": "image_url", "image_url": {"url": f"https://{MARKER}.example"}}
+    extra = {MARKER: MARKER} if name == "a new field" else {}
+    key = {"no budget": secrets["poor"], "bad key": f"no-{MARKER}"}.get(name, secrets["rich"])
+    with openai.OpenAI(base_url=f"{up.url}/v1", api_key=key, max_retries=0) as client:
+        said = {
+            "model": "tiny",
+            "messages": [_user([image] if name == "an image" else TEXT)],
+            "stream": stream,
+            "extra_body": extra,
+        }
+        ask = partial(client.chat.completions.create, **said)
+        with pytest.raises(kind) as error:
+            (client.models.list if name == "no such route" else ask)()
+    assert words in str(error.value)
+    assert error.value.code == code
+    assert error.value.type
+    # The same in both forms, and nothing of the text, of the key or of the field's name.
+    body = error.value.response.json()
+    assert body["error"]["message"] == body["detail"]
+    assert error.value.response.headers["content-type"] == "application/problem+json"
+    for secret in (MARKER, MAIL, PHONE, key):
+        assert secret not in error.value.response.text + str(error.value) + "".join(up.lines)
 
 
 def test_an_upstream_that_does_not_answer(space):
@@ -318,6 +385,23 @@ def test_an_upstream_that_does_not_answer(space):
             model.behaves = "well"
     assert answer.status_code == 504
     assert MARKER not in answer.text + "".join(up.lines)
+
+
+def test_an_upstream_that_stops_in_the_middle_of_a_stream(space):
+    model = Model(behaves="stalls")
+    profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
+    with upstream(model.app) as url:
+        gateway = {"upstream": f"{url}/v1", "timeout": 0.5}
+        with (
+            served({"profiles": {"default": profile}, "gateway": gateway}) as up,
+            openai.OpenAI(base_url=f"{up.url}/v1", api_key="x", max_retries=0) as client,
+        ):
+            ask = partial(client.chat.completions.create, model="m", messages=[_user(TEXT)])
+            # On a machine that is busy it may seem silent from the start.
+            with pytest.raises(openai.APIError, match=r"stopped in the middle|in time"):
+                list(ask(stream=True))
+            model.behaves = "well"
+    assert MARKER not in "".join(up.lines)
 
 
 def test_an_upstream_that_is_away(space):

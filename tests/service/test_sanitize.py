@@ -12,10 +12,13 @@ import pytest
 
 from command import MARKER, UNKNOWN, WORDS, write_space
 from discreet.errors import InvalidValue
+from discreet.release.choice import chosen_sanitizer
+from discreet.service.gateway.releases import MessageReleaser
 from discreet.service.keys import ApiKeys, add_key
 from discreet.service.policy import Policy
 from discreet.service.service import Service
 from discreet.statement import PrivacyStatement
+from discreet.text import function_words
 from serving import served
 
 SECRET = f"{MARKER} {WORDS[3]} jane.roe@{MARKER}.example"
@@ -364,6 +367,23 @@ def test_a_request_may_choose_where_the_policy_lets_it(plain):
     body = {"documents": [WORDS[0]], "profile": "open", "epsilon": 1.5}
     answer = plain.post("/v1/sanitize", body).json()
     assert answer["statement"]["epsilon"] == 1.5
+    assert function_words.PUBLIC not in answer["statement"]["public"]
+    answer = plain.post("/v1/sanitize", {**body, "readable": True}).json()
+    assert function_words.PUBLIC in answer["statement"]["public"]
+    refused = plain.post("/v1/sanitize", {"documents": [WORDS[0]], "readable": True})
+    assert refused.status_code == 403
+
+
+def test_readable_is_what_it_is_elsewhere():
+    """One preset: layout, function words, guide and polish, and the statement that tells them."""
+    policy = {"profiles": {"default": {"epsilon": 12.0, "readable": True, "identifiers": "none"}}}
+    policy["gateway"] = {"upstream": "http://127.0.0.1:9/v1"}
+    service = Service(Policy.from_dict(policy))
+    own, library = service.releasers["default"], chosen_sanitizer(epsilon=12.0, readable=True)
+    assert own.statement == library.statement
+    assert (own.sanitizer.about, own.sanitizer.polish) == (library.about, library.polish)
+    through = MessageReleaser(service, "default").statement_of(())
+    assert set(library.statement.public) < set(through.public)
 
 
 # -- keys ------------------------------------------------------------------------------------------

@@ -6,6 +6,10 @@ Certified: in each step users are drawn with rate ``user_rate`` and entities wit
 new user was drawn, a whether the new entity was, and n how many of its holders were. n has the same
 law in both worlds, so revealing it costs nothing and the loss of a step is a mixture over n of the
 loss of a mixture of Gaussians; dp-accounting knows the latter.
+
+Where every user has one cell at most (``one_cell``), a holder of the entity is gone with it as a
+whole. Then nobody else's draw tells n, it need not be revealed, and the loss of a step is that of
+one mixture of Gaussians over b, a and n together, which is less.
 """
 
 import math
@@ -78,6 +82,10 @@ class UserEntityTraining(Settings):
             at_most=1,
         ),
     ] = 0.1
+    one_cell: Annotated[
+        bool,
+        Setting("Each user has one cell, or no entity at all: holders are drawn in secret, too."),
+    ] = False
 
     def user_epsilon(self, delta: float) -> float:
         """Loss of one user more or less."""
@@ -145,16 +153,19 @@ class UserEntityTraining(Settings):
         # All that is left is taken at the largest number: more loss, never less.
         return {**kept, self.holders: float(law.sf(len(few) - 1))}
 
-    def _one_step(self, drawn: int, *, user: bool, entity: bool) -> "PrivacyLossDistribution":
+    def _one_step(
+        self, drawn: dict[int, float], *, user: bool, entity: bool
+    ) -> "PrivacyLossDistribution":
+        """The loss of a step in which so many holders are drawn, and nobody is told how many."""
         from dp_accounting.pld.privacy_loss_distribution import identity
 
         from discreet.accounting._mixtures import mixture_of_gaussians
 
-        shift = drawn * self.cells * self.cell_ratio
         chances: dict[float, float] = {}
         users, entities = _drawn(self.user_rate, user), _drawn(self.entity_rate, entity)
-        for (b, p), (a, q) in product(users, entities):
-            chances[b + a * shift] = chances.get(b + a * shift, 0.0) + p * q
+        for (b, p), (a, q), (n, r) in product(users, entities, drawn.items()):
+            shift = b + a * n * self._of_holder
+            chances[shift] = chances.get(shift, 0.0) + p * q * r
         where = sorted(at for at, chance in chances.items() if chance > 0)
         grid = self._grid(user=user, entity=entity)
         if where == [0.0]:
@@ -167,9 +178,14 @@ class UserEntityTraining(Settings):
             log_truncation=_LOG_TRUNCATION,
         )
 
+    @property
+    def _of_holder(self) -> float:
+        """By how much one drawn holder of the entity can move the sum."""
+        return (1 if self.one_cell else self.cells) * self.cell_ratio
+
     def _grid(self, *, user: bool, entity: bool) -> float:
         """The width of the loss grid: fine, but with little noise never of too many points."""
-        largest = user + entity * self.holders * self.cells * self.cell_ratio
+        largest = user + entity * self.holders * self._of_holder
         reach = largest / self.noise
         losses = reach**2 / 2 + math.sqrt(-2 * _LOG_TRUNCATION) * reach
         grid = _COARSE_GRID if entity else _GRID
@@ -187,11 +203,11 @@ class TrainingLoss:
 
 @lru_cache(maxsize=8)
 def _step_loss(step: UserEntityTraining, user: bool, entity: bool) -> "PrivacyLossDistribution":
+    law = step._drawn_holders(entity)
+    if step.one_cell:
+        return step._one_step(law, user=user, entity=entity)
     return _mixed(
-        [
-            (step._one_step(n, user=user, entity=entity), chance)
-            for n, chance in step._drawn_holders(entity).items()
-        ]
+        [(step._one_step({n: 1.0}, user=user, entity=entity), chance) for n, chance in law.items()]
     )
 
 

@@ -242,7 +242,8 @@ def _separate(game: TrainingGame, included: Bools) -> tuple[UserText, ...]:
     """Holders of the canary entities, who are there in any case, and the canary users.
 
     Each canary entity has as many holders as allowed, each with one cell of it; no two canaries
-    share a user, so nobody's contribution is clipped for the sake of another canary.
+    share a user, so nobody's contribution is clipped for the sake of another canary. Where users
+    have one cell, the canary's is all that its holders have.
     """
     rules = game.rules
     partners = _partners(rules) if game.protected == "entities-with-partners" else 0
@@ -252,7 +253,8 @@ def _separate(game: TrainingGame, included: Bools) -> tuple[UserText, ...]:
             entities = frozenset([f"canary {i}", *(f"partner {i} {j}" for j in range(partners))])
             for holder in range(rules.holders):
                 name = f"holder {i} {holder}"
-                sentences.append(Sentence(name, [_SILENT]))
+                if not rules.one_cell:
+                    sentences.append(Sentence(name, [_SILENT]))
                 if included[i]:
                     sentences.append(Sentence(name, [1 + i], entities))
         if included[i] and not game.protected.startswith("entities"):

@@ -102,8 +102,8 @@ def main() -> NoReturn:
         code = _failed(_refused(error), 2)
     except _Stopped:
         code = _failed(
-            "stopped; nothing was written, except what a run that can be resumed has saved and "
-            "spent",
+            "stopped; nothing was written (a run that can be resumed keeps what it saved, and what "
+            "it spent is spent)",
             130,
         )
     sys.exit(code)
@@ -127,8 +127,10 @@ def _failed(sentence: str, code: int) -> int:
 
 def _usage(error: Any) -> str:
     # Typer and what it is built on may each add guesses of what was meant, in words of their own.
-    message, *guesses = re.split(r"\.? \(?Did you mean", error.format_message().rstrip("."))
-    names = list(dict.fromkeys(re.findall(r"'([^']+)'", " ".join(guesses))))
+    begin = r"\.? \(?(?:Did you mean|Possible options:)"
+    message, *guesses = re.split(begin, error.format_message().rstrip("."))
+    found = re.findall(r"'([^']+)'|(--?[\w-]+)", " ".join(guesses))
+    names = list(dict.fromkeys(quoted or plain for quoted, plain in found))
     meant = f" (did you mean {' or '.join(names)}?)" if names else ""
     where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""
     return message[:1].lower() + message[1:] + meant + where

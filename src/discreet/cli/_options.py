@@ -143,6 +143,11 @@ def surrogate_columns(given: list[str] | None) -> dict[str, str]:
     for each in given or ():
         name, sign, kind = each.rpartition("=")
         if not sign or not name or name in found:
-            raise InvalidValue("--surrogate must be COLUMN=TYPE, once for a column")
+            from discreet.text.identifiers.patterns import TYPES  # slow to import
+
+            raise InvalidValue(
+                "--surrogate must be COLUMN=TYPE, once for a column, such as customer=person; the "
+                f"types are {', '.join(TYPES)}"
+            )
         found[name] = kind
     return found

@@ -60,6 +60,11 @@ def say(*lines: str) -> None:
         print(_coloured(visible(line), sys.stderr), file=sys.stderr)
 
 
+def on_a_terminal() -> bool:
+    """Whether what is said is read by whoever typed the command, rather than kept in a log."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def echo(*lines: str) -> None:
     """Print lines of a result."""
     for line in lines:

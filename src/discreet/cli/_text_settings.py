@@ -69,8 +69,8 @@ class IdentifierSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextSettings(Settings):
-    """What of a text passes, how often a word is drawn, and what is said of whole texts."""
+class ReadableSettings(Settings):
+    """The settings for text that people read, in one word."""
 
     readable: Annotated[
         bool,
@@ -79,6 +79,12 @@ class TextSettings(Settings):
             "with near-words, --guide ngram (or the guide you give), all at once."
         ),
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSettings(ReadableSettings):
+    """What of a text passes, how often a word is drawn, and what is said of whole texts."""
+
     public: Annotated[
         str | None,
         Setting(

@@ -96,8 +96,8 @@ def embed(
     Example: discreet embed reviews.csv -o vectors.parquet --epsilon 10 --text-field review
     --label-field stars --labels 1,2,3,4,5 --label-epsilon 2
 
-    With --unit document each text is cut into sentences, any one of which is protected, and a
-    public vector is released that many of them speak for.
+    With --unit document each text is cut into sentences, any one of which is protected, and one
+    public vector that fits many of them is released.
 
     Example: discreet embed posts.csv -o out.parquet --unit document --epsilon 3
     --candidates STORE --with-candidate-text
@@ -127,7 +127,6 @@ def embed(
         refuse_for_folders(
             seed=seed is not None,
             person_field=booking.person_field is not None,
-            ledger=booking != VectorLedgerSettings(),
         )
         law = None if named is None else label_choice.name_in("label")
         work = EmbedWork(
@@ -141,13 +140,14 @@ def embed(
             label_mechanism=None if law == NO_MECHANISM else law,
             label_settings=label_choice.given(),
             file_encoding=file_encoding,
+            keyed=engine.keyed_noise,
             made_by=made,
             **read,
             **fields,
         )
-        with progress_bar("embedding") as show:
+        with booking.booked("embed") as ledger, progress_bar("embedding") as show:
             receipt = release_folder(
-                source, output, work, engine, format=format, progress=show, **said
+                source, output, work, engine, format=format, progress=show, ledger=ledger, **said
             )
         _tell(receipt, unit)
         say(parts_line(receipt))

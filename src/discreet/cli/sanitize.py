@@ -1,5 +1,6 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -9,7 +10,7 @@ from discreet.cli._choice import WordChoice, watched
 from discreet.cli._folders import parts_line, recipe_from, refuse_for_folders
 from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bars, say, say_written
+from discreet.cli._terminal import counted, on_a_terminal, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
 from discreet.devices import prefer_device
 from discreet.engines import EngineSettings, sanitize_folder
@@ -20,6 +21,7 @@ from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.registry import find
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
+from discreet.release.rows import MOST_UNKNOWN
 from discreet.release.strength import MOST_KNOWN, share
 from discreet.release.text import LAYOUTS, READABLE, Sanitizer, sanitize_file
 from discreet.text.identifiers.mapping import kept_mapping
@@ -104,23 +106,7 @@ def sanitize(
         def in_driver() -> Sanitizer:
             return recipe.make(choice.build(choice.vocabulary(), settings.spared))
 
-        with (
-            booking.booked("sanitize") as ledger,
-            progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
-        ):
-            receipt = sanitize_folder(
-                source,
-                output,
-                in_driver,
-                engine,
-                progress=show,
-                preparing=preparing,
-                ledger=ledger,
-                **common,
-            )
-        _tell(receipt)
-        say(parts_line(receipt))
-        say_written(output)
+        _sanitize_parts(source, output, in_driver, engine, booking, common)
         return
     with ExitStack() as stack:
         ledger = stack.enter_context(booking.booked("sanitize"))
@@ -149,13 +135,41 @@ def sanitize(
             rng=generator(seed),
             progress=show,
             before_publishing=save,
-            mostly_unknown=_warn_of_unknown,
+            tell_unknown=_tell_unknown,
             ledger=ledger,
         )
     _tell(receipt)
     say_written(output)
     if (kept := identifiers.keep_mapping) is not None:
         say(f"Written: {kept}. It is as sensitive as the input: keep it on the same side.")
+
+
+def _sanitize_parts(
+    source: str,
+    output: str,
+    make: Callable[[], Sanitizer],
+    engine: EngineSettings,
+    booking: RowLedgerSettings,
+    common: dict[str, Any],
+) -> None:
+    """A folder or a pattern: part by part, into a folder."""
+    with (
+        booking.booked("sanitize") as ledger,
+        progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
+    ):
+        receipt = sanitize_folder(
+            source,
+            output,
+            make,
+            engine,
+            ledger=ledger,
+            progress=show,
+            preparing=preparing,
+            **common,
+        )
+    _tell(receipt)
+    say(parts_line(receipt))
+    say_written(output)
 
 
 def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:
@@ -170,14 +184,22 @@ def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:
     )
 
 
-def _warn_of_unknown(unknown: float) -> None:
-    """On the terminal of whoever has the text, and nowhere else: the share is protected, too."""
-    say(
-        f"Caveat: the vocabulary does not have {100 * unknown:.0f} % of the words that this text "
-        "begins with. All of them are treated as one unknown word, so hardly anything of the text "
-        "will be left. Is it in another language, or is the text in another column? This share "
-        "was counted on your text: keep it to yourself. Ctrl-C stops; nothing is released yet."
-    )
+def _tell_unknown(unknown: float) -> None:
+    """To whoever has the text, and to nobody else: the share is protected, too."""
+    if unknown > MOST_UNKNOWN:
+        say(
+            f"Caveat: the vocabulary does not have {100 * unknown:.0f} % of the words that this "
+            "text begins with. All of them are treated as one unknown word, so hardly anything of "
+            "the text will be left. Is it in another language, or is the text in another column? "
+            "This share was counted on your text: keep it to yourself. Ctrl-C stops; nothing is "
+            "released yet."
+        )
+    elif on_a_terminal():  # not into the log of a job, where others may read it
+        say(
+            f"The vocabulary does not have {100 * unknown:.1f} % of the words that this text "
+            "begins with; each counts as one unknown word. (Counted on your text: keep it to "
+            "yourself.)"
+        )
 
 
 def _tell(receipt: Receipt) -> None:
@@ -196,10 +218,14 @@ def _tell(receipt: Receipt) -> None:
             f"The best guess at a word is right with probability {share(guess)}, for somebody who "
             "knows the mechanism and how often words occur in public."
         )
-    elif keep is not None:
+    else:
+        draws = receipt.about.get("keep_draws")
+        found = "" if draws is None else f" (simulated: {draws:,} draws for public words)"
         much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
         how = share(keep)
-        say(f"At this setting a word stays as it is with probability {how} on average{much}.")
+        say(
+            f"At this setting a word stays as it is with probability {how} on average{found}{much}."
+        )
 
 
 def _replaced(receipt: Receipt) -> list[str]:

@@ -8,6 +8,7 @@ import typer
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import echo, progress_bar, say
+from discreet.cli._text_settings import ReadableSettings
 from discreet.errors import InvalidValue, needs_extra
 from discreet.service.keys import SCOPES, add_key
 from discreet.service.policy import DEFAULT, Policy
@@ -18,6 +19,7 @@ from discreet.settings import settings_of
 @takes_settings
 def serve(
     choice: WordChoice,
+    shown: ReadableSettings,
     settings: ServiceSettings,
     policy: Annotated[
         Path | None,
@@ -54,12 +56,12 @@ def serve(
     the command line counts more than the policy file. Logs go to standard error, a JSON object a
     line, without a byte of text. /docs lists the routes.
 
-    Example: discreet serve --mechanism near-words --epsilon 10
+    Example: discreet serve --epsilon 12 --readable
 
     With --upstream (or a policy with a gateway) an OpenAI client that is pointed here sends
     sanitised messages to the provider, and gets answers with the right names in them.
 
-    Example: discreet serve --mechanism near-words --epsilon 10 --upstream https://api.openai.com/v1
+    Example: discreet serve --epsilon 12 --readable --upstream https://api.openai.com/v1
     """
     if new_key is not None:
         if settings.keys is None:
@@ -71,7 +73,7 @@ def serve(
     with needs_extra("discreet serve", "serve"):
         from discreet.service.run import serve as run
         from discreet.service.service import Service
-    told = _policy(choice, settings, policy, upstream)
+    told = _policy(choice, shown, settings, policy, upstream)
     with progress_bar("reading and certifying spaces") as show:
         service = Service(told, progress=show)
     for name, releaser in service.releasers.items():
@@ -86,7 +88,11 @@ def serve(
 
 
 def _policy(
-    choice: WordChoice, settings: ServiceSettings, path: Path | None, upstream: str | None
+    choice: WordChoice,
+    shown: ReadableSettings,
+    settings: ServiceSettings,
+    path: Path | None,
+    upstream: str | None,
 ) -> Policy:
     """The policy file with what the command line says over it, or a policy from that alone."""
     given = {
@@ -95,12 +101,18 @@ def _policy(
         if (value := getattr(settings, each.name)) != each.default
     }
     if path is not None:
-        if upstream is not None or not choice.is_empty:
+        if upstream is not None or shown.readable or not choice.is_empty:
             raise InvalidValue(
                 "--policy says which mechanism and upstream there are; leave out the other options"
             )
         return Policy.read(path, **given)
+    if choice.needs_epsilon():
+        raise InvalidValue(
+            f"{choice.name} needs --epsilon, such as 'discreet serve --epsilon 12 --readable'; "
+            "'discreet explain --epsilon 12' says what that means"
+        )
     profile: dict[str, Any] = {k: v for k, v in choice.to_json().items() if v is not None}
+    profile["readable"] = shown.readable
     values: dict[str, Any] = {"profiles": {DEFAULT: profile}}
     if upstream is not None:
         values["gateway"] = {"upstream": upstream}

@@ -9,9 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from discreet import __version__
+from discreet.accounting.lifting import group_as
 from discreet.arrays import Progress
 from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
 from discreet.errors import InputError, InvalidValue
@@ -19,16 +23,19 @@ from discreet.mechanisms.registry import described, find
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
+from discreet.release.rows import Noise
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.strength import refuse_weak_vectors
 from discreet.release.tables import release_documents, release_sentences
 from discreet.settings import Settings, declared_in, plain_type
 from discreet.staging import Staged
+from discreet.statement import PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import DROP, Fates
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 Embedder = SentenceEmbedder | DocumentEmbedder
 Group = TypeVar("Group", bound=Settings)
 _ROWS, _PEEK = 8192, 100
-_TRAINED = "trained:"
+_TRAINED, _LONGEST = "trained:", "longest"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +69,7 @@ class EmbedWork:
         file_encoding: of the files.
         max_document_bytes: longer texts are refused.
         accept_weak: release even if the statement promises next to nothing.
+        keyed: whether the noise follows from a key of the run.
         made_by: makes the embedder, where somebody watches; from the rest unless given.
         fingerprints: of what was made where the release began; empty as long as nothing was.
         version: of discreet.
@@ -85,6 +93,7 @@ class EmbedWork:
     file_encoding: str = UTF_8
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     accept_weak: bool = False
+    keyed: bool = False
     made_by: Callable[[], Embedder] | None = field(default=None, repr=False, compare=False)
     fingerprints: str = ""
     version: str = __version__
@@ -209,38 +218,57 @@ class EmbedWork:
         if not self.accept_weak:
             refuse_weak_vectors(self.made.statement)
 
-    def _released(self, table: "pa.Table", first_row: int) -> "Release[pa.Table]":
+    def _released(
+        self, table: "pa.Table", first_row: int, noise: Noise | None
+    ) -> "Release[pa.Table]":
+        rng = None
+        if noise is not None:
+            used = [name for name in (self.text_field, self.pair_field, self.label_field) if name]
+            rng = noise(first_row, [list(map(str, table.column(n).to_pylist())) for n in used])
         if isinstance(self.made, DocumentEmbedder):
-            return release_documents(self.made, table, self.text_field, first_row=first_row)
+            return release_documents(
+                self.made, table, self.text_field, rng=rng, first_row=first_row
+            )
         return release_sentences(
             self.made,
             table,
             self.text_field,
             label=self.label_field,
             second=self.pair_field,
+            rng=rng,
             first_row=first_row,
         )
 
-    def release(self, part: Part, target: Path) -> PartReceipt:
+    def _units_of(self, table: "pa.Table") -> Any:
+        """How many sentences each text of a table releases, or is a group of."""
+        if self.unit == "document":
+            texts: Any = table.column(self.text_field).to_pylist()
+            ends: Any = split_sentences(texts)[1]
+            return np.diff(ends)
+        return np.full(len(table), 1 if self.pair_field is None else 2)
+
+    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part."""
+        noise = None if key is None else key.noise(part, self.fingerprint)
 
         def write(output: Staged) -> Mapping[str, Any]:
             import pyarrow.parquet as pq
 
             counts: Counter[str] = Counter(rows=0, sentences=0, left_out=0)
-            writer = None
+            writer, longest = None, 0
             with output.open() as file:
                 for first_row, _, table in self._tables(part.source, part.row_groups, _ROWS):
-                    release = self._released(table, first_row)
+                    release = self._released(table, first_row, noise)
                     out = release.values.filter(release.values.column("vector").is_valid())
                     writer = writer or pq.ParquetWriter(file, out.schema)
                     writer.write_table(out)
                     counts["rows"] += len(out)
                     counts["sentences"] += release.units
                     counts["left_out"] += len(table) - len(out)
+                    longest = max(longest, int(self._units_of(table).max(initial=0)))
                 if writer is not None:
                     writer.close()
-            return dict(counts)
+            return {**counts, _LONGEST: longest}
 
         return commit_part(part, target, self.fingerprint, write)
 
@@ -248,7 +276,7 @@ class EmbedWork:
         """The receipt that one file would have, of all parts together."""
         counts: Counter[str] = Counter()
         for each in parts:
-            counts.update(each.counts)
+            counts.update({key: each.counts[key] for key in each.counts if key != _LONGEST})
         if isinstance(self.made, DocumentEmbedder):
             receipt = self.made.receipt(self.made.release([]))
             told = {"documents": counts["rows"], "left_out": counts["left_out"]}
@@ -270,6 +298,18 @@ class EmbedWork:
         }
         told["sentences"] = counts["sentences"]
         return receipt.with_section("counts", told).with_section("input", fields)
+
+    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
+        """As a single file is charged: for both sentences of a pair, all those of a document."""
+        most = max(1, *(int(each.counts[_LONGEST]) for each in parts))
+        if self.unit == "document":
+            # One release speaks of all sentences of a document: they are a group, not draws apart.
+            return group_as(receipt.statement, most, Unit.DOCUMENT)
+        return receipt.statement.for_units(most, unit=Unit.DOCUMENT)
+
+    def units(self, receipt: Receipt) -> int:
+        """Sentences."""
+        return int(receipt.counts["sentences"])
 
 
 _GROUPS: dict[str, type[Settings]] = {

@@ -30,6 +30,7 @@ SUCCESS = "_SUCCESS"
 """An empty file that says that a folder is whole, as other engines write it."""
 _SUFFIX = ".unfinished"
 _JOB, _WHOLE, _PUBLISHED, _OLD = "job.json", "whole", "published", "old"
+_REQUEST = "request"
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,41 @@ class Unfinished:
             if target.exists():
                 os.replace(target, whole / part.name)
         digests = {each.part.name: each.digest for each in receipts}
-        receipt = receipt.of_output(digests)
+        receipt = self._written_before(receipt.of_output(digests), whole)
+        receipt.write(whole / PARTS_RECEIPT)
         if commit is not None:
             commit(receipt)
-        receipt.write(whole / PARTS_RECEIPT)
         with written_whole(whole / SUCCESS):
             pass
         sync_folder(whole)
         self._take_place(whole)
         return receipt
+
+    @property
+    def request(self) -> str:
+        """A name of this release, by which a ledger knows it again if it is booked a second time.
+
+        Drawn at random and kept here, as long as the release is not whole.
+        """
+        place = self.path / _REQUEST
+        if not place.exists():
+            with written_whole(place, mode=PRIVATE) as temporary:
+                temporary.write_text(secrets.token_hex(16), "ascii")
+        return place.read_text("ascii")
+
+    @staticmethod
+    def _written_before(receipt: Receipt, whole: Path) -> Receipt:
+        """The receipt of a run that was stopped here, if only the time of the two differs.
+
+        Its digest may be in the ledger already.
+        """
+        place = whole / PARTS_RECEIPT
+        if not place.exists():
+            return receipt
+        before = Receipt.read(place)
+        same_time = receipt.with_section("written", before.about.get("written", ""))
+        is_same = json.loads(same_time.to_json()) == json.loads(before.to_json())
+        return before if is_same else receipt
 
     def discard(self) -> None:
         """Delete all parts: what was drawn is not released, and nobody has seen it."""

@@ -24,7 +24,7 @@ from discreet.engines.plan import Part
 from discreet.errors import InputError
 from discreet.files import plain_json, staged
 from discreet.randomness import secure_generator
-from discreet.release.rows import release_rows
+from discreet.release.rows import Noise, release_rows
 from discreet.release.text import TextSanitizer
 from discreet.staging import PRIVATE, Digest, Staged, sync_folder
 from discreet.text.as_parquet import parquet_output
@@ -126,7 +126,7 @@ def sanitize_part(
     delimiter: str | None = None,
     encoding: str = UTF_8,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
-    rng: Generator | None = None,
+    rng: Generator | Noise | None = None,
 ) -> PartReceipt:
     """Sanitise the texts of a part: read, draw, stage and commit.
 
@@ -140,7 +140,7 @@ def sanitize_part(
         delimiter: between the fields of csv; a comma unless given.
         encoding: of the source.
         max_document_bytes: longer documents are refused.
-        rng: leave it out for a release.
+        rng: leave it out for a release, unless its noise follows from a key of the run.
     """
 
     def write(output: Staged) -> Mapping[str, Any]:

@@ -7,11 +7,11 @@ number.
 """
 
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from discreet.engines.addresses import listens, parted
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
 from discreet.engines.tasks import Outcome, run_task
@@ -22,8 +22,6 @@ from discreet.release.text import Sanitizer
 
 with needs_extra("--engine ray", "ray"):
     import ray
-
-_PATIENCE = 10.0
 
 
 class RayEngine:
@@ -119,17 +117,13 @@ def _refuse_silence(address: str) -> None:
     """Ray waits long for a cluster that is not there; whether anybody listens shows at once."""
     if address == "auto":
         return
-    host, sign, port = address.removeprefix("ray://").rpartition(":")
-    if not sign or not port.isdigit() or not host:
+    place = parted(address.removeprefix("ray://"))
+    if place is None:
         raise InvalidValue(
             "--address of Ray must be auto, HOST:6379 or ray://HOST:10001, with the port"
         )
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):
-            return
-    except (OSError, OverflowError):
-        pass
-    raise _no_cluster(address)
+    if not listens(*place):
+        raise _no_cluster(address)
 
 
 def _no_cluster(address: str) -> NotFound:

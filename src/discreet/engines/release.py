@@ -11,6 +11,8 @@ from pathlib import Path
 
 from discreet.arrays import Progress
 from discreet.engines.folder import Unfinished, check_output_folder, unfinished, unfinished_place
+from discreet.engines.noise import CAVEAT as KEY_CAVEAT
+from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt
 from discreet.engines.plan import planned
 from discreet.engines.settings import EngineSettings
@@ -24,7 +26,6 @@ from discreet.receipt import Receipt
 from discreet.release.booked import commit_receipt, with_entry
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA
-from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.fates import Fates
 from discreet.text.formats import UTF_8
 from discreet.text.readers import MAX_DOCUMENT_BYTES
@@ -93,6 +94,7 @@ def sanitize_folder(
         max_document_bytes=max_document_bytes,
         accept_weak=accept_weak,
         whole_delta=whole_delta,
+        keyed=settings is not None and settings.keyed_noise,
     )
     return release_folder(
         source,
@@ -144,10 +146,10 @@ def release_folder(
             into; they are deleted if the budget does not allow them. Rows are not remembered one
             by one, so its policy for rows that come again must be ``charge``.
     """
-    if ledger is not None:
-        _require_budget(ledger)
     chosen, place = settings or EngineSettings(), Path(output)
     resumes = unfinished_place(place).exists()
+    if ledger is not None:
+        _require_budget(ledger, resumes)
     check_output_folder(place, str(source), force=force or resumes)
     parts, _ = planned(str(source), work.schema_of, format=format, part_rows=chosen.part_rows)
     sizes = {part.source: part.size for part in parts}
@@ -156,6 +158,8 @@ def release_folder(
         if isinstance(state, Receipt):
             return state
         missing = state.missing()
+        if work.keyed:
+            RunKey.make(state.path)
         engine_said = {"name": chosen.engine or "local"}
         if missing:
             engine = chosen.start()
@@ -169,19 +173,21 @@ def release_folder(
             "engine", {**engine_said, "parts": len(parts), "attempts": attempts}
         )
         receipt = receipt.between(operator, recipient)
-        receipt = _with_failures(receipt, attempts - len(parts))
+        receipt = _with_failures(receipt, attempts - len(parts), work.keyed)
         if ledger is None:
             return state.publish(receipts, receipt)
-        return _published(ledger, state, receipts, receipt)
+        return _published(ledger, work, state, receipts, receipt)
 
 
-def _require_budget(ledger: DatasetLedger) -> None:
+def _require_budget(ledger: DatasetLedger, resumes: bool) -> None:
     """Refuse before anything is drawn what is known then: a policy, or that nothing is left."""
     if ledger.again != CHARGE:
         raise InvalidValue(
             "the rows of a folder are not remembered one by one; book it with the policy to charge "
             "rows that come again (--again charge), or release single files"
         )
+    if resumes:  # the last of the budget may have been reserved for this very release
+        return
     left = ledger.ledger.budget(ledger.dataset).left
     if left is not None and left.nano == 0:
         raise BudgetExceeded(
@@ -190,21 +196,23 @@ def _require_budget(ledger: DatasetLedger) -> None:
 
 
 def _published(
-    ledger: DatasetLedger, state: Unfinished, receipts: Sequence[PartReceipt], receipt: Receipt
+    ledger: DatasetLedger,
+    work: Work,
+    state: Unfinished,
+    receipts: Sequence[PartReceipt],
+    receipt: Receipt,
 ) -> Receipt:
     """Book the whole by its receipt, and give it its place once the ledger has it in writing."""
-    longest = receipt.about["whole"]["document"]["statement"]
     charge = Charge(
         dataset=ledger.dataset,
         command=ledger.command,
-        statement=PrivacyStatement(notion=Notion.NONE, unit=Unit.DOCUMENT)
-        if longest is None
-        else PrivacyStatement.from_dict(longest),
-        mechanism=receipt.about["mechanism"]["name"],
-        units=receipt.about["counts"]["words"],
+        statement=work.longest(receipts, receipt),
+        mechanism=receipt.mechanism["name"],
+        units=work.units(receipt),
     )
     try:
-        with ledger.reserved(charge) as reservation:
+        # A run that was stopped while it published may have reserved, or booked, already.
+        with ledger.reserved(charge, request=state.request) as reservation:
             booked = with_entry(receipt, reservation, charge)
             return state.publish(receipts, booked, partial(commit_receipt, reservation))
     except BudgetExceeded:
@@ -226,12 +234,13 @@ def _run(engine: Engine, state: Unfinished, work: Work, progress: Progress | Non
             progress(done, total)
 
 
-def _with_failures(receipt: Receipt, failed: int) -> Receipt:
-    """Say what the guarantee assumes, where an attempt was thrown away."""
-    if failed < 1:
-        return receipt
-    caveat = (
-        f"{failed} attempts at parts failed and were made anew; what they had drawn was discarded "
-        "unread, and that they failed is assumed not to depend on it"
-    )
-    return replace(receipt, statement=receipt.statement.with_caveats(caveat))
+def _with_failures(receipt: Receipt, failed: int, keyed: bool) -> Receipt:
+    """Say what the guarantee assumes, where an attempt was thrown away or noise has a key."""
+    caveats = [KEY_CAVEAT] * keyed
+    if failed > 0:
+        same = ", with the same noise where index and libraries were the same" * keyed
+        caveats.append(
+            f"{failed} attempts at parts failed and were made anew{same}; what they had drawn was "
+            "discarded unread, and that they failed is assumed not to depend on it"
+        )
+    return replace(receipt, statement=receipt.statement.with_caveats(*caveats))

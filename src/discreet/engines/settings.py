@@ -46,6 +46,14 @@ class EngineSettings(Settings):
         ),
     ] = PART_ROWS
 
+    keyed_noise: Annotated[
+        bool,
+        Setting(
+            "Let the noise of a part follow from a secret key of this run, so that a part that is "
+            "tried again repeats its draw. The key is deleted when the folder is whole."
+        ),
+    ] = False
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.address is not None and self.engine in (None, LOCAL):

@@ -7,17 +7,20 @@ what was drawn never passes through Spark: tasks write files and give back a num
 
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.addresses import listens, parted
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
 from discreet.engines.tasks import Outcome, run_task
-from discreet.errors import NotFound, needs_extra
+from discreet.errors import InvalidValue, NotFound, needs_extra
 from discreet.parallel import WORKERS
 from discreet.release.tables import ROWS
 from discreet.release.text import Sanitizer
@@ -25,7 +28,9 @@ from discreet.release.text import Sanitizer
 with needs_extra("--engine spark", "spark"):
     from pyspark.sql import SparkSession
 
-_TASKS_AT_ONCE = 8
+_STANDALONE = "spark://"
+_JOBS_AT_ONCE = 3
+"""A job has a task for each worker; while its last ones run, others begin those of the next."""
 
 
 class SparkEngine:
@@ -46,23 +51,37 @@ class SparkEngine:
         self.workers = workers or self._session.sparkContext.defaultParallelism
 
     def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
-        """The outcomes, some tasks for each worker at a time."""
+        """The outcomes, in the order they come; jobs overlap, so that no core waits for another."""
         context = self._session.sparkContext
+        group = f"discreet {secrets.token_hex(8)}"
 
         def released(part: str) -> Outcome:
             return run_task(Part.from_dict(json.loads(part)), work, folder)
 
-        step = _TASKS_AT_ONCE * self.workers
-        for first in range(0, len(parts), step):
-            some = [json.dumps(part.to_dict()) for part in parts[first : first + step]]
+        def job(some: Sequence[str]) -> list[Outcome]:
+            context.setJobGroup(group, "parts of a folder", interruptOnCancel=True)
             try:
-                outcomes = context.parallelize(some, len(some)).map(released).collect()
+                outcomes: list[Outcome] = (
+                    context.parallelize(some, len(some)).map(released).collect()
+                )
+                return outcomes
             except Exception as error:
                 # Not in its own words: Spark's are pages long.
                 lost = type(error).__name__.startswith("Py4J")
                 reason = LOST.format(count=MOST_LOSSES) if lost else type(error).__name__
-                outcomes = [{"number": -1, "error": f"Spark gave up: {reason}"}]
-            yield from outcomes
+                return [{"number": -1, "error": f"Spark gave up: {reason}"}]
+
+        told = [json.dumps(part.to_dict()) for part in parts]
+        jobs = [told[first : first + self.workers] for first in range(0, len(told), self.workers)]
+        with ThreadPoolExecutor(_JOBS_AT_ONCE) as pool:
+            running = [pool.submit(job, some) for some in jobs]
+            try:
+                for done in as_completed(running):
+                    yield from done.result()
+            finally:
+                for each in running:
+                    each.cancel()
+                context.cancelJobGroup(group)
 
     def close(self) -> None:
         """Stop Spark if it was started here."""
@@ -105,6 +124,8 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _started(address: str | None, workers: int | None) -> SparkSession:
+    if address is not None:
+        _refuse_silence(address)
     java = os.environ.get("JAVA_HOME")
     found = shutil.which("java") if java is None else shutil.which("java", path=f"{java}/bin")
     if found is None:
@@ -129,8 +150,25 @@ def _started(address: str | None, workers: int | None) -> SparkSession:
     try:
         session: SparkSession = builder.master(address).appName("discreet").getOrCreate()
     except Exception as error:
-        raise NotFound(
-            f"there is no Spark at {address} ({type(error).__name__}); check the address, or leave "
-            "--address out to use this machine"
-        ) from None
+        raise _no_spark(address, type(error).__name__) from None
     return session
+
+
+def _refuse_silence(address: str) -> None:
+    """Spark asks a master that is not there for minutes; whether anybody listens shows at once."""
+    if not address.startswith(_STANDALONE):
+        return
+    # Several masters may stand by for each other.
+    places = [parted(each) for each in address.removeprefix(_STANDALONE).split(",")]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places):
+        raise InvalidValue("--address of Spark must have a port, as in spark://HOST:7077")
+    if not any(listens(*place) for place in known):
+        raise _no_spark(address, "nobody answers")
+
+
+def _no_spark(address: str, why: str) -> NotFound:
+    return NotFound(
+        f"there is no Spark at {address} ({why}); check the address, or leave --address out to use "
+        "this machine"
+    )

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from discreet.engines.noise import RunKey
 from discreet.engines.plan import Part
 from discreet.engines.work import Work, work_from
 from discreet.errors import DiscreetError
@@ -50,7 +51,9 @@ def run_task(part: Part, work: str, folder: str) -> Outcome:
     """Release one part with what ``work`` describes; public data is loaded once in each process."""
     use_threads(1)  # there is a task for every core
     try:
-        _loaded(work).release(part, target_of(folder, part))
+        does = _loaded(work)
+        key = RunKey.read(Path(folder)) if does.keyed else None
+        does.release(part, target_of(folder, part), key)
     except DiscreetError as error:
         return {"number": part.number, "error": str(error)}
     except Exception as error:

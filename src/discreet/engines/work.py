@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.arrays import Progress
+from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, sanitize_part
 from discreet.engines.plan import Part
 from discreet.errors import InvalidValue
@@ -19,6 +20,7 @@ from discreet.release.strength import weakness
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import Columns, columns_of
 from discreet.text.fates import Fates
@@ -52,11 +54,32 @@ class Work(Protocol):
             progress: called with (done, total) while something public is computed.
         """
 
-    def release(self, part: Part, target: Path) -> PartReceipt:
-        """Read, draw, stage and commit a part."""
+    @property
+    def keyed(self) -> bool:
+        """Whether the noise follows from a key of the run."""
+
+    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
+        """Read, draw, stage and commit a part.
+
+        Args:
+            part: what to release.
+            target: where it goes.
+            key: of the run, if the noise follows from one.
+        """
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         """What was released in all."""
+
+    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
+        """What holds for the whole of the longest text, as a ledger is charged for it.
+
+        Args:
+            parts: all of them.
+            receipt: of :meth:`receipt`.
+        """
+
+    def units(self, receipt: Receipt) -> int:
+        """How many words or sentences were released."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +95,8 @@ class SanitizeWork:
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     accept_weak: bool = False
     whole_delta: float = DELTA
+    keyed: bool = False
+    """Whether the noise follows from a key of the run."""
     kind: str = field(default="sanitize", init=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +169,16 @@ class SanitizeWork:
         if large and getattr(mechanism, "uses_index", False) and not cached_index(mechanism.space):
             store_index(mechanism.space, build_index(mechanism.space, progress=progress))
 
-    def release(self, part: Part, target: Path) -> PartReceipt:
+    @cached_property
+    def _index(self) -> str:
+        """The index that draws are made with, in a line: with another one, they are others."""
+        found = cached_index(self.made.mechanism.space)
+        if found is None or not getattr(self.made.mechanism, "uses_index", False):
+            return "none"
+        parts = (found.neighbors.tobytes(), found.lower.tobytes())
+        return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
+
+    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part."""
         return sanitize_part(
             part,
@@ -156,6 +190,7 @@ class SanitizeWork:
             delimiter=self.delimiter,
             encoding=self.encoding,
             max_document_bytes=self.max_document_bytes,
+            rng=None if key is None else key.noise(part, self.fingerprint, self._index),
         )
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
@@ -174,10 +209,21 @@ class SanitizeWork:
         }
         return receipt_of_rows(self.made, tally, columns.public, about, self.whole_delta)
 
+    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:  # noqa: ARG002
+        """What the receipt says of it; nothing is promised where it says nothing."""
+        told = receipt.about["whole"]["document"]["statement"]
+        if told is None:
+            return PrivacyStatement(notion=Notion.NONE, unit=Unit.DOCUMENT)
+        return PrivacyStatement.from_dict(told)
+
+    def units(self, receipt: Receipt) -> int:
+        """Words."""
+        return int(receipt.counts["words"])
+
 
 _OWN = (
     *("kind", "format", "delimiter", "encoding"),
-    *("max_document_bytes", "accept_weak", "whole_delta"),
+    *("max_document_bytes", "accept_weak", "whole_delta", "keyed"),
 )
 _WORTH_AN_INDEX = 32 * 2**20
 

@@ -36,7 +36,9 @@ class DatasetLedger:
         check.one_of(self.again, POLICIES, "again of DatasetLedger")
 
     @contextmanager
-    def reserved(self, charge: Charge, *, rng: Generator | None = None) -> Iterator[Reservation]:
+    def reserved(
+        self, charge: Charge, *, rng: Generator | None = None, request: str | None = None
+    ) -> Iterator[Reservation]:
         """Budget for what the block releases, given back if the block fails before it commits.
 
         Nothing that the block draws may leave the process before ``commit``: outputs wait beside
@@ -45,13 +47,14 @@ class DatasetLedger:
         Args:
             charge: What it costs.
             rng: Where the noise comes from; a seeded one is refused.
+            request: A name under which the same release may come again, and is charged once.
         """
         if rng is not None and not is_secure(rng):
             raise InvalidValue(
                 "a seeded release is not booked, because anyone who has the seed can remove the "
                 "noise; leave out the seed, or the ledger"
             )
-        reservation = self.ledger.reserve(charge)
+        reservation = self.ledger.reserve(charge, request=request)
         try:
             yield reservation
         except BaseException:

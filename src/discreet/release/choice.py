@@ -60,15 +60,12 @@ def chosen_sanitizer(
         shown = READABLE
     if mechanism is None or isinstance(mechanism, str):
         name = DEFAULTS["word"] if mechanism is None else mechanism
-        entry = find(name, "word")
         if not isinstance(space, EmbeddingSpace):
             space = load_space(default_space(name) if space is None else space)
-        given = {"space": space, "epsilon": epsilon, **settings}
-        if readable and entry.takes("guide"):
-            given.setdefault("guide", NGramGuide.name)
-        if shown["public"] is not None and entry.takes("spared"):
-            given["spared"] = on_the_list(space.words)
-        built: WordMechanism = entry.build(given, progress=progress)
+        given = {"epsilon": epsilon, **settings}
+        built = chosen_mechanism(
+            name, space, given, readable=readable, public=shown["public"], progress=progress
+        )
     else:
         spoken = {"epsilon": epsilon, "space": space, **settings}
         for parameter, value in spoken.items():
@@ -82,6 +79,35 @@ def chosen_sanitizer(
     if not accept_weak:
         refuse_weak(made)
     return made
+
+
+def chosen_mechanism(
+    name: str,
+    space: EmbeddingSpace,
+    settings: Mapping[str, Any],
+    *,
+    readable: bool = False,
+    public: str | None = None,
+    progress: Progress | None = None,
+) -> WordMechanism:
+    """The mechanism of a sanitizer with these options.
+
+    Args:
+        name: of the word mechanism.
+        space: the public vocabulary.
+        settings: by the names of the mechanism's parameters.
+        readable: with the guide for text that people read, if it takes one and none is given.
+        public: the public list of words that pass, if there is one.
+        progress: of certifying the space.
+    """
+    entry = find(name, "word")
+    given: dict[str, Any] = {"space": space, **settings}
+    if readable and entry.takes("guide"):
+        given.setdefault("guide", NGramGuide.name)
+    if public is not None and entry.takes("spared"):
+        given["spared"] = on_the_list(space.words)
+    built: WordMechanism = entry.build(given, progress=progress)
+    return built
 
 
 def refuse_weak(sanitizer: TextSanitizer) -> None:

@@ -26,6 +26,8 @@ from discreet.text.columns import Columns
 from discreet.text.fates import SURROGATE
 from discreet.text.readers import Batch
 
+Noise = Callable[[int, Sequence[Sequence[str]]], Generator]
+"""Gives the generator of a batch, by the number of its first row and its texts, field by field."""
 MOST_UNKNOWN = 0.5
 """Text with more words outside the vocabulary is hardly worth releasing in that space."""
 
@@ -85,7 +87,7 @@ def release_rows(
     columns: Columns,
     made: TextSanitizer,
     write: Callable[[Batch], None],
-    rng: Generator,
+    rng: Generator | Noise,
     persons: Callable[[Batch], Sequence[str]] | None = None,
 ) -> Tally:
     """Release texts, batch after batch.
@@ -95,7 +97,7 @@ def release_rows(
         columns: what becomes of each column.
         made: what releases texts.
         write: takes each batch as it may be seen.
-        rng: where the noise comes from.
+        rng: where the noise comes from, or what says so of each batch.
         persons: says whose the texts of a batch are, where that is counted.
     """
     tally = Tally()
@@ -103,15 +105,18 @@ def release_rows(
         parted, values = columns.part(batch), dict[str, list[str]]()
         draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
         words, identifiers = Counter[str](), Counter[str]()
+        drawn = rng
+        if not isinstance(drawn, np.random.Generator):
+            drawn = drawn(batch.first_row, list(parted.texts.values()))
         for name, texts in parted.texts.items():
-            release = made.sanitize(texts, rng)
+            release = made.sanitize(texts, drawn)
             values[name] = release.values
             words[name] += release.units
             draws = None if draws is None or release.draws is None else draws + release.draws
             identifiers.update(release.identifiers)
             tally.statement = release.statement
         tally.count(words, identifiers, draws, None if persons is None else persons(batch))
-        values.update(surrogate_columns(columns.own, len(batch.texts), rng))
+        values.update(surrogate_columns(columns.own, len(batch.texts), drawn))
         write(parted.joined(values))
     return tally
 
@@ -120,20 +125,19 @@ def looked_at(
     batches: Iterator[Batch],
     columns: Columns,
     unknown_share: Callable[[Sequence[str]], float],
-    mostly_unknown: Callable[[float], None],
+    tell_unknown: Callable[[float], None],
 ) -> Iterator[Batch]:
-    """The same batches, once it is told if most words of the first are unknown, and how many.
+    """The same batches, once it is told how many words of the first are unknown.
 
     Args:
         batches: the rows.
         columns: what becomes of each column.
         unknown_share: of the words of texts, the share that the vocabulary does not have.
-        mostly_unknown: told that share, before anything is released, if it is more than half.
+        tell_unknown: told that share, before anything is released.
     """
     for first in batches:
         texts = [text for column in columns.part(first).texts.values() for text in column]
-        if (share := unknown_share(texts)) > MOST_UNKNOWN:
-            mostly_unknown(share)
+        tell_unknown(unknown_share(texts))
         yield first
         break
     yield from batches

@@ -38,6 +38,7 @@ from discreet.release.booked import BookedSanitizer, booked_release, counting, r
 from discreet.release.rows import looked_at, receipt_of_rows, release_rows
 from discreet.release.strength import weakness
 from discreet.release.whole import DELTA, MOST_OF_A_PERSON, checked_delta
+from discreet.scope import ONCE, Scope
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
@@ -176,9 +177,12 @@ class Sanitizer:
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
         statement = self.mechanism.statement.with_public(*self._layout.public)
+        cut = self.mechanism.space.fingerprint
         if self._once:
+            cut += ONCE
             scope = "; ".join(filter(None, (statement.scope, _ONCE_SCOPE)))
             statement = replace(statement, scope=scope).with_public(_ONCE_PUBLIC)
+        statement = replace(statement, over=Scope(cut=cut))
         if self._passed is not None:
             statement = statement.with_public(function_words.PUBLIC).with_caveats(
                 function_words.CAVEAT
@@ -334,7 +338,7 @@ def sanitize_file(
     rng: Generator | None = None,
     progress: Progress | None = None,
     before_publishing: Callable[[], None] | None = None,
-    mostly_unknown: Callable[[float], None] | None = None,
+    tell_unknown: Callable[[float], None] | None = None,
     ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Sanitise the texts of a file, block by block, and write a receipt beside the output.
@@ -368,9 +372,9 @@ def sanitize_file(
         rng: leave it out for a release.
         progress: called with the bytes read and in all (0: unknown).
         before_publishing: called when all is released and nothing is in its place yet.
-        mostly_unknown: called before anything is released if the vocabulary does not have most of
-            the words that the file begins with, and told the share. That was counted on protected
-            text: it may be shown to who has the text, and goes nowhere else.
+        tell_unknown: called before anything is released, with the share of the words at the
+            beginning of the file that the vocabulary does not have. It was counted on protected
+            text: it may be shown to whoever has the text, and goes nowhere else.
         ledger: where the release is booked: all is counted and reserved before anything is drawn,
             and committed before anything is in its place.
 
@@ -411,8 +415,8 @@ def sanitize_file(
                 owners = None if persons is None else persons(batch)
                 booked.count(columns.part(batch).texts.values(), owners)
             stack.enter_context(booked.reserved(rng))
-        if mostly_unknown is not None and isinstance(unbooked, Sanitizer):
-            batches = looked_at(batches, columns, unbooked.unknown_share, mostly_unknown)
+        if tell_unknown is not None and isinstance(unbooked, Sanitizer):
+            batches = looked_at(batches, columns, unbooked.unknown_share, tell_unknown)
 
         def write(batch: Batch) -> None:
             writer.write(batch)

@@ -22,6 +22,7 @@ from discreet.text.identifiers import SurrogateMapping
 
 Handler = Callable[[Service, Request], Awaitable[Response]]
 _MOST_EXPLAINED = 20
+_CHOICE = ("profile", "mechanism", "epsilon", "readable")
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -61,15 +62,10 @@ async def sanitize(service: Service, request: Request) -> Response:
     began = time.monotonic()
     key = admitted(service, request, "sanitize")
     body = await json_body(request, service.settings.max_request_bytes)
-    only_fields(body, "documents", "profile", "mechanism", "epsilon", "mapping", "persons")
+    only_fields(body, "documents", "mapping", "persons", *_CHOICE)
     texts = documents_of(body, service.settings.max_documents)
     mapped = bool(field_of(body, "mapping", bool, False))
-    releaser = await service.releaser_for(
-        key,
-        field_of(body, "profile", str),
-        field_of(body, "mechanism", str),
-        field_of(body, "epsilon", float),
-    )
+    releaser = await _chosen(service, key, body)
     if mapped and releaser.profile.identifiers is None:
         raise Problem(422, "mapping is for profiles that replace identifiers; leave it out")
     job = Job(
@@ -87,6 +83,14 @@ async def sanitize(service: Service, request: Request) -> Response:
     return answer(
         f'{{"documents": {outcome.documents}, "statement": {releaser.statement_json}, '
         f'"receipt": {outcome.receipt}{mapping}}}'
+    )
+
+
+async def _chosen(service: Service, key: ApiKey, body: Mapping[str, Any]) -> TextReleaser:
+    """What releases texts as a request wants it, as far as the policy lets it choose."""
+    kinds = (str, str, float, bool)
+    return await service.releaser_for(
+        key, *(field_of(body, name, kind) for name, kind in zip(_CHOICE, kinds, strict=True))
     )
 
 
@@ -137,13 +141,8 @@ async def explained(service: Service, request: Request) -> Response:
     """What the settings of a profile mean, from its law and public words alone."""
     key = admitted(service, request, "explain")
     body = await json_body(request, service.settings.max_request_bytes)
-    only_fields(body, "profile", "mechanism", "epsilon", "words")
-    releaser = await service.releaser_for(
-        key,
-        field_of(body, "profile", str),
-        field_of(body, "mechanism", str),
-        field_of(body, "epsilon", float),
-    )
+    only_fields(body, "words", *_CHOICE)
+    releaser = await _chosen(service, key, body)
     space = releaser.mechanism.space
     words = documents_of(body, _MOST_EXPLAINED, "words") if body.get("words") else []
     missing = [place for place, word in enumerate(words) if word not in space]
@@ -232,6 +231,7 @@ def _told(releaser: TextReleaser) -> dict[str, Any]:
         "mechanism": profile.mechanism,
         "space": releaser.mechanism.space.name,
         "settings": dict(profile.settings),
+        "readable": profile.readable,
         "layout": profile.layout,
         "identifiers": profile.identifiers,
         "choose": profile.choose,

@@ -15,7 +15,12 @@ _CHOICE = {
     "profile": {"type": "string", "description": "A profile of the policy."},
     "mechanism": {"type": "string", "description": "Another mechanism, if the policy lets choose."},
     "epsilon": {"type": "number", "description": "Another epsilon, if the policy lets choose."},
+    "readable": {
+        "type": "boolean",
+        "description": "Text that people read, or not, if the policy lets choose.",
+    },
 }
+_PERSONS = {**_TEXTS, "description": "Whose each document is, for the ledger."}
 _MAPPING = {
     "type": "array",
     "description": "For each identifier the number of its document, the surrogate, the value.",
@@ -38,7 +43,15 @@ _ROUTES: dict[str, tuple[str, str, dict[str, Any] | None, dict[str, Any]]] = {
         "Release every word of some documents",
         "Each word becomes a differentially private draw. With mapping, the answer also says what "
         "each surrogate stands for: that part is as sensitive as the documents.",
-        _object({"documents": _TEXTS, **_CHOICE, "mapping": {"type": "boolean"}}, "documents"),
+        _object(
+            {
+                "documents": _TEXTS,
+                **_CHOICE,
+                "persons": _PERSONS,
+                "mapping": {"type": "boolean", "description": "Say what each surrogate replaced."},
+            },
+            "documents",
+        ),
         _object(_RELEASED, "documents", "statement", "receipt"),
     ),
     "/v1/embed": (
@@ -80,6 +93,9 @@ _PROBLEM = _object(
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
+        "error": _object(
+            {each: {"type": ["string", "null"]} for each in ("message", "type", "param", "code")}
+        ),
     }
 )
 _OPEN = ("/healthz", "/readyz")

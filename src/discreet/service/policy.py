@@ -30,10 +30,20 @@ class Profile(Settings):
     """How texts are released: a mechanism, its space, and what becomes of identifiers."""
 
     mechanism: Annotated[str, Setting("A word mechanism.")] = DEFAULTS["word"]
-    space: Annotated[str, Setting("Public vocabulary: starter, english, or a file.")] = "starter"
+    space: Annotated[
+        str | None,
+        Setting("Public vocabulary: starter, english, or a file; the mechanism's own unless said."),
+    ] = None
     max_words: Annotated[int | None, Setting("Only the first N words of a file.", at_least=1)] = (
         None
     )
+    readable: Annotated[
+        bool,
+        Setting(
+            "For text that people read: layout public, public function-words, polish and, with "
+            "near-words, guide ngram (or the guide that is named), all at once."
+        ),
+    ] = False
     layout: Annotated[str, Setting("tokens or public.", choices=tuple(LAYOUTS))] = "public"
     public: Annotated[
         str | None, Setting("function-words pass.", choices=(function_words.NAME,))
@@ -49,19 +59,21 @@ class Profile(Settings):
         False
     )
     choose: Annotated[
-        bool, Setting("Whether a request may name another mechanism and epsilon.")
+        bool, Setting("Whether a request may name another mechanism and epsilon, or readable.")
     ] = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the mechanism, by the names of its parameters: epsilon and what else it has."""
 
-    def chosen(self, mechanism: str | None, epsilon: float | None) -> "Profile":
+    def chosen(
+        self, mechanism: str | None, epsilon: float | None, readable: bool | None = None
+    ) -> "Profile":
         """The same as a request wants it, if it may choose."""
-        if mechanism is None and epsilon is None:
-            return self
-        named = self if mechanism is None else replace(self, mechanism=mechanism)
-        if epsilon is None:
-            return named
-        return replace(named, settings={**self.settings, "epsilon": epsilon})
+        return replace(
+            self,
+            mechanism=self.mechanism if mechanism is None else mechanism,
+            readable=self.readable if readable is None else readable,
+            settings=self.settings if epsilon is None else {**self.settings, "epsilon": epsilon},
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

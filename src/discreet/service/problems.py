@@ -2,6 +2,9 @@
 
 Every sentence here is written in advance or names a field, a limit or a count. Whatever else goes
 wrong is told as "something went wrong" and logged by its kind and place alone.
+
+A document also has the member ``error`` in the form of OpenAI's API: a client of that API shows its
+users nothing else.
 """
 
 import json
@@ -44,6 +47,13 @@ _KINDS = {
     503: "busy",
     504: "time",
 }
+# What a client of OpenAI's API knows; the rest of 4xx is the request, the rest of 5xx the server.
+_OPENAI_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    429: "rate_limit_error",
+}
+NO_BUDGET = "no-budget"
 
 
 class Problem(Exception):
@@ -79,8 +89,17 @@ class Problem(Exception):
             "title": _TITLES[self.status],
             "status": self.status,
             "detail": self.detail,
+            "error": self.error(),
             **self.extra,
         }
+
+    def error(self) -> dict[str, Any]:
+        """The same in the form of OpenAI's API."""
+        general = "invalid_request_error" if self.status < 500 else "server_error"
+        kind = _OPENAI_TYPES.get(self.status, general)
+        if self.kind == NO_BUDGET:
+            kind = "insufficient_quota"
+        return {"message": self.detail, "type": kind, "param": None, "code": self.kind}
 
     def response(self) -> Response:
         """The document as a response."""
@@ -102,7 +121,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, BudgetExceeded):
-        return Problem(403, f"{error}; nothing was released", kind="no-budget")
+        return Problem(403, f"{error}; nothing was released", kind=NO_BUDGET)
     if isinstance(error, LedgerUnavailable):
         return busy("the ledger cannot be reached or written; nothing was released", 5)
     if isinstance(error, DiscreetError):

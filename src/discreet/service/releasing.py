@@ -17,12 +17,13 @@ import numpy as np
 from discreet.arrays import Generator, Progress
 from discreet.errors import InvalidValue
 from discreet.ledger import Charge
-from discreet.mechanisms.registry import find
+from discreet.mechanisms.registry import default_space
 from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
+from discreet.release.choice import chosen_mechanism
 from discreet.release.strength import weakness
-from discreet.release.text import Sanitizer, about_sanitizer
+from discreet.release.text import READABLE, Sanitizer, about_sanitizer
 from discreet.release.whole import DELTA, Wholes
 from discreet.service.policy import Profile
 from discreet.spaces import EmbeddingSpace, load_space
@@ -154,7 +155,7 @@ class Vocabularies:
 
     def of(self, profile: Profile, progress: Progress | None = None) -> EmbeddingSpace:
         """The space of a profile."""
-        key = (profile.space, profile.max_words)
+        key = (profile.space or default_space(profile.mechanism), profile.max_words)
         if key not in self._spaces:
             self._spaces[key] = load_space(key[0], max_words=key[1], progress=progress)
         return self._spaces[key]
@@ -184,24 +185,33 @@ class TextReleaser:
     ) -> None:
         self.profile = profile
         space = (vocabularies or Vocabularies()).of(profile, progress)
-        self.mechanism: WordMechanism = mechanism or find(profile.mechanism, "word").build(
-            {"space": space, **profile.settings}, progress=progress
+        if cutter is None and profile.identifiers is not None:
+            cutter = RequestCutter(profile)
+        self._identifiers = None if cutter is None else _JobIdentifiers(cutter)
+        shown: Mapping[str, Any] = READABLE
+        if not profile.readable:
+            shown = {
+                "layout": profile.layout, "public": profile.public, "polish": profile.polish,
+            }  # fmt: skip
+        self.sanitizer = Sanitizer(
+            mechanism
+            or chosen_mechanism(
+                profile.mechanism,
+                space,
+                profile.settings,
+                readable=profile.readable,
+                public=shown["public"],
+                progress=progress,
+            ),
+            identifiers=self._identifiers,  # type: ignore[arg-type]
+            repeat=profile.repeat,
+            **shown,
         )
+        self.mechanism: WordMechanism = self.sanitizer.mechanism
         if not profile.accept_weak and (weak := weakness(self.mechanism)) is not None:
             raise InvalidValue(
                 f"{weak}; lower epsilon, or set accept_weak in the profile if that is meant"
             )
-        if cutter is None and profile.identifiers is not None:
-            cutter = RequestCutter(profile)
-        self._identifiers = None if cutter is None else _JobIdentifiers(cutter)
-        self.sanitizer = Sanitizer(
-            self.mechanism,
-            layout=profile.layout,
-            identifiers=self._identifiers,  # type: ignore[arg-type]
-            repeat=profile.repeat,
-            public=profile.public,
-            polish=profile.polish,
-        )
         self.statement: PrivacyStatement = self.sanitizer.statement
         self._about = about_sanitizer(self.sanitizer, {})
         fixed = {name: each for name, each in self._about.items() if name not in _VARYING}

@@ -52,7 +52,7 @@ class Service:
             for name, profile in policy.profiles.items()
         }
         self.embedder = None if policy.embedding is None else _embedder(policy.embedding)
-        self._chosen: OrderedDict[tuple[str, str, float], TextReleaser] = OrderedDict()
+        self._chosen: OrderedDict[tuple[str, str, float, bool], TextReleaser] = OrderedDict()
         self.batcher = Batcher(
             self.settings.waiting,
             self.settings.timeout,
@@ -86,7 +86,12 @@ class Service:
                 forget()
 
     async def releaser_for(
-        self, key: ApiKey, profile: str | None, mechanism: str | None, epsilon: float | None
+        self,
+        key: ApiKey,
+        profile: str | None,
+        mechanism: str | None,
+        epsilon: float | None,
+        readable: bool | None = None,
     ) -> TextReleaser:
         """The releaser that a request gets: of its key's profile, or of the one it names."""
         name = profile or key.profile or DEFAULT
@@ -95,19 +100,22 @@ class Service:
         if name not in self.releasers:
             raise Problem(422, f"profile must be one of {', '.join(self.releasers)}")
         own = self.releasers[name]
-        if mechanism is None and epsilon is None:
+        wanted = own.profile.chosen(mechanism, epsilon, readable)
+        if wanted == own.profile:
             return own
         if not own.profile.choose:
             raise Problem(
-                403, "the policy decides on mechanism and epsilon; leave them out of the request"
+                403,
+                "the policy decides on mechanism, epsilon and readable; leave them out of the "
+                "request",
             )
         if mechanism is not None and mechanism not in names("word"):
             raise Problem(422, f"mechanism must be one of {', '.join(names('word'))}")
-        wanted = own.profile.chosen(mechanism, epsilon)
         return await self._made(name, wanted)
 
     async def _made(self, name: str, wanted: Profile) -> TextReleaser:
-        chosen = (name, wanted.mechanism, float(wanted.settings.get("epsilon", 0.0)))
+        epsilon = float(wanted.settings.get("epsilon", 0.0))
+        chosen = (name, wanted.mechanism, epsilon, wanted.readable)
         if chosen not in self._chosen:
             made = await self.batcher.in_thread(lambda: TextReleaser(wanted, self.vocabularies))
             self._chosen[chosen] = made

@@ -244,7 +244,10 @@ class _JsonColumns(Columns):
     def check_complete(self) -> None:
         for name in () if self._own.keeps_all else self._own.named:
             if name in self._missing:
-                raise InputError(f"no row of {self._reader.name} has a field {name}; correct it")
+                raise InputError(
+                    f"no row of {self._reader.name} has a field {name}; check the spelling, and "
+                    "give the option once for each field"
+                )
 
     def _check(self, row: int, names: list[str]) -> None:
         self._missing.difference_update(names)

@@ -76,9 +76,14 @@ def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
 
     >>> told_names(["id", "Text "], "text", "column")
     'column 2 of its 2 differs only in capitals or spaces'
+    >>> told_names(["id", "date"], "id,date", "column")
+    'commas do not separate names: give the option once for each column'
     """
     if not names:
         return f"there are no {kind}s"
+    parts = wanted.split(",")
+    if len(parts) > 1 and {part.strip() for part in parts} <= set(names):
+        return f"commas do not separate names: give the option once for each {kind}"
     alike = [place for place, name in enumerate(names, 1) if _alike(name) == _alike(wanted)]
     if alike:
         return f"{kind} {alike[0]} of its {len(names)} differs only in capitals or spaces"

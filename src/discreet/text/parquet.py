@@ -74,12 +74,18 @@ class ParquetSource:
         for group in self._groups:
             next(self._read(1, [group]), None)
         about = [self._file.metadata.row_group(i) for i in self._groups]
-        columns = (group.column(j) for group in about for j in range(group.num_columns))
-        paths, inside = set(hidden), tuple(f"{name}." for name in hidden)
+        columns = [group.column(j) for group in about for j in range(group.num_columns)]
+        try:
+            paths: list[str] | None = [column.path_in_schema for column in columns]
+        except ValueError:  # the name of a column is not UTF-8
+            paths = None
+        if paths is None:
+            raise self._corrupt()
+        inside = tuple(f"{name}." for name in hidden)
         size = sum(
             column.total_uncompressed_size
-            for column in columns
-            if column.path_in_schema not in paths and not column.path_in_schema.startswith(inside)
+            for path, column in zip(paths, columns, strict=True)
+            if path not in hidden and not path.startswith(inside)
         )
         rows = sum(group.num_rows for group in about)
         return max(1, min(_READ_ROWS, _GROUP_BYTES * rows // max(size, 1)))

@@ -257,7 +257,7 @@ def test_what_exceeds_the_bounds_is_dropped_and_counted():
     assert sorted(with_it) == [0, 0, 0, 2, 2, 2, 2]
     assert dropped.sentences == 3 * 3 + 4 * 1
     assert dropped.sensitive == 21
-    assert (dropped.entities_over_holders, dropped.entities_over_cells) == (1, 4)
+    assert (dropped.entities_over_holders, dropped.entities_over_cells) == (1, 7)
     assert all((user.cell < 0).sum() == 3 for user in kept), "sentences without an entity stay"
 
 
@@ -302,6 +302,64 @@ def test_dropping_can_depend_on_others_and_the_statement_says_so():
     assert loose.statement(1).caveats == trainer.statement(1).caveats, "it tells nothing of them"
     strict = UserEntityTrainer(inside, users, model, seed=0, strict=True)
     assert not any("dropped" in caveat for caveat in strict.statement(1).caveats)
+
+
+def test_places_of_an_entity_go_to_cells_that_stay():
+    """Each of these holds the entity that everybody wants; one has no other that is full."""
+    texts = [("a", {"all", "two"}), ("b", {"all", "two"}), ("c", {"all"})]
+    texts += [("d", {"two", "own"}), ("e", {"own", "e's"})]
+    users = gather(Sentence(name, [1], frozenset(entities)) for name, entities in texts)
+    kept, dropped = within_bounds(users, holders=1, cells=1)
+    assert [bool(len(user)) for user in kept] == [False, False, True, False, True]
+    assert (dropped.sentences, dropped.users_emptied) == (3, 3)
+    # No cell that was left out would fit: nothing is wasted.
+    held = {entity for user in kept for cell in user.cells for entity in cell}
+    assert all(held & entities for name, entities in texts if name not in "ce")
+
+
+def test_longer_cells_come_first():
+    users = gather([Sentence("a", [1], frozenset({"x"})), Sentence("b", [1] * 9, frozenset({"x"}))])
+    kept, _ = within_bounds(users, holders=1, cells=1)
+    assert [len(user) for user in kept] == [0, 1]
+
+
+def test_with_one_cell_a_user_keeps_one_cell_or_what_names_nobody():
+    users = crowd(4, cells=3)
+    kept, dropped = within_bounds(users, holders=2, cells=2, one_cell=True)
+    assert [len(user.cells) + bool((user.cell < 0).any()) for user in kept] == [1] * 4
+    assert dropped.users_over_one_cell == 4
+    assert within_bounds(kept, holders=2, cells=2, one_cell=True, strict=True)[0] == kept
+    with pytest.raises(InvalidValue, match="4 users have more than one"):
+        within_bounds(users, holders=4, cells=3, one_cell=True, strict=True)
+    model = GivenGradients(np.eye(3))
+    trainer = UserEntityTrainer(rules(one_cell=True, noise=30.0), users, model, seed=0)
+    assert any("one set of entities" in caveat for caveat in trainer.statement(1).caveats)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_with_one_cell_an_entity_takes_its_holders_away_as_a_whole(seed):
+    """What is left does not tell which holders were drawn: the account counts on it."""
+    sentences, model = world(seed, cells=2)
+    users, _ = within_bounds(gather(sentences), holders=10, cells=1, one_cell=True)
+    named = [user for user in users if any(NEW_ENTITY in cell for cell in user.cells)]
+    others = [user for user in users if user not in named]
+    assert all((user.cell == 0).all() for user in named), "a holder has that one cell"
+    for draws in (everything(), *some_draws(seed)):
+        both, few = (
+            UserEntityTrainer(rules(one_cell=True, holders=10), some, model, seed=0, strict=True)
+            .total(draws)["weights"]
+            .numpy()
+            for some in (users, others)
+        )
+        drawn = draws.entity(NEW_ENTITY) * sum(draws.user(user.name) for user in named)
+        assert np.linalg.norm(both - few) <= drawn * CELL_CLIP
+
+
+def test_with_one_cell_a_cell_and_a_user_reach_their_norms():
+    model = GivenGradients(np.diag([100.0, 100.0, 0.1]))
+    sentences = [Sentence("a", [0]), Sentence("b", [1], frozenset({"x"})), Sentence("c", [2])]
+    total = pre_noise(sentences, model, everything(), one_cell=True)
+    assert total.tolist() == pytest.approx([CLIP, CELL_CLIP, 0.1], rel=1e-3)
 
 
 def test_strict_refuses_with_numbers_only():

@@ -1,9 +1,9 @@
 """Users, sentences and entities of the two data sets of the UeDP recipe."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ _TEXTS_MEAN, _TEXTS_DEVIATION = 15.0, 2.0
 # What is left of escapes of HTML in AG News: " #39;" is an apostrophe.
 _ESCAPE = re.compile(r" ?#(\d{2,4});")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+# Where a sentence of AG News ends: a stop before a capital, or the dash after the agency's name.
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(]*[A-Z])|\s--?\s")
 _PUBLIC_TEXTS = 10_001
 
 Users = tuple[UserText, ...]
@@ -133,23 +135,35 @@ def ag_news(
     categories: Iterable[str],
     *,
     masked: bool = False,
+    by_sentence: bool = False,
 ) -> Users:
-    """AG News as users: a text is a sentence."""
+    """AG News as users: a text is one sentence, or with ``by_sentence`` is cut into its own."""
     chosen = frozenset(categories)
 
-    def sentence(place: int) -> Sentence:
-        spans = [match.span() for match in _WORD.finditer(texts[place])]
-        tokens = [texts[place][start:end] for start, end in spans]
+    def sentences(place: int) -> Iterator[Sentence]:
+        text = texts[place]
         own = [entity for entity in entities[place] if entity[2] in chosen]
-        if masked:
+        for first, last in _cut(text, own) if by_sentence else [(0, len(text))]:
+            here = [e for e in own if e[0] < last and first < e[1]]
+            spans = [match.span() for match in _WORD.finditer(text, first, last)]
+            marked = [any(e[0] < end and start < e[1] for e in here) for start, end in spans]
             tokens = [
-                UNKNOWN if any(e[0] < end and start < e[1] for e in own) else token
-                for token, (start, end) in zip(tokens, spans, strict=True)
+                UNKNOWN if masked and named else text[start:end]
+                for (start, end), named in zip(spans, marked, strict=True)
             ]
-        ids = words.vocabulary.encode(tokens)
-        return Sentence(f"user {owners[place]}", ids, frozenset(e[3] for e in own))
+            ids = words.vocabulary.encode(tokens)
+            yield Sentence(
+                f"user {owners[place]}", ids, frozenset(e[3] for e in here), marked=marked
+            )
 
-    return gather(sentence(place) for place in range(len(texts)))
+    return gather(sentence for place in range(len(texts)) for sentence in sentences(place))
+
+
+def _cut(text: str, entities: Sequence[Sequence[Any]]) -> list[tuple[int, int]]:
+    """Where the sentences of a text begin and end; an entity is never cut."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    inside = [end for end in ends if not any(e[0] < end < e[1] for e in entities)]
+    return list(pairwise([0, *inside, len(text)]))
 
 
 def sensitive_share(users: Sequence[UserText]) -> float:

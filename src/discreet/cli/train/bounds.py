@@ -43,19 +43,20 @@ def bounds(
     rules = Rules(user_rate=run.user_rate, entity_rate=run.entity_rate, delta=run.delta)
     with progress_bar("bounds") as progress:
         found = proposals(users, rules, steps=run.steps, epsilon=run.epsilon, progress=progress)
+    best = found[0]
+    cells = "--one-cell" if best.one_cell else f"--cells {best.cells}"
     lines = [
         f"For epsilon = {run.epsilon:g} over {run.steps:,} steps, by {len(users):,} public users:",
         "",
-        "  holders  cells  cell-ratio   noise  sentences kept  signal",
+        "  holders  cells       cell-ratio   noise  sentences kept  signal",
         *(
-            f"  {one.holders:>7}  {one.cells:>5}  {one.cell_ratio:>10g}  {one.noise:>6.2f}  "
-            f"{one.kept:>14.1%}  {one.signal:>6.2f}"
+            f"  {one.holders:>7}  {'one a user' if one.one_cell else one.cells:<10}  "
+            f"{one.cell_ratio:>10g}  {one.noise:>6.2f}  {one.kept:>14.1%}  {one.signal:>6.2f}"
             for one in found[:_SHOWN]
         ),
         "",
         "Signal: what a step says of the text for its noise; 1 is training for users alone.",
-        f"To train: --holders {found[0].holders} --cells {found[0].cells} --cell-ratio "
-        f"{found[0].cell_ratio:g}",
+        f"To train: --holders {best.holders} {cells} --cell-ratio {best.cell_ratio:g}",
     ]
     show({"proposals": [asdict(one) for one in found]}, lines, as_json=as_json)
 

@@ -15,7 +15,7 @@ from discreet.service.gateway.fields import Fields, Reader
 from discreet.service.gateway.guardrail import Guardrail
 from discreet.service.gateway.releases import MessageReleaser, Released, keeper
 from discreet.service.gateway.streams import ChatStream, ResponsesStream, json_names
-from discreet.service.gateway.upstream import Upstream, events, forwarded, whole
+from discreet.service.gateway.upstream import Upstream, broken_off, events, forwarded, whole
 from discreet.service.keys import ApiKey
 from discreet.service.logs import log_error
 from discreet.service.problems import Problem
@@ -24,9 +24,6 @@ from discreet.service.service import Service
 
 CONVERSATION = "discreet-conversation"
 _DEVELOPERS = ("system", "developer")
-_BROKEN = json.dumps(
-    {"error": {"message": "the upstream broke off its answer", "type": "upstream", "code": 502}}
-)
 
 
 class Gateway:
@@ -161,7 +158,8 @@ class Gateway:
             except Exception as error:
                 # Told in the stream: the head is gone. What was held back stays here.
                 log_error(error)
-                yield _framed(None, _BROKEN)
+                told = json.dumps({"type": "error", "error": broken_off(error).error()})
+                yield _framed(None, told)
             finally:
                 await upstream.aclose()
 

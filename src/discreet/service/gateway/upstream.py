@@ -72,10 +72,8 @@ async def whole(answer: httpx.Response) -> Any:
             if size > _MOST_BYTES:
                 raise Problem(502, "the upstream's answer is too large")
             parts.append(part)
-    except httpx.TimeoutException:
-        raise Problem(504, "the upstream stopped in the middle of its answer") from None
-    except httpx.HTTPError:
-        raise Problem(502, "the upstream broke off its answer") from None
+    except httpx.HTTPError as error:
+        raise broken_off(error) from None
     finally:
         await answer.aclose()
     try:
@@ -101,6 +99,15 @@ async def events(answer: httpx.Response) -> AsyncIterator[tuple[str | None, str]
             name = line[6:].strip()
     if data:
         yield name, "\n".join(data)
+
+
+def broken_off(error: Exception) -> Problem:
+    """What a client is told of an answer that did not come to its end."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, httpx.TimeoutException):
+        return Problem(504, "the upstream stopped in the middle of its answer")
+    return Problem(502, "the upstream broke off its answer")
 
 
 def forwarded(answer: httpx.Response) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """The bounds on entities, and what is dropped so that they hold.
 
 The certified guarantee is for data sets in a *domain*: an entity occurs with at most K users
-("holders") and in at most M cells of each. The domain is closed under removal: if a data set is in
-it, so is the data set without a user, without an entity, or without both. So for every data set in
-the domain, every user and every entity *that is in it* is protected as the statement says.
+("holders") and in at most M cells of each. With ``one_cell`` every user has moreover one cell, or
+only sentences without an entity. The domain is closed under removal: if a data set is in it, so is
+the data set without a user, without an entity, or without both. So for every data set in the
+domain, every user and every entity *that is in it* is protected as the statement says.
 
 What does not hold, and is not claimed. :func:`within_bounds` brings other data into the domain by
 dropping sentences, and whether a sentence is dropped can depend on other users: with K + 1 holders
@@ -15,15 +16,15 @@ not a bound on that. Precisely:
 
 - If nothing is dropped (``strict`` makes sure of it), the guarantee is about the data as given.
 - If something is dropped, it is about the data after dropping.
-- The bound M alone looks at one user's own text. If K is at least the number of users, nothing is
-  dropped because of K, and the figure for *users* holds for the data as given.
+- The bounds on cells alone look at one user's own text. If K is at least the number of users,
+  nothing is dropped because of K, and the figure for *users* holds for the data as given.
 
 How much was dropped is a fact about protected text: it is for whoever runs the training.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,19 +46,42 @@ class Dropped:
     """Entities that more than K users hold."""
     entities_over_cells: int = 0
     """Pairs of a user and an entity that occur in more than M cells."""
+    users_over_one_cell: int = 0
+    """Where each user keeps one cell: users who had more."""
     users_emptied: int = 0
     """Users who lost all their sentences."""
 
 
+@dataclass(frozen=True)
+class _Unit:
+    """A cell, or all sentences of a user without an entity (cell -1)."""
+
+    place: int
+    cell: int
+    entities: tuple[str, ...]
+    words: int
+
+
 def within_bounds(
-    users: Sequence[UserText], *, holders: int, cells: int, strict: bool = False
+    users: Sequence[UserText],
+    *,
+    holders: int,
+    cells: int,
+    one_cell: bool = False,
+    strict: bool = False,
 ) -> tuple[tuple[UserText, ...], Dropped]:
     """The data in the domain, and how much was dropped for that.
 
-    An entity stays with the K (``holders``) of its holders that come first in an order that a hash
-    of user and entity gives; the other holders lose their sentences with it. Then each user's cells
-    are taken in order (few entities first, then many sentences) as long as no entity is in more
-    than M (``cells``).
+    Cells are taken one after the other as long as no entity gets more than K (``holders``) holders
+    or, with one of them, more than M (``cells``) cells. Cells with many words whose entities few
+    others want come first, so that much is kept: an entity's places go to cells that stay.
+
+    Args:
+        users: their text.
+        holders: K.
+        cells: M.
+        one_cell: a user keeps one cell, or its sentences without an entity.
+        strict: refuse instead of dropping.
 
     Raises:
         InvalidValue: strict, and something would have to be dropped; the message has numbers only.
@@ -65,49 +89,65 @@ def within_bounds(
     check.whole(holders, "holders")
     check.whole(cells, "cells", at_least=1)
     by_entity = holders_of(users)
-    denied: dict[int, set[str]] = {}
-    for entity, places in by_entity.items():
-        if len(places) > holders:
-            for place in sorted(places, key=lambda p: _rank(users[p].name, entity))[holders:]:
-                denied.setdefault(place, set()).add(entity)
-    over_cells, bounded = 0, []
-    for place, user in enumerate(users):
-        kept, over = _own_cells(user, denied.get(place, set()), cells)
-        over_cells += over
-        bounded.append(user if kept.all() else user.take(kept))
+    units = [unit for place, user in enumerate(users) for unit in _units(place, user)]
+
+    def order(unit: _Unit) -> tuple[float, bytes]:
+        others = sum(max(0, len(by_entity[entity]) - holders) for entity in unit.entities)
+        return (1 + others) / unit.words, _rank(users[unit.place].name, unit.entities)
+
+    held_by: dict[str, set[int]] = {entity: set() for entity in by_entity}
+    used: Counter[tuple[int, str]] = Counter()
+    taken: dict[int, list[int]] = {place: [] for place in range(len(users))}
+    for unit in sorted(units, key=order):
+        place, entities = unit.place, unit.entities
+        if one_cell and taken[place]:
+            continue
+        if all(
+            used[place, entity] < cells and (place in at or len(at) < holders)
+            for entity, at in ((entity, held_by[entity]) for entity in entities)
+        ):
+            taken[place].append(unit.cell)
+            used.update((place, entity) for entity in entities)
+            for entity in entities:
+                held_by[entity].add(place)
+    bounded = [_with_cells(user, taken[place]) for place, user in enumerate(users)]
+    wanted = Counter((unit.place, entity) for unit in units for entity in unit.entities)
     dropped = Dropped(
         sentences=sum(map(len, users)) - sum(map(len, bounded)),
         sensitive=sum(int((user.cell >= 0).sum()) for user in users),
         entities_over_holders=sum(len(places) > holders for places in by_entity.values()),
-        entities_over_cells=over_cells,
+        entities_over_cells=sum(count > cells for count in wanted.values()),
+        users_over_one_cell=sum(
+            count > 1 for count in Counter(unit.place for unit in units).values()
+        )
+        if one_cell
+        else 0,
         users_emptied=sum(len(user) == 0 for user in bounded),
     )
     if strict and dropped.sentences:
+        more = f", {dropped.users_over_one_cell} users have more than one" if one_cell else ""
         raise InvalidValue(
             f"the data is not within the bounds: {dropped.entities_over_holders} entities have "
-            f"more than {holders} holders, and {over_cells} times an entity is in more than "
-            f"{cells} cells of a user; raise --holders and --cells, or leave out --strict to drop "
-            f"{dropped.sentences} of {dropped.sensitive} sensitive sentences"
+            f"more than {holders} holders, and {dropped.entities_over_cells} times an entity is in "
+            f"more than {cells} cells of a user{more}; raise --holders and --cells, or leave out "
+            f"--strict to drop {dropped.sentences} sentences"
         )
     return tuple(bounded), dropped
 
 
-def _rank(user: str, entity: str) -> bytes:
-    text = f"{len(user)} {user} {entity}".encode("utf-8", "surrogatepass")
+def _units(place: int, user: UserText) -> Iterator[_Unit]:
+    words = np.bincount(user.cell + 1, weights=user.lengths, minlength=len(user.cells) + 1)
+    for cell, entities in enumerate(((), *user.cells), start=-1):
+        if words[cell + 1]:
+            yield _Unit(place, cell, entities, int(words[cell + 1]))
+
+
+def _with_cells(user: UserText, cells: Sequence[int]) -> UserText:
+    kept = np.isin(user.cell, cells)
+    return user if kept.all() else user.take(kept)
+
+
+def _rank(user: str, entities: Sequence[str]) -> bytes:
+    """An order that has nothing to do with names, for cells that are as good as each other."""
+    text = repr((user, entities)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=16, person=b"holders").digest()
-
-
-def _own_cells(user: UserText, denied: set[str], most: int) -> tuple[np.ndarray, int]:
-    """Which sentences a user keeps, and how many entities were in too many cells."""
-    sizes = np.bincount(user.cell[user.cell >= 0], minlength=len(user.cells))
-    allowed = [i for i, entities in enumerate(user.cells) if denied.isdisjoint(entities)]
-    allowed.sort(key=lambda i: (len(user.cells[i]), -sizes[i], user.cells[i]))
-    used: Counter[str] = Counter()
-    keep = np.zeros(len(user.cells) + 1, dtype=np.bool_)
-    keep[-1] = True  # cell -1: no entity
-    for i in allowed:
-        if all(used[entity] < most for entity in user.cells[i]):
-            keep[i] = True
-            used.update(user.cells[i])
-    wanted = Counter(entity for i in allowed for entity in user.cells[i])
-    return keep[user.cell], sum(count > most for count in wanted.values())

@@ -57,6 +57,7 @@ def contributions(
     *,
     clip: float,
     cell_clip: float | None = None,
+    one_cell: bool = False,
 ) -> Iterator[Parameters]:
     """For each user the clipped sum of clipped cells; what the server adds up.
 
@@ -65,7 +66,8 @@ def contributions(
     sentences without an entity. The second is the projection on a ball, which never moves two
     vectors apart: taking a cell away moves what the user contributes by at most ``cell_clip``.
     Each sentence without an entity is scaled as a cell is, so that these do not outweigh the
-    others; the guarantee does not need it.
+    others; the guarantee does not need it. Where a user's one cell is all that it has
+    (``one_cell``) the whole is scaled once, by its own norm.
 
     Args:
         model: with the parameters of this step.
@@ -73,17 +75,21 @@ def contributions(
         draws: of this step; here for the dropout masks alone.
         clip: norm of a user's contribution, at most.
         cell_clip: norm of a cell's, at most; None clips users only.
+        one_cell: no user has a second cell, nor a sentence without an entity beside a cell.
     """
     like = model.trainable()
     for part in together(texts):
         factors = model.factors(sentence_batch(part), dropout_masks(part, draws))
         weight = _weights(part, factors)
-        if cell_clip is not None:
+        if cell_clip is not None and not one_cell:
             weight = weight * _cell_scales(factors, part, weight, cell_clip)
         for text, rows in zip(part, _rows_by_text(factors, part, weight), strict=True):
             gradient = weighted_gradient(factors, like, rows, weight)
             norm = torch.tensor(norm_of(gradient), dtype=torch.float64)
-            yield scaled(gradient, text.scale * float(_shrink(norm, clip)))
+            bound = clip
+            if one_cell and cell_clip is not None and text.user.cells:
+                bound = cell_clip
+            yield scaled(gradient, text.scale * float(_shrink(norm, bound)))
 
 
 def added_up(parts: Iterable[Parameters], total: Parameters) -> Parameters:

@@ -39,6 +39,9 @@ class TrainingAuditSettings(Settings):
     cell_ratio: Annotated[
         float, Setting("certified: the norm of a cell as a share of a user's.", above=0)
     ] = 0.5
+    one_cell: Annotated[
+        bool, Setting("certified: each user has one cell, as in training with --one-cell.")
+    ] = False
     population: Annotated[int, Setting("published: how many users there are.", at_least=1)] = 60
     delta: Annotated[float, Setting("Failure probability that is claimed.", above=0, below=1)] = (
         1e-5
@@ -71,6 +74,7 @@ class TrainingAuditSettings(Settings):
             noise=self.chosen("noise"),
             cell_clip=self.cell_ratio,
             holders=self.holders,
+            one_cell=self.one_cell,
             delta=self.delta,
             population=self.population,
             learning_rate=1.0,

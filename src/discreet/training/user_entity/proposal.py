@@ -8,7 +8,7 @@ says of the text, in units of its noise. More holders keep more text and ask for
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -25,6 +25,8 @@ from discreet.training.user_entity.users import UserText
 HOLDERS = (1, 2, 3, 5, 10)
 CELLS = (1, 2)
 RATIOS = (0.25, 0.5)
+# A user's one cell is all that it has, so its norm may be that of a user.
+_ONE_CELL_RATIO = 1.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Proposal:
     holders: int
     cells: int
     cell_ratio: float
+    one_cell: bool
+    """Whether each user keeps one cell only."""
     noise: float
     """What keeps the run within its epsilon."""
     kept: float
@@ -48,12 +52,12 @@ def proposals(
     *,
     steps: int,
     epsilon: float,
-    holders: Iterable[int] = HOLDERS,
-    cells: Iterable[int] = CELLS,
+    holders: Sequence[int] = HOLDERS,
+    cells: Sequence[int] = CELLS,
     ratios: Sequence[float] = RATIOS,
     progress: Progress | None = None,
 ) -> list[Proposal]:
-    """Choices of bounds, the one with most signal first.
+    """Choices of bounds, the one with most signal first; each also for one cell of every user.
 
     Args:
         users: PUBLIC text, with entities. An entity has more holders the more users there are, so
@@ -81,7 +85,7 @@ def proposals(
         raise InvalidValue("the public text holds no entity, so there is nothing to bound")
 
     @cache
-    def noise(holders: int, reach: float = 1.0) -> float:
+    def noise(holders: int, reach: float = 1.0, one_cell: bool = False) -> float:
         """For entities that move what a holder contributes by at most ``reach``."""
 
         def run(noise: float) -> UserEntityTraining:
@@ -93,6 +97,7 @@ def proposals(
                 holders=holders,
                 cells=math.ceil(reach),
                 cell_ratio=reach / math.ceil(reach),
+                one_cell=one_cell,
             )
 
         return noise_for(run, epsilon, rules.delta)
@@ -100,20 +105,23 @@ def proposals(
     alone = noise(0)
     most = max(_weight(users, ratio) for ratio in ratios) / alone
     found: list[Proposal] = []
-    bounds = list(product(holders, cells))
-    for done, (some, each) in enumerate(bounds):
-        bounded, dropped = within_bounds(users, holders=some, cells=each)
-        for ratio in ratios:
-            needed = noise(some, each * ratio)
-            signal = _weight(bounded, ratio) / needed / most
+    bounds = [(some, each, False, tuple(ratios)) for some, each in product(holders, cells)]
+    bounds += [(some, 1, True, (_ONE_CELL_RATIO,)) for some in holders]
+    for done, (some, each, one_cell, tried) in enumerate(bounds):
+        bounded, dropped = within_bounds(users, holders=some, cells=each, one_cell=one_cell)
+        for ratio in tried:
+            needed = noise(some, each * ratio, one_cell)
+            signal = _weight(bounded, ratio, one_cell=one_cell) / needed / most
             kept = 1 - dropped.sentences / sentences
-            found.append(Proposal(some, each, ratio, needed, kept, signal))
+            found.append(Proposal(some, each, ratio, one_cell, needed, kept, signal))
         if progress is not None:
             progress(done + 1, len(bounds))
     return sorted(found, key=lambda one: (-one.signal, one.holders))
 
 
-def _weight(users: Sequence[UserText], ratio: float) -> float:
+def _weight(users: Sequence[UserText], ratio: float, *, one_cell: bool = False) -> float:
     units = np.array([len(user.cells) + int((user.cell < 0).sum()) for user in users], dtype=float)
     units = units[units > 0]
+    if one_cell:  # the sentences of a user are scaled together, to the norm of a user
+        return float(np.sqrt(units).sum())
     return float((units * np.minimum(ratio, 1 / np.sqrt(units))).sum())

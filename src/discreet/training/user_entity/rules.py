@@ -112,6 +112,7 @@ class Rules(SharedRules):
             holders=self.holders if certified else 0,
             cells=self.cells,
             cell_ratio=self.cell_clip / self.clip if certified else 1.0,
+            one_cell=certified and self.one_cell,
         )
 
     def loss(self, steps: int) -> TrainingLoss | None:

@@ -57,6 +57,10 @@ DROPPED_CAVEAT = (
     "the guarantee is for the data after sentences beyond the bounds on holders and cells, if "
     "there were any, had been dropped; which ones can depend on other users"
 )
+ONE_CELL_CAVEAT = (
+    "each user takes part with the sentences that name one set of entities, or with those that "
+    "name none; the others, if there were any, had been dropped before"
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,11 @@ class UserEntityTrainer:
         self._elsewhere = users is None
         if rules.algorithm == "certified":
             self.users, self.dropped = within_bounds(
-                self.users, holders=rules.holders, cells=rules.cells, strict=strict
+                self.users,
+                holders=rules.holders,
+                cells=rules.cells,
+                one_cell=rules.one_cell,
+                strict=strict,
             )
         self.plan = Plan.of(rules, self.users)
         self.server = Server(self.plan, model.trainable())
@@ -163,6 +171,7 @@ class UserEntityTrainer:
             draws,
             clip=self.rules.clip,
             cell_clip=self.rules.cell_clip if certified else None,
+            one_cell=certified and self.rules.one_cell,
         )
         return added_up(parts, self.server.empty_sum())
 
@@ -284,6 +293,8 @@ class UserEntityTrainer:
         caveats = [] if self.seed is None else [SEEDED_CAVEAT]
         if self.rules.algorithm == "certified" and not self.strict:
             caveats.append(DROPPED_CAVEAT)
+            if self.rules.one_cell:
+                caveats.append(ONE_CELL_CAVEAT)
         if self.rules.algorithm == "sample-level":
             caveats.append(SAMPLE_LEVEL_CAVEAT)
         return caveats
