@@ -1,9 +1,9 @@
 """How fast near words are, beside SanText and beside a guide's own model: nothing else may run.
 
-    python scripts/measure_guide_speed.py SST2-TRAIN.jsonl.gz [--smollm2 TEXT.jsonl.gz]
+    python scripts/measure_guide_speed.py [--files SST2-TRAIN.jsonl.gz] [--smollm2 TEXT.jsonl.gz]
 
 File to file and warm: a first file is sanitised to fill every cache, then the whole file is timed,
-the best of three rounds. Guided by SmolLM2, the words of 32 texts are drawn in memory, and compared
+the best of three rounds. Guided by SmolLM2, the words of 16 texts are drawn in memory, and compared
 with the model's own passes over the tokens that came out: word by word with what it remembers, as
 any guide must read, and all at once, which needs the words beforehand.
 """
@@ -25,7 +25,7 @@ from discreet.release.text import sanitize_file
 from discreet.text.tokens import tokenizer_for
 
 ROUNDS = 3
-DOCUMENTS = 32
+DOCUMENTS = 16
 
 
 def sanitizers():
@@ -113,10 +113,11 @@ def by_model(path: Path) -> None:
 def main() -> None:
     """Print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("--files", type=Path)
     parser.add_argument("--smollm2", type=Path)
     given = parser.parse_args()
-    by_file(given.file)
+    if given.files is not None:
+        by_file(given.files)
     if given.smollm2 is not None:
         by_model(given.smollm2)
 

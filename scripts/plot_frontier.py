@@ -44,8 +44,11 @@ def main() -> None:
     for axes, (name, values) in zip(panels, found.items(), strict=True):
         draw(axes, values)
         axes.set_title(f"{PANELS[name]}: {values['measure']}, {values['texts']:,} texts")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
+    shown = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            shown.setdefault(label, handle)
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=4, fontsize=9)
     write_figure(given.output, figure)
 
 
