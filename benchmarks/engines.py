@@ -273,7 +273,8 @@ def draw_curve(found: Found, path: Path) -> None:
     ):
         axes.axhline(under[key], linestyle=line, color="0.4")
         axes.annotate(what, (rows[0], under[key]), (0, 5), **BESIDE)
-    axes.set(xscale="log", xlabel="rows", ylabel="processor time for each row, µs", ylim=(0, None))
+    top = 1.3 * max(each["processor_us_per_row"] for each in curve)
+    axes.set(xscale="log", xlabel="rows", ylabel="processor time for each row, µs", ylim=(0, top))
     figure.savefig(path, dpi=120)
 
 
