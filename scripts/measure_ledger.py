@@ -3,8 +3,10 @@
     python scripts/measure_ledger.py [--processes 8] [--folder /somewhere]
 
 Runs on SQLite and, where initdb is found, on a PostgreSQL server of its own (a unix socket, gone
-afterwards). Prints the time of one fsync beside the figures: on one file every reservation waits
-for one.
+afterwards). Prints the time of one fsync beside the figures: every transaction waits for one before
+it is acknowledged, so 8 processes that reserve one by one make at most 8 in that time. In a folder
+in memory (--folder /dev/shm) nothing waits for a disk: that shows what the code itself takes, and
+is no way to keep a ledger.
 """
 
 import argparse
@@ -32,14 +34,18 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=8)
-    parser.add_argument("--folder", type=Path, default=None, help="Where the SQLite files go.")
+    parser.add_argument("--folder", type=Path, default=None, help="Where the databases go.")
     parser.add_argument("--together", type=int, default=64, help="Reservations of one call.")
     parser.add_argument("--only", choices=("sqlite", "postgres"), help="One of the databases.")
     given = parser.parse_args()
     os.environ["PYTHONPATH"] = f"{ROOT / 'tests'}:{os.environ.get('PYTHONPATH', '')}"
+    tempfile.tempdir = None if given.folder is None else str(given.folder)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=given.folder)))
-        print(f"load of the machine {os.getloadavg()[0]:.1f}; one fsync {_fsync(folder):.2f} ms")
+        print(
+            f"in {folder.parent}: load of the machine {os.getloadavg()[0]:.1f}; "
+            f"one fsync {_fsync(folder):.2f} ms"
+        )
         numbers = iter(range(100))
         if given.only != "postgres":
             measure("SQLite", lambda: f"sqlite:///{folder}/{next(numbers)}.db", folder, given)

@@ -1,7 +1,7 @@
 """How much of what training gains certified training keeps: `docs/background/user-entity.md`.
 
     python scripts/measure_training.py DATA -o FOLDER [--set conll2003|agnews] [--start other|same]
-        [--seeds 3] [--epsilon 8] [--only NAME ...] [--minutes 5]
+        [--seeds 3] [--epsilon 8] [--only NAME ...] [--workers 2] [--minutes 5]
 
 One network (an AWD-LSTM of 3,000 public words) begins with public text: of another kind (``other``:
 AG News for CoNLL-2003 and the reverse), or for CoNLL-2003 also of the same kind (``same``: three of
@@ -13,12 +13,15 @@ goes on from there when the same command is given again.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +50,7 @@ WORDS = 3000
 PUBLIC_STEPS = {"other": 240, "same": 50}
 # Texts of the two files of AG News; of the second, the first are what is chosen and tested on.
 NEWS, NEWS_TEST, NEWS_BOTH = 10_001, 2000, 7600
+ALL = ("noiseless", "de-identified", "user-level", "certified")
 Users = tuple[UserText, ...]
 _STATE = "run that goes on"
 
@@ -133,7 +137,7 @@ def run(
     them is released.
     """
     trainer, until_worse = UserEntityTrainer(rules, users, model, seed=seed), not rules.private
-    began = time.process_time()
+    began, since = time.process_time(), time.monotonic()
     kept: dict[str, Any] = {"before": measured(model, texts.test), "dev": [], "seconds": 0.0}
     kept |= {"done": 0, "steps": 0, "after": kept["before"]}
     mean = {name: np.zeros(value.shape) for name, value in model.trainable().items()}
@@ -162,9 +166,9 @@ def run(
         kept |= {"done": step + 1, "seconds": spent + time.process_time() - began}
         if ended or last:
             break
-        if kept["seconds"] - spent > seconds:
+        if time.monotonic() - since > seconds:
             arrays = trainer.server.state() | {f"mean {name}": mean[name] for name in mean}
-            save_tensors(state, _STATE, arrays, kept)
+            save_tensors(state, _STATE, arrays, kept, force=True)
             return None
     if rules.private:
         for name, value in model.trainable().items():
@@ -183,17 +187,15 @@ def run(
     }
 
 
-def rules_of(
-    population: int, rate: float, options: argparse.Namespace
-) -> dict[str, tuple[Rules, int]]:
+def rules_of(population: int, options: argparse.Namespace) -> dict[str, tuple[Rules, int]]:
     """The rules and steps of every algorithm. Adam makes the size of the clipped sum no matter."""
     plain = Rules(
-        algorithm="noiseless", user_rate=rate, learning_rate=0.005, optimizer="adam",
-        population=population,
+        algorithm="noiseless", user_rate=options.plain_rate,
+        learning_rate=options.plain_learning_rate, optimizer="adam", population=population,
     )  # fmt: skip
     private = replace(
-        plain, entity_rate=1.0, learning_rate=options.learning_rate, clip=1.0,
-        holders=options.holders, cells=options.cells, cell_clip=options.cell_ratio,
+        plain, user_rate=options.rate, entity_rate=1.0, learning_rate=options.learning_rate,
+        clip=1.0, holders=options.holders, cells=options.cells, cell_clip=options.cell_ratio,
         one_cell=options.one_cell,
     )  # fmt: skip
     return {
@@ -202,6 +204,37 @@ def rules_of(
         "user-level": (replace(private, algorithm="user-level"), options.steps),
         "certified": (replace(private, algorithm="certified"), options.steps),
     }
+
+
+def texts_of(options: argparse.Namespace) -> tuple[PublicWords, Texts]:
+    words = PublicWords.of_space("starter", WORDS)
+    if options.set == "conll2003":
+        return words, conll_texts(options.data, words)
+    return words, news_texts(options.data, words, options.output)
+
+
+def one(name: str, seed: int, options: argparse.Namespace) -> Path | None:
+    """The file of one run, made if it is not there; None if it is not at its end."""
+    torch.set_num_threads(1)
+    words, texts = texts_of(options)
+    path = public_start(options.data, options.output, words, options.set, options.start)
+    rules, steps = rules_of(len(texts.private), options)[name]
+    if rules.private:
+        rules = rules.calibrated(steps, options.epsilon)
+    digest = hashlib.blake2b(f"{rules.digest} {steps}".encode(), digest_size=4).hexdigest()
+    kept = options.output / f"{options.set}-{options.start}-{name}-{digest}-{seed}.json"
+    if not kept.exists():
+        print(f"{kept.stem}: noise {rules.noise:.3f}", flush=True)
+        found = run(
+            rules, texts.masked if name == "de-identified" else texts.private,
+            start.network(path, words), texts,
+            steps=steps, seed=seed, every=max(1, steps // 8) if rules.private else 10,
+            state=kept.with_suffix(".safetensors"), seconds=60 * options.minutes,
+        )  # fmt: skip
+        if found is None:
+            return None
+        kept.write_text(json.dumps(found) + "\n")
+    return kept
 
 
 def main() -> None:
@@ -215,65 +248,53 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=8.0)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--most-steps", type=int, default=400, help="without noise")
-    parser.add_argument("--one-cell", action="store_true")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="of one run, at a time")
     parser.add_argument("--rate", type=float, default=0.25)
+    parser.add_argument("--plain-rate", type=float, default=0.1, help="without noise")
+    parser.add_argument("--plain-learning-rate", type=float, default=0.005)
     parser.add_argument("--learning-rate", type=float, default=0.01)
     parser.add_argument("--holders", type=int, default=2)
     parser.add_argument("--cells", type=int, default=1)
     parser.add_argument("--cell-ratio", type=float, default=0.25)
-    parser.add_argument(
-        "--only", nargs="+", default=["noiseless", "de-identified", "user-level", "certified"]
-    )
+    parser.add_argument("--one-cell", action="store_true")
+    parser.add_argument("--only", nargs="+", default=ALL)
+    parser.add_argument("--workers", type=int, default=1, help="runs at once, a core each")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="of one run, at a time")
     options = parser.parse_args()
+    began = time.monotonic()
     options.output.mkdir(parents=True, exist_ok=True)
-    words = PublicWords.of_space("starter", WORDS)
-    if options.set == "conll2003":
-        texts = conll_texts(options.data, words)
+    words, _ = texts_of(options)  # what the runs share is made before they begin
+    public_start(options.data, options.output, words, options.set, options.start)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    runs = [(name, seed) for name in ALL if name in options.only for seed in seeds]
+    if options.workers > 1:
+        with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+            files = list(pool.map(one, *zip(*runs, strict=True), [options] * len(runs)))
     else:
-        texts = news_texts(options.data, words, options.output)
-    path = public_start(options.data, options.output, words, options.set, options.start)
-    for name, (rules, steps) in rules_of(len(texts.private), options.rate, options).items():
-        if name not in options.only:
-            continue
-        if rules.private:
-            rules = rules.calibrated(steps, options.epsilon)
-        users = texts.masked if name == "de-identified" else texts.private
-        for seed in range(options.first_seed, options.first_seed + options.seeds):
-            digest = f"{abs(hash_of(rules.digest, steps)):08x}"
-            kept = options.output / f"{options.set}-{options.start}-{name}-{digest}-{seed}.json"
-            if not kept.exists():
-                print(f"{kept.stem}: noise {rules.noise:.3f}", flush=True)
-                found = run(
-                    rules, users, start.network(path, words), texts,
-                    steps=steps, seed=seed, every=max(1, steps // 8) if rules.private else 10,
-                    state=kept.with_suffix(".safetensors"), seconds=60 * options.minutes,
-                )  # fmt: skip
-                if found is None:
-                    sys.exit("not at its end: give the command again to go on")
-                kept.write_text(json.dumps(found) + "\n")
-            say(f"{options.set} from {options.start}, {name}, seed {seed}", kept)
+        files = [one(*run, options) for run in runs]
+    if None in files:
+        sys.exit("not at its end: give the command again to go on")
+    found = [json.loads(file.read_text()) for file in files if file is not None]
+    made = list(zip(runs, found, strict=True))
+    best = [figures["after"]["perplexity"] for (name, _), figures in made if name == ALL[0]]
+    for (name, seed), figures in made:
+        say(f"{options.set} from {options.start}, {name}, seed {seed}", figures, best)
+    print(f"{(time.monotonic() - began) / 60:.1f} minutes")
 
 
-def say(name: str, kept: Path) -> None:
-    found = json.loads(kept.read_text())
+def say(name: str, found: dict[str, Any], noiseless: Sequence[float]) -> None:
     shown = [found[which] for which in ("before", "after", "average") if which in found]
     all_words, entities = (
         " -> ".join(f"{one.get(words, np.nan):.2f}" for one in shown)
         for words in ("perplexity", "entities")
     )
+    began = shown[0]["perplexity"]
+    gain = began - np.mean(noiseless) if noiseless else np.nan
+    shares = [(began - one["perplexity"]) / gain for one in shown[1:]]
     print(
         f"{name}: perplexity {all_words}, of entities {entities}; {found['steps']} steps; "
-        f"dropped {found['dropped']['sentences']:,}; {found['seconds']:.0f} s",
+        f"dropped {found['dropped']['sentences']:,}; {found['seconds']:.0f} s; "
+        f"share {' '.join(f'{share:.3f}' for share in shares)}",
         flush=True,
-    )
-
-
-def hash_of(digest: str, steps: int) -> int:
-    import hashlib
-
-    return int.from_bytes(
-        hashlib.blake2b(f"{digest} {steps}".encode(), digest_size=4).digest(), "big"
     )
 
 

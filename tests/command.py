@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from discreet.cli import main
+from discreet.encoders.bert import BertEncoder
 from discreet.files import cache_directory
 
 COMMAND = Path(sys.executable).with_name("discreet")
@@ -63,6 +64,26 @@ def share_encodings(cache: Path) -> None:
     (cache / "encoded").symlink_to(shared)
 
 
+@contextlib.contextmanager
+def each_text_encoded_once() -> Iterator[None]:
+    """Commands that are called here share what an encoder makes of the same text.
+
+    Its vector depends on that text alone, bit by bit: ``tests/relational/test_independence.py``.
+    """
+    encode, known = BertEncoder.encode, {}
+
+    def remembered(self: BertEncoder, texts: Sequence[str]) -> np.ndarray:
+        which = (self._norm.scale.tobytes(), self._how, self.max_seq_length)
+        new = [text for text in dict.fromkeys(texts) if (which, text) not in known]
+        if new:
+            vectors = encode(self, new)
+            known.update({(which, text): row for text, row in zip(new, vectors, strict=True)})
+        return np.stack([known[which, text] for text in texts])
+
+    with mock.patch.object(BertEncoder, "encode", remembered):
+        yield
+
+
 def discreet(
     *arguments: object,
     cache: Path,
@@ -84,7 +105,7 @@ def discreet(
     return Outcome(done.returncode, done.stdout or b"", done.stderr.decode())
 
 
-def called(*arguments: object, cache: Path, together: bool = False) -> Outcome:
+def called(*arguments: object, cache: Path, stdin: bytes = b"", together: bool = False) -> Outcome:
     """The same in this process, through the command's entry point: quicker, for what is alike.
 
     With ``together`` both streams are one, in order, as in a terminal.
@@ -95,6 +116,7 @@ def called(*arguments: object, cache: Path, together: bool = False) -> Outcome:
     try:
         with (
             mock.patch.object(sys, "argv", ["discreet", *map(str, arguments)]),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
             mock.patch.dict(os.environ, environment(cache)),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),

@@ -1,12 +1,19 @@
-"""For all tests: an example that Hypothesis finds slow on a busy machine is no failure."""
+"""For all tests: an example that Hypothesis finds slow on a busy machine is no failure.
+
+Examples are few here; ``make test-elsewhere`` looks at ten times as many.
+"""
 
 import gc
+import os
+import shutil
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", deadline=None, max_examples=50)
 settings.load_profile("patient")
+# There are no translations, and for each message of a command gettext would look for one on disk.
+os.environ["LANGUAGE"] = "C"
 
 # These take longest, or wait for other processes. Begun first, they leave no worker alone at the
 # end, and what is checked beside the tests fills the time they wait.
@@ -35,3 +42,18 @@ def pytest_collection_finish():
     """What is imported stays: it is neither searched for garbage nor copied into forks by that."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser for the tests of a file; where there is none, they are skipped and say so."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium here: no browser looks at the page")
+    from playwright.sync_api import sync_playwright
+
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=quiet)
+        yield browser
+        browser.close()

@@ -1,8 +1,9 @@
-"""Kill a process at each of its file-system calls in turn, and look at what is there afterwards.
+"""What is there whenever a process is killed: its files at each of its file-system calls in turn.
 
 A call is anything that opens, renames, removes, makes or changes the mode of a file, writes through
-the ``os`` module or waits for the disk. A child process ends at the k-th of them, before it is
-made, as ``kill -9`` would end it: no handler runs, nothing is flushed.
+the ``os`` module or waits for the disk. A child process does the work once and copies the folder
+before each of them. That is what ``kill -9`` would leave there: what is still in the memory of the
+process is not copied, no handler runs, and nobody holds a lock of a copy.
 """
 
 import os
@@ -13,29 +14,29 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
-KILLED, FAILED = 77, 78
-MOST = 2_000
+FAILED = 78
 
 
 def crashes(folder: Path, work: Callable[[Path], object]) -> Iterator[tuple[int, Path]]:
     """For each call that ``work`` makes on a copy of ``folder``: its number, and what is left.
 
-    The last one is what is there when nothing stops it.
+    The last one is what is there when nothing stops it. All are found in the same place.
     """
-    for number in range(1, MOST):
-        place = folder.with_name(f"{folder.name}-{number}")
-        shutil.copytree(folder, place)
-        ended = _killed_at(number, place, work)
-        assert ended in (0, KILLED), f"the work itself failed at call {number}"
+    place = folder.with_name(f"{folder.name}-killed")
+    states = folder.with_name(f"{folder.name}-states")
+    shutil.copytree(folder, place)
+    states.mkdir()
+    assert _worked(place, states, work) == 0, "the work itself failed"
+    place.rename(states / str(len(list(states.iterdir())) + 1))
+    for number in range(1, len(list(states.iterdir())) + 1):
+        (states / str(number)).rename(place)
         yield number, place
         shutil.rmtree(place)
-        if ended == 0:
-            return
-    raise AssertionError("the work does not end")
+    states.rmdir()
 
 
-def _killed_at(number: int, place: Path, work: Callable[[Path], object]) -> int:
-    """Run in a child that ends at its call of this number, in this place; how it ended."""
+def _worked(place: Path, states: Path, work: Callable[[Path], object]) -> int:
+    """Work in a child that copies the place before each of its calls there; how it ended."""
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", DeprecationWarning
@@ -44,27 +45,28 @@ def _killed_at(number: int, place: Path, work: Callable[[Path], object]) -> int:
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     try:
-        left = number
+        number, copying = 0, False
 
-        def count() -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os._exit(KILLED)
+        def copy() -> None:
+            nonlocal number, copying
+            if not copying:
+                copying, number = True, number + 1
+                shutil.copytree(place, states / str(number), symlinks=True)
+                copying = False
 
-        def counted(call: Callable[..., object]) -> Callable[..., object]:
-            def counting(*arguments: object) -> object:
-                count()
+        def copied(call: Callable[..., object]) -> Callable[..., object]:
+            def copying_first(*arguments: object) -> object:
+                copy()
                 return call(*arguments)
 
-            return counting
+            return copying_first
 
-        os.fsync, os.write = counted(os.fsync), counted(os.write)
+        os.fsync, os.write = copied(os.fsync), copied(os.write)
 
         def hook(event: str, arguments: tuple[object, ...]) -> None:
             # What is imported meanwhile is no part of the work.
             if event in EVENTS and str(arguments[0]).startswith(str(place)):
-                count()
+                copy()
 
         sys.addaudithook(hook)
         work(place)

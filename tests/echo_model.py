@@ -101,6 +101,8 @@ class Model:
                 if self.behaves == "breaks off" and number == 3:
                     yield "data: {nonsense\n\n"
                     return
+                while self.behaves == "stalls" and number == 3:  # until it is told otherwise
+                    await asyncio.sleep(0.01)
                 if self.behaves == "forgets the end" and last:
                     return
                 yield f"data: {json.dumps(chunk)}\n\n"

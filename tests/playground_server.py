@@ -12,7 +12,8 @@ from discreet.spaces.loaders import load_space
 from discreet.spaces.saved_files import save_space
 from discreet.spaces.space import EmbeddingSpace
 
-WORDS = 700
+COMMON = 300
+FURTHER = ("car", "mother")
 TEXT = (
     "My mother Jane Roe was at the school on 3 May. The house is old, and I like the zyxwv.\n"
     "Write to jane@roe.example!"
@@ -21,14 +22,15 @@ TEXT = (
 
 
 def small_space(folder: Path) -> Path:
-    """The commonest words of the starter space, in a file."""
+    """The commonest words of the starter space and those that the tests look for, in a file."""
     starter = load_space("starter")
+    ids = [*range(COMMON), *map(starter.id_of, FURTHER)]
     space = EmbeddingSpace.from_arrays(
-        starter.words[:WORDS],
-        starter.vectors[:WORDS],
-        "test: the first words of starter",
+        [starter.words[i] for i in ids],
+        starter.vectors[ids],
+        "test: some words of starter",
         name="few",
-        frequencies=None if starter.frequencies is None else starter.frequencies[:WORDS],
+        frequencies=None if starter.frequencies is None else starter.frequencies[ids],
     )
     return save_space(space, folder / "few.safetensors")
 

@@ -1,6 +1,6 @@
 """Whenever a process is killed, no receipt lies beside what it was not written for.
 
-Each test kills a child at every one of its file-system calls, and asks what somebody finds then.
+Each test asks what somebody finds if a child is killed at any one of its file-system calls.
 The next run of the same output removes what was left.
 """
 

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -24,7 +25,7 @@ FLOORS = [
     ["staging"],
     ["arrays", "bars", "card", "check", "files", "parallel", "search"],
     ["cached", "exact", "settings"],
-    ["composition", "devices", "randomness", "tensors"],
+    ["composition", "devices", "randomness", "scope", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],
@@ -61,8 +62,15 @@ def _room(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+@cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """Of a module, its imports and asserts, read once for all rules."""
+    kinds = ast.Import | ast.ImportFrom | ast.Assert
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+
+
 def _imported(path: Path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("discreet"):
             parts = node.module.split(".")[1:]
             yield from [parts[0]] if parts else [alias.name for alias in node.names]
@@ -89,7 +97,7 @@ def test_imports_point_downwards(path):
 
 def _named(path: Path):
     """The dotted names that a module imports, with what is taken out of each."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -131,7 +139,7 @@ def test_no_assert_stands_in_the_package():
     """An assert is gone under ``python -O``; what must hold is an error or a type."""
     for package in PACKAGES.values():
         for path in sorted(package.rglob("*.py")):
-            found = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assert)]
+            found = [node for node in _nodes(path) if isinstance(node, ast.Assert)]
             assert not found, f"{path.name}:{found[0].lineno}"
 
 

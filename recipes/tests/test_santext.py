@@ -12,7 +12,8 @@ from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet_recipes.record import Record
-from discreet_recipes.santext import run as santext
+from discreet_recipes.santext import bench as santext
+from discreet_recipes.santext.bench import Bench
 from discreet_recipes.santext.data import (
     Setting,
     in_few_dimensions,
@@ -21,7 +22,6 @@ from discreet_recipes.santext.data import (
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
-from discreet_recipes.santext.run import Bench
 from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD
 from discreet_recipes.santext.tuned import TunedBench, joint_tokens
 from discreet_recipes.santext.tuned_pages import Shown, add_shown

@@ -11,8 +11,9 @@ from discreet.errors import InputError, NotFound
 from discreet.report.claims import VERDICTS
 from discreet_recipes.sentdp import run as sentdp
 from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, load_corpus
+from discreet_recipes.sentdp.methods import classifier
 from discreet_recipes.sentdp.pages import ALL, AT_LEAST_8, PAPER, PAPER_TABLE_1, values
-from discreet_recipes.sentdp.run import classifier, guesser, needed_candidates, scores
+from discreet_recipes.sentdp.run import guesser, needed_candidates, scores
 from discreet_recipes.sentdp.sizes import QUICK
 from small_data import write_rows
 from tiny_bert import MARKS, write_bert

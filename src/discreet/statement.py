@@ -11,6 +11,7 @@ from discreet import check
 from discreet.card import CAVEAT, card
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.files import plain_json
+from discreet.scope import Scope as Scope
 
 if TYPE_CHECKING:
     from discreet.composition import UnitLoss
@@ -54,6 +55,7 @@ class MetricKind(StrEnum):
     """Whatever its name says; also what a file says that was written before there were kinds."""
 
 
+_NOTHING_SAID = Scope()
 _HAS_METRIC = (Notion.METRIC, Notion.UTILITY_OPTIMISED)
 
 
@@ -109,6 +111,8 @@ class PrivacyStatement:
     scope: str = ""
     public: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    over: Scope = _NOTHING_SAID
+    """What of the scope programs compare; files of early versions do not have it."""
 
     def __post_init__(self) -> None:
         for name, kind in (("notion", Notion), ("unit", Unit), ("adjacency", Adjacency)):
@@ -118,8 +122,8 @@ class PrivacyStatement:
             if isinstance(said, str) or not all(isinstance(each, str) for each in said):
                 raise InvalidValue(f"{name} of a statement must be sentences")
             object.__setattr__(self, name, tuple(sorted(set(said))))
-        if not isinstance(self.scope, str):
-            raise InvalidValue("the scope of a statement must be a sentence")
+        if not isinstance(self.scope, str) or not isinstance(self.over, Scope):
+            raise InvalidValue("the scope of a statement must be a sentence, and over a Scope")
         if self.notion is Notion.NONE:
             if self.epsilon != math.inf or self.delta or self.slack or self.metric:
                 raise InvalidValue("a statement of notion none has no parameters")
@@ -146,8 +150,13 @@ class PrivacyStatement:
             )
         if self.metric != other.metric:
             raise IncompatibleStatements("statements in two different metrics cannot be added")
+        over, scope = self.over.joined(other.over), self.scope
+        if over.is_whole and (self.scope, self.over) != (other.scope, other.over):
+            scope = over.in_words(self.unit)
         return replace(
             self,
+            scope=scope,
+            over=over,
             epsilon=self.epsilon + other.epsilon,
             delta=self.delta + other.delta,
             slack=self.slack + other.slack,
@@ -169,7 +178,9 @@ class PrivacyStatement:
 
     def implies(self, other: "PrivacyStatement") -> bool:
         """True if whatever ``other`` promises, this promises too."""
-        if (self.unit, self.adjacency, self.scope) != (other.unit, other.adjacency, other.scope):
+        if (self.unit, self.adjacency) != (other.unit, other.adjacency):
+            return False
+        if not (self._says_the_same(other) and self.over.covers(other.over)):
             return False
         if not (set(self.public) <= set(other.public) and set(self.caveats) <= set(other.caveats)):
             return False
@@ -274,7 +285,8 @@ class PrivacyStatement:
             slack=0.0,
             metric=None,
             unit=unit,
-            scope=f"a whole {unit} of at most {count:,} {self.unit}s, all of them replaced",
+            scope=(over := self.over.of_whole(self.unit, count)).in_words(unit),
+            over=over,
         )
 
     def with_caveats(self, *caveats: str) -> "PrivacyStatement":
@@ -284,6 +296,10 @@ class PrivacyStatement:
     def with_public(self, *public: str) -> "PrivacyStatement":
         """The same guarantee with more that is treated as public."""
         return replace(self, public=(*self.public, *public))
+
+    def of_dataset(self, *names: str) -> "PrivacyStatement":
+        """The same guarantee, said of these data sets: it is then added to no other's."""
+        return replace(self, over=replace(self.over, datasets=names))
 
     # -- words and JSON ------------------------------------------------------------------------
 
@@ -363,12 +379,13 @@ class PrivacyStatement:
         values = asdict(self)
         values["epsilon"] = None if math.isinf(self.epsilon) else self.epsilon
         values["public"], values["caveats"] = list(self.public), list(self.caveats)
-        return values
+        del values["over"]
+        return values | ({"over": self.over.to_dict()} if self.over else {})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "PrivacyStatement":
         """The inverse of :meth:`to_dict`; unknown or missing entries are errors."""
-        fields = dict(values)
+        fields = {"over": {}, **values}
         if set(fields) != set(cls.__dataclass_fields__):
             raise InvalidValue(
                 "this is not a privacy statement: its entries are not the known ones"
@@ -378,8 +395,9 @@ class PrivacyStatement:
         try:
             if fields["metric"] is not None:
                 fields["metric"] = Metric(**fields["metric"])
+            fields["over"] = Scope.from_dict(fields["over"])
             return cls(**fields)
-        except (TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             why = "a part is of another kind"
             if isinstance(error, InvalidValue):
                 why = str(error).split("; got")[0]  # the rule, not what stands in the file
@@ -400,9 +418,15 @@ class PrivacyStatement:
             raise InvalidValue("this is not a privacy statement: it is not a JSON object")
         return cls.from_dict(values)
 
+    def _says_the_same(self, other: "PrivacyStatement") -> bool:
+        """Whether the scopes agree in what programs cannot compare; of wholes that is nothing."""
+        wholes = self.over.is_whole and other.over.is_whole
+        return wholes or self.scope == other.scope
+
     def _require_same(self, other: "PrivacyStatement", verb: str) -> None:
         for what in ("unit", "adjacency", "scope"):
-            if getattr(self, what) != getattr(other, what):
+            same = getattr(self, what) == getattr(other, what)
+            if not (self._says_the_same(other) if what == "scope" else same):
                 raise IncompatibleStatements(
                     f"statements that differ in {what} cannot be {verb}: "
                     f"{getattr(self, what)!s} and {getattr(other, what)!s}"

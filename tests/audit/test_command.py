@@ -1,13 +1,13 @@
 """``discreet audit`` as a person runs it."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from command import called, discreet
 from discreet.audit.inputs import made_up_store
 from discreet.cli.audit import audit as app
 from discreet.errors import DiscreetError, VerificationFailed
@@ -294,22 +294,19 @@ def test_bad_arguments(here, arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "code", "said"),
-    [("1.0", 0, ""), ("0.9", 4, "does not keep its promise"), ("None", 2, "epsilon")],
+    ("run", "epsilon", "code", "said"),
+    [
+        (called, "1.0", 0, ""),
+        (discreet, "0.9", 4, "does not keep its promise"),
+        (called, "None", 2, "epsilon"),
+    ],
 )
-def test_exit_codes_of_the_command(tmp_path, epsilon, code, said):
-    (tmp_path / "mine.py").write_text(RESPONSE.replace("EPSILON", epsilon))
-    command = (
-        "import sys; from discreet.cli import main\n"
-        "sys.argv = ['discreet', 'audit', '--python', 'mine:Response', '--samples', '500']\n"
-        "main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_exit_codes_of_the_command(here, run, epsilon, code, said):
+    (here / "mine.py").write_text(RESPONSE.replace("EPSILON", epsilon))
+    done = run("audit", "--python", "mine:Response", "--samples", 500, cache=here / "cache")
+    assert done.code == code, done.err
+    assert said in done.err
+    assert "Traceback" not in done.err
 
 
 SETTINGS = {

@@ -3,7 +3,6 @@
 import importlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ import discreet
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def build(config, out):
@@ -113,41 +111,35 @@ def test_every_public_name_of_a_package_is_on_its_page(site, page, package):
     assert shown >= set(module.__all__)
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: no browser looks at the site")
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
-def test_a_browser_shows_the_site_from_a_folder(site, width, height):
-    from playwright.sync_api import sync_playwright
-
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=quiet)
-        tab = browser.new_page(viewport={"width": width, "height": height})
-        problems: list[str] = []
-        tab.on("console", lambda message: problems.append(message.text))
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        # What the next page interrupts, such as an icon on its way, is no problem.
-        tab.on(
-            "requestfailed",
-            lambda request: request.failure == "net::ERR_ABORTED" or problems.append(request.url),
-        )
-        # Wide tables and long lines scroll in their own frame; a page never does sideways.
-        for page in ["commands/sanitize", "background/claims", "api/mechanisms"]:
-            tab.goto((site / f"{page}.html").as_uri())
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width, page
-        # Navigation works: by the tabs above or, on a phone, by the drawer.
-        tab.goto((site / "index.html").as_uri())
-        if width < 1000:
-            tab.locator("label.md-header__button[for=__drawer]").click()
-            tab.locator("nav.md-nav--primary label", has_text="Guides").first.click()
-            tab.locator("nav.md-nav--primary a", has_text="Which one").click()
-        else:
-            tab.locator("nav.md-tabs a", has_text="Guides").click()
-        tab.wait_for_url("**/guides/which-one.html")
-        # So does the search, without a server.
-        if width < 1000:
-            tab.locator("label.md-header__button[for=__search]").click()
-        tab.locator("input.md-search__input").click()
-        tab.locator("input.md-search__input").press_sequentially("permute")
-        tab.locator(".md-search-result__item").first.wait_for()
-        browser.close()
+def test_a_browser_shows_the_site_from_a_folder(site, browser, width, height):
+    tab = browser.new_page(viewport={"width": width, "height": height})
+    problems: list[str] = []
+    tab.on("console", lambda message: problems.append(message.text))
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    # What the next page interrupts, such as an icon on its way, is no problem.
+    tab.on(
+        "requestfailed",
+        lambda request: request.failure == "net::ERR_ABORTED" or problems.append(request.url),
+    )
+    # Wide tables and long lines scroll in their own frame; a page never does sideways.
+    for page in ["commands/sanitize", "background/claims", "api/mechanisms"]:
+        tab.goto((site / f"{page}.html").as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, page
+    # Navigation works: by the tabs above or, on a phone, by the drawer.
+    tab.goto((site / "index.html").as_uri())
+    if width < 1000:
+        tab.locator("label.md-header__button[for=__drawer]").click()
+        tab.locator("nav.md-nav--primary label", has_text="Guides").first.click()
+        tab.locator("nav.md-nav--primary a", has_text="Which one").click()
+    else:
+        tab.locator("nav.md-tabs a", has_text="Guides").click()
+    tab.wait_for_url("**/guides/which-one.html")
+    # So does the search, without a server.
+    if width < 1000:
+        tab.locator("label.md-header__button[for=__search]").click()
+    tab.locator("input.md-search__input").click()
+    tab.locator("input.md-search__input").press_sequentially("permute")
+    tab.locator(".md-search-result__item").first.wait_for()
+    tab.close()
     assert problems == []

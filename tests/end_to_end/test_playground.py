@@ -1,17 +1,12 @@
 """The playground in a real browser: every control does what it says, and nothing leaves."""
 
 import re
-import shutil
 from urllib.parse import urlsplit
 
 import pytest
 
 from playground_server import TEXT, served, small_space
 
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium here: no browser looks at the page"
-)
 WIDE, PHONE = (1280, 900), (390, 844)
 
 
@@ -22,17 +17,6 @@ def address(tmp_path_factory):
         patch.setenv("DISCREET_CACHE", str(folder / "cache"))
         with served(small_space(folder)) as address:
             yield address
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=quiet)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,15 +1,12 @@
 """``discreet report`` as a person uses it, and its page in a real browser."""
 
 import json
-import shutil
 
 import pytest
 
 from command import called, discreet
 from discreet.report.plots import Curve
 from discreet_recipes.record import Record
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -67,46 +64,40 @@ def test_an_existing_page_is_kept(page):
 )
 def test_a_file_without_a_receipt_and_a_page_that_is_no_page(page, run, output, says):
     folder = page.parent
-    done = discreet("report", folder / run, "-o", folder / output, cache=folder / "cache")
+    done = called("report", folder / run, "-o", folder / output, cache=folder / "cache")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert says in done.err
     assert not (folder / output).exists()
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: no browser looks at the page")
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
-def test_a_browser_shows_every_plot_without_an_error(page, width, height):
-    from playwright.sync_api import sync_playwright
-
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=quiet)
-        tab = browser.new_page(viewport={"width": width, "height": height})
-        problems: list[str] = []
-        tab.on("console", lambda message: problems.append(message.text))
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.on("requestfailed", lambda request: problems.append(request.url[:80]))
-        tab.goto(page.as_uri())
-        images = tab.locator("img")
-        assert images.count() == 2
-        for number in range(2):
-            image = images.nth(number)
-            assert image.is_visible()
-            assert image.evaluate("i => i.complete && i.naturalWidth > 0")
-            box = image.bounding_box()
-            assert box is not None
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= width
-            assert (image.get_attribute("alt") or "").startswith("Plot")
-        # Claims are read without scrolling sideways, on a phone one beneath the other.
-        for cell in tab.locator(".claims td").all():
-            box = cell.bounding_box()
-            assert box is not None
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= width
-        columns = {c.evaluate("c => c.offsetLeft") for c in tab.locator(".claims td").all()}
-        assert len(columns) == (1 if width < 640 else 5)
-        # Wide tables scroll in their own frame; the page itself never does sideways.
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        browser.close()
+def test_a_browser_shows_every_plot_without_an_error(page, browser, width, height):
+    tab = browser.new_page(viewport={"width": width, "height": height})
+    problems: list[str] = []
+    tab.on("console", lambda message: problems.append(message.text))
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on("requestfailed", lambda request: problems.append(request.url[:80]))
+    tab.goto(page.as_uri())
+    images = tab.locator("img")
+    assert images.count() == 2
+    for number in range(2):
+        image = images.nth(number)
+        assert image.is_visible()
+        assert image.evaluate("i => i.complete && i.naturalWidth > 0")
+        box = image.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert (image.get_attribute("alt") or "").startswith("Plot")
+    # Claims are read without scrolling sideways, on a phone one beneath the other.
+    for cell in tab.locator(".claims td").all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    columns = {c.evaluate("c => c.offsetLeft") for c in tab.locator(".claims td").all()}
+    assert len(columns) == (1 if width < 640 else 5)
+    # Wide tables scroll in their own frame; the page itself never does sideways.
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.close()
     assert problems == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import MARKER, WORDS, called, discreet, write_space
+from command import MARKER, WORDS, called, write_space
 from discreet.ledger import Ledger
 
 PUBLIC = "\n".join(f"{a} {b} {a}" for a, b in zip(WORDS[:20] * 10, WORDS[1:21] * 10, strict=True))
@@ -42,7 +42,7 @@ def home(tmp_path_factory):
 
 def test_the_mechanism_comes_from_the_file_and_its_statement_is_unchanged(home):
     out, plain = home / "out.csv", home / "plain.csv"
-    first = discreet(
+    first = called(
         *("rewrite", home / "in.csv", "-o", out, "-r", home / "r.safetensors"),
         *("--keep", "label", "--yes-weak"),
         cache=home / "cache",

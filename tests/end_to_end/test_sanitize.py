@@ -38,13 +38,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(place: Path) -> Callable[..., Outcome]:
-    """The command: installed where a pipe leads to it or a test asks for it, or its entry point."""
+    """The command: installed where a test asks for it, or its entry point."""
 
     def sanitize(
         *arguments: object, epsilon: float = EPSILON, installed: bool = False, **options: object
     ) -> Outcome:
         named = () if {"-m", "--mechanism"} & set(map(str, arguments)) else ("-m", "santext")
-        command = discreet if installed or options else called
+        command = discreet if installed else called
         return command(
             "sanitize",
             *arguments,
@@ -144,7 +144,7 @@ def test_parquet_keeps_its_other_columns_types_and_metadata(run, tmp_path):
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(table, source, row_group_size=7)
     table = pq.read_table(source)
-    done = run(source, "-o", target, "--text-field", "review", "--keep-others", installed=True)
+    done = run(source, "-o", target, "--text-field", "review", "--keep-others")
     assert done.code == 0, done.err
     written = pq.read_table(target)
     assert written.schema.equals(table.schema, check_metadata=True)
@@ -169,7 +169,7 @@ def test_other_columns_are_said_to_be_public_where_there_are_any(run, tmp_path):
 
 
 def test_data_goes_to_standard_output_and_words_for_people_to_standard_error(run):
-    done = run("-", "-o", "-", stdin=txt(TEXTS))
+    done = run("-", "-o", "-", stdin=txt(TEXTS), installed=True)
     assert done.code == 0
     check_texts(done.out.decode().removesuffix("\n").split("\n"))
     statement = "Protects each word"
@@ -270,7 +270,7 @@ def test_a_seed_repeats_and_is_loud_about_it(run, tmp_path):
 def test_by_default_no_two_runs_are_alike(run, tmp_path):
     (tmp_path / "in.txt").write_bytes(txt(TEXTS))
     for i in (1, 2):
-        done = run(tmp_path / "in.txt", "-o", tmp_path / f"{i}.txt", installed=True)
+        done = run(tmp_path / "in.txt", "-o", tmp_path / f"{i}.txt", installed=i == 1)
         assert "seeded" not in done.err
         assert receipt_of(tmp_path / f"{i}.txt")["statement"]["caveats"] == []
     assert (tmp_path / "1.txt").read_bytes() != (tmp_path / "2.txt").read_bytes()
@@ -328,6 +328,20 @@ def test_the_receipt_says_what_was_done(run, tmp_path):
     assert said["keep"] == pytest.approx(np.diag(law(kappa)).mean(), abs=0.05)
 
 
+@pytest.mark.parametrize(("mechanism", "simulated"), [("santext", False), ("cmp", True)])
+def test_how_often_a_word_stays_is_said_of_every_law(place, tmp_path, mechanism, simulated):
+    """Also where it has no formula; what draws say is called simulated."""
+    (tmp_path / "in.txt").write_text(f"{WORDS[0]} {WORDS[1]}\n")
+    given = (tmp_path / "in.txt", "-o", tmp_path / "out.txt", "-s", place / "space.txt")
+    done = called("sanitize", *given, "-m", mechanism, "-e", 0.5, cache=place / "cache")
+    assert done.code == 0, done.err
+    assert "At this setting a word stays as it is with probability" in done.err
+    assert ("(simulated: 1,024 draws for public words)" in done.err) is simulated
+    said = json.loads((tmp_path / "out.txt.privacy.json").read_text())
+    assert ("keep_draws" in said) is simulated
+    assert 0 <= said["keep"] < 0.9
+
+
 def test_no_word_of_the_input_is_left_anywhere_else(place, tmp_path):
     cache = tmp_path / "cache"
     (tmp_path / "in.csv").write_text(
@@ -340,7 +354,8 @@ def test_no_word_of_the_input_is_left_anywhere_else(place, tmp_path):
             ["-m", "santext-plus", "--sensitive-file", tmp_path / "list.txt"],
         )
     ):
-        done = discreet(
+        command = called if number else discreet
+        done = command(
             *("sanitize", tmp_path / "in.csv", "-o", tmp_path / f"out{number}.csv", "-e", "2"),
             *("-s", place / "space.txt", "--keep", "who", *options),
             cache=cache,

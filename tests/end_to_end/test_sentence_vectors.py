@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from command import called, share_encodings
+from command import called, each_text_encoded_once, share_encodings
 from discreet.encoders.maps import PublicMap
 
 GOOD = ("lovely", "wonderful", "delightful", "brilliant", "charming", "superb")
@@ -31,7 +31,8 @@ def place(tmp_path_factory):
     for name, frame in zip(("public", "private"), FRAMES, strict=True):
         lines = [json.dumps(row) for row in _rows(frame)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
-    return folder
+    with each_text_encoded_once():
+        yield folder
 
 
 def _run(place, *arguments: object):

@@ -71,7 +71,8 @@ def test_it_is_started_asked_and_stopped(space, cache, tmp_path):
         (["--epsilon", "9999"], "weak"),
         (["--epsilon", "2", "--mechanism", "bogus"], "mechanism must be one of"),
         (["--epsilon", "2", "--upstream", "nowhere"], "http or https"),
-        ([], "needs epsilon"),
+        ([], "needs --epsilon"),
+        (["--policy", "x.toml", "--readable"], "leave out the other options"),
     ],
 )
 def test_mistakes_are_told_before_anything_listens(space, cache, arguments, message):

@@ -104,8 +104,8 @@ def test_mistakes_are_one_sentence(place, tmp_path, arguments, part):
 
 
 def released(place: Path, cache: Path, words: list[str]) -> np.ndarray:
-    """What the installed command makes of these words."""
-    done = discreet(
+    """What the command makes of these words."""
+    done = called(
         *(
             "sanitize",
             "-",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from command import but, called, discreet
+from command import but, called
 
 NAMES = ("zanzibar", "timbuktu", "quetzal")
 WORDS = ("tea", "cup", "the", "of", "went", "to", "saw")
@@ -48,7 +48,7 @@ def protected(text):
 
 
 def test_a_model_comes_with_its_receipt_and_nothing_of_the_text(files):
-    done = run(files, "--steps", "3", source="notes.jsonl.gz", how=discreet)
+    done = run(files, "--steps", "3", source="notes.jsonl.gz")
     assert done.code == 0, done.err
     receipt = json.loads((files / "model" / "privacy.json").read_text())
     assert receipt["steps"] == {"planned": 3, "made": 3, "charged": 3}

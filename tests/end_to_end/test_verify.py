@@ -26,14 +26,14 @@ def released(tmp_path_factory):
         folder / "out.txt",
         "--yes-weak",
     ]
-    done = discreet(*run, cache=folder / "cache")
+    done = called(*run, cache=folder / "cache")
     assert done.code == 0, done.err
     return folder
 
 
 def test_a_release_matches_and_says_what_holds(released):
     for name in ("out.txt", "out.txt.privacy.json"):
-        done = discreet("verify", released / name, cache=released / "cache")
+        done = called("verify", released / name, cache=released / "cache")
         assert done.code == 0, done.err
         assert "is what its receipt was written for" in done.lines[0]
         assert "Protects each word" in done.lines[1]
@@ -60,21 +60,21 @@ def test_a_receipt_says_by_whom_and_for_whom_if_asked(released, tmp_path):
     assert not list(tmp_path.glob("no.txt*"))
 
 
-@pytest.mark.parametrize("command", ["verify", "report"])
-def test_a_file_that_was_changed_is_refused(released, tmp_path, command):
+@pytest.mark.parametrize(("command", "run"), [("verify", discreet), ("report", called)])
+def test_a_file_that_was_changed_is_refused(released, tmp_path, command, run):
     for name in ("out.txt", "out.txt.privacy.json"):
         (tmp_path / name).write_bytes((released / name).read_bytes())
     with (tmp_path / "out.txt").open("a") as file:
         file.write("one more line\n")
     more = ["-o", tmp_path / "page.html"] if command == "report" else []
-    done = discreet(command, tmp_path / "out.txt", *more, cache=released / "cache")
+    done = run(command, tmp_path / "out.txt", *more, cache=released / "cache")
     assert (done.code, done.err.count("\n")) == (4, 1)
     assert "is not what its receipt was written for" in done.err
     assert not (tmp_path / "page.html").exists()
 
 
 def test_no_receipt_is_another_matter(released):
-    done = discreet("verify", released / "in.txt", cache=released / "cache")
+    done = called("verify", released / "in.txt", cache=released / "cache")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "has no receipt" in done.err
 
@@ -82,7 +82,7 @@ def test_no_receipt_is_another_matter(released):
 def test_rows_with_entities_are_for_the_user_alone(released):
     (released / "list.txt").write_text("babax\n")
     out = released / "with.jsonl"
-    done = discreet(
+    done = called(
         "entities", released / "in.txt", "-o", out, "--gazetteer", released / "list.txt",
         cache=released / "cache",
     )  # fmt: skip

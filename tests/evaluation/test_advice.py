@@ -11,7 +11,8 @@ from discreet.errors import InvalidValue
 from discreet.evaluation import advice
 from discreet.evaluation.advice import PURPOSES, RECIPIENTS, TREE, WAYS, Question, advise
 from discreet.evaluation.bag_of_words import accuracy_of_words
-from discreet.spaces import load_space
+from discreet.spaces import EmbeddingSpace, load_space
+from small_spaces import random_space
 
 RNG = np.random.default_rng(0)
 LABELS = ["first", "second"] * 30
@@ -142,3 +143,14 @@ def test_the_command_recommends_a_command(tmp_path):
     done = called("advise", "--purpose", "model", cache=tmp_path)
     assert "discreet train user-entity" in done.out.decode()
     assert set(PURPOSES) == {"read", "classify", "search", "model"}
+
+
+@pytest.mark.parametrize(("recipient", "name"), [("colleagues", "starter"), ("vendor", "english")])
+def test_the_space_is_the_one_that_the_command_would_take(tmp_path, monkeypatch, recipient, name):
+    def load(asked: str) -> EmbeddingSpace:
+        assert asked == name
+        return random_space(40)
+
+    monkeypatch.setattr("discreet.cli.advise.load_space", load)
+    done = called("advise", "--purpose", "model", "--recipient", recipient, cache=tmp_path)
+    assert done.code == 0, done.err

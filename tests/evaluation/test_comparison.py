@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.run import Comparison, Row, compared
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
+from discreet.report.frontier import frontier_plot
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
@@ -213,6 +215,29 @@ def test_what_is_done_is_not_done_again(bench, tmp_path, monkeypatch):
     assert not other.has("without protection")
 
 
+def test_a_mechanism_may_have_a_vocabulary_of_its_own(bench, tmp_path):
+    few = EmbeddingSpace.from_arrays(
+        list(bench.space.words[:-5]), bench.space.vectors[:-5], unknown=bench.space.words[0]
+    )
+    other = replace(bench, space=few, base=bench)
+    entries = contenders(["santext:epsilon=4", "uniform"], [], len(bench.space))
+    found = compared(bench, entries, tmp_path, elsewhere={"uniform": other})
+    alone = compared(bench, entries, tmp_path)
+    assert found.rows[0] == alone.rows[0]
+    assert found.rows[1] != alone.rows[1]  # what was measured elsewhere is not taken for it
+    assert found.raw == alone.raw
+
+
+def test_identifiers_behind_the_words_that_are_used_do_not_count(bench):
+    texts = ["a b c d e f 555 123 4567", "mail ann@shop.example now"] * 20
+    effort = replace(EFFORT, longest=5)
+    task = Task.of(texts, ["a", "b"] * 20, None, texts, effort)
+    other = Bench(task, bench.space, effort, encoder=False, judges=())
+    assert other.originals[0] == "a b c d e"
+    columns = dict(other._attacks(None, other.batch.ids, other.originals, 0))["identifiers"]
+    assert [each.tolist() for each in columns] == [[0, 1] * 20] * 2
+
+
 def test_a_damaged_part_is_named(tmp_path):
     parts = Parts(tmp_path, {})
     parts.path("one").write_text("{")
@@ -291,6 +316,15 @@ def test_the_frontier_is_what_nothing_beats_in_both():
     assert beaten_by(cheap, rows, "accuracy") is None
     assert beaten_by(bad, rows, "accuracy") is good
     assert beaten_by(rows[3], rows[2:], "accuracy") is None  # equals do not beat each other
+
+
+def test_a_peer_beats_nobody_because_its_attacker_is_a_lower_bound():
+    good, foreign = _row("good", 0.8, 0.4), _row("foreign", 0.9, 0.1, peer=True)
+    worse = _row("worse", 0.7, 0.5, peer=True)
+    assert beaten_by(good, [good, foreign, worse], "accuracy") is None
+    assert beaten_by(worse, [good, foreign, worse], "accuracy") is good
+    edge = frontier_plot(_compared(_row("low", 0.6, 0.2), good, foreign, worse)).edge
+    assert (edge.x, edge.y) == ((0.2, 0.4), (0.6, 0.8))
 
 
 def test_the_choice_keeps_to_the_limit_and_is_of_use():

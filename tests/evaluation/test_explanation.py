@@ -254,8 +254,8 @@ def test_on_a_public_sample_it_says_what_reading_along_is_worth():
     named = named_in(mechanism, texts)
     assert named["contextual"] > named["exact"] + 0.2
     explained = replace(explain(mechanism, np.arange(40), []), named=named)
-    (line,) = (line for line in explained.lines() if "by reading along" in line)
-    assert f"names {100 * named['exact']:.0f} by single words" in line
+    (line,) = (line for line in explained.lines() if "words follow each other" in line)
+    assert f"names {100 * named['exact']:.0f} one word at a time" in line
     assert explained.to_dict()["named"] == named
     without = replace(explained, named=None)
     assert any("--public-sample" in line for line in without.lines())
@@ -270,7 +270,7 @@ def test_on_a_public_sample_it_says_what_reading_along_is_worth():
 def test_a_law_that_gives_the_same_again_and_again_is_called_a_code(epsilon, near, code):
     mechanism = NearWords(clustered_space(40), epsilon, near=near, outputs=20)
     explained = explain(mechanism, np.arange(40), [])
-    assert any("rather a code" in line for line in explained.lines()) == code
+    assert any("more a code" in line for line in explained.lines()) == code
     law = np.exp(mechanism.log_probabilities([7])[0])
     assert explained.again == pytest.approx((np.sort(law)[-near:] ** 2).sum())
     assert explain(SanText(clustered_space(40), 3.0), np.arange(40), []).again is None

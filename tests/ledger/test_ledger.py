@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import sqlite3
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -536,7 +538,7 @@ def test_what_is_no_ledger_is_refused(tmp_path):
 def test_a_file_that_somebody_holds_is_waited_for_and_then_said(tmp_path, monkeypatch):
     from discreet.ledger import stores
 
-    monkeypatch.setattr(stores, "_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(stores, "WAIT_SECONDS", 0.05)
     with Ledger.open(tmp_path / "ledger.db") as ledger:
         other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -544,3 +546,48 @@ def test_a_file_that_somebody_holds_is_waited_for_and_then_said(tmp_path, monkey
             ledger.reserve(charge(1.0))
         other.close()
         ledger.reserve(charge(1.0))
+
+
+def test_nobody_is_told_before_it_has_reached_the_disk(tmp_path, monkeypatch):
+    from discreet.ledger import stores
+
+    path, told, at_the_disk = tmp_path / "ledger.db", [], []
+    with Ledger.open(path, key=KEY) as ledger, Ledger.open(path, key=KEY) as other:
+        assert Path(f"{path}-wal").exists()
+
+        def to_disk(descriptor):
+            same = os.path.samestat(os.fstat(descriptor), os.stat(f"{path}-wal"))
+            # Others may write and look meanwhile.
+            at_the_disk.append((same, len(list(other.entries())), len(told)))
+            os.fsync(descriptor)
+
+        monkeypatch.setattr(stores, "_to_disk", to_disk)
+        told.append(ledger.reserve(charge(1.0)).id)
+        told.append(ledger.reserve(charge(1.0)).id)
+        assert at_the_disk == [(True, 1, 0), (True, 2, 1)]
+
+
+def test_what_does_not_reach_the_disk_is_an_error_and_counts_as_spent(tmp_path, monkeypatch):
+    from discreet.ledger import stores
+
+    def full(descriptor):  # noqa: ARG001
+        raise OSError(5, "Input/output error")
+
+    with Ledger.open(tmp_path / "ledger.db", key=KEY) as ledger:
+        monkeypatch.setattr(stores, "_to_disk", full)
+        with pytest.raises(LedgerUnavailable, match="nothing was released"):
+            ledger.reserve(charge(1.0))
+        assert ledger.budget("tickets").held.epsilon == 1.0
+
+
+def test_many_data_sets_are_booked_in_the_order_in_which_they_came(tmp_path):
+    names = [f"set {number}" for number in range(1100)]
+    with Ledger.open(tmp_path / "ledger.db", key=KEY) as ledger:
+        for name in names[::7]:
+            ledger.limit(dataset=name, epsilon=0.5)
+        found = ledger.reserve_all([(charge(1.0, dataset=name), None) for name in names])
+        refused = [place for place, each in enumerate(found) if isinstance(each, BudgetExceeded)]
+        assert refused == list(range(1100))[::7]
+        kept = [each.dataset for each in found if not isinstance(each, BudgetExceeded)]
+        assert kept == [ledger.named(name) for name in names if names.index(name) % 7]
+        assert ledger.verify() == []

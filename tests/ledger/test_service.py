@@ -1,11 +1,12 @@
 """The service on a ledger that is on a server, goes away, or may not be written."""
 
 import contextlib
+import itertools
 
 import pytest
 
 from command import MARKER, WORDS, write_space
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, chain, totals
 from discreet.service.keys import add_key
 from echo_model import Model
 from ledger_charges import KEY
@@ -61,7 +62,7 @@ def _refused(up, model):
         problem = answer.json()
         assert problem["type"] == "urn:discreet:problem:busy"
         assert "nothing was released" in problem["detail"]
-        assert set(problem) == {"type", "title", "status", "detail"}
+        assert set(problem) == {"type", "title", "status", "detail", "error"}
     assert len(model.bodies) == sent, "a message reached the provider unpaid"
     assert not any(MARKER in line for line in up.lines)
 
@@ -94,3 +95,21 @@ def test_a_ledger_that_may_only_be_read_lets_nothing_out(url, serving, tmp_path)
         _refused(up, model)
     with Ledger.open(url, key=KEY) as ledger:
         assert list(ledger.entries()) == []
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_clock_that_jumps_changes_no_budget_and_no_rate(url, serving, monkeypatch):
+    """Twenty words may be released, whatever the clock of the day says meanwhile."""
+    at = chain.now()
+    jumps = itertools.cycle((0, -(10**12), 10**13, -at))  # back, far ahead, and to 1970
+    with serving(url) as (up, _):
+        answers = []
+        for jump in itertools.islice(jumps, 24):
+            for module in (chain, totals):
+                monkeypatch.setattr(module, "now", lambda jump=jump: at + jump)
+            answers.append(up.post("/v1/sanitize", {"documents": [WORDS[0]]}).status_code)
+    assert answers == [200] * 20 + [403] * 4
+    with Ledger.open(url, key=KEY) as ledger:
+        times = [entry.at for entry in ledger.entries()]
+        assert times == sorted(times)
+        assert ledger.verify() == []

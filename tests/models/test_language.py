@@ -9,7 +9,7 @@ import torch
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.models import language, lower_blocks
 from discreet.models.adapter_kinds import ADAPTERS
-from discreet.models.adapters import as_lora
+from discreet.models.adapters import adapted, as_lora
 from discreet.models.factors import SentenceBatch, group_norms, sentence_gradients
 from discreet.models.language import AdaptedLanguageModel
 from tiny_causal import gpt2, llama, save_model
@@ -167,6 +167,37 @@ def test_a_core_stands_between_the_main_directions(network):
         best = (left[:, :2] * values[:2]) @ right[:2]
         torch.testing.assert_close(change, best, rtol=1e-3, atol=1e-5)
     assert not torch.allclose(before, model.predicted(batch()).losses)
+
+
+def fixed_factors(network):
+    made = adapted(network, rank=2, kind="core")
+    return {n: v for n, v in made.state_dict().items() if "lora_" in n and "core" not in n}
+
+
+@pytest.mark.parametrize("largest", [(3.0000005, -3.0), (3.0, -3.0000005)])
+def test_another_processor_finds_the_same_directions(largest):
+    def factors(entries, rounding):
+        network, random = llama(), torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            down = network.model.layers[0].mlp.down_proj.weight
+            down *= 0.01
+            down[0, :2] = torch.tensor(entries)  # the first vector: of one size, of either sign
+            for value in network.parameters():
+                value *= 1 + rounding * torch.randn(value.shape, generator=random).clamp(-1, 1)
+        return fixed_factors(network)
+
+    here, there = factors((3.0, -3.0), 0.0), factors(largest, 1e-7)
+    for name, value in here.items():
+        torch.testing.assert_close(there[name], value, rtol=1e-3, atol=1e-4)
+
+
+def test_directions_that_are_not_unique_are_refused():
+    network = llama()
+    with torch.no_grad():
+        torch.nn.init.orthogonal_(network.model.layers[1].self_attn.q_proj.weight)
+    with pytest.raises(InvalidValue, match="two equal singular values"):
+        adapted(network, rank=2, kind="core")
+    adapted(llama(), rank=2, kind="core")
 
 
 def test_what_is_below_the_adapters_is_computed_once(monkeypatch):

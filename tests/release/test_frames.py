@@ -414,6 +414,7 @@ def test_cards_show_the_guarantee_and_counts_and_no_text(sanitizer):
         assert "Protects" in str(shown.statement if shown is release else shown)
     card = release._repr_html_()
     assert "<td>words</td>" in card
+    assert "<td>a word stays</td>" in card
     assert "body: sanitise, column 2: keep, note: drop" in card
     caveat = sanitize(["tea"], sanitizer=sanitizer, rng=np.random.default_rng(0))._repr_html_()
     assert "Caveat: seeded" in caveat.partition("<details>")[0]

@@ -56,6 +56,8 @@ def test_settings_are_grouped_and_long_lists_only_counted():
 def test_the_overview_says_how_often_a_word_stays():
     ((_, outcome, *_),) = overview([("run", _receipt(keep=0.6622))]).tables[0].rows
     assert outcome == "1,200 documents, a word stays with chance 0.66"
+    ((_, drawn, *_),) = overview([("run", _receipt(keep=0.25, keep_draws=1024))]).tables[0].rows
+    assert "a word stays with chance 0.25 (simulated)" in drawn
     known = _receipt(keep=0.0154, best_guess=0.431)
     ((_, outcome, *_),) = overview([("run", known)]).tables[0].rows
     assert outcome == "1,200 documents, the best guess names 43 of 100 words"

@@ -387,6 +387,23 @@ def test_an_upstream_that_does_not_answer(space):
     assert MARKER not in answer.text + "".join(up.lines)
 
 
+def test_an_upstream_that_stops_in_the_middle_of_a_stream(space):
+    model = Model(behaves="stalls")
+    profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
+    with upstream(model.app) as url:
+        gateway = {"upstream": f"{url}/v1", "timeout": 0.5}
+        with (
+            served({"profiles": {"default": profile}, "gateway": gateway}) as up,
+            openai.OpenAI(base_url=f"{up.url}/v1", api_key="x", max_retries=0) as client,
+        ):
+            ask = partial(client.chat.completions.create, model="m", messages=[_user(TEXT)])
+            # On a machine that is busy it may seem silent from the start.
+            with pytest.raises(openai.APIError, match=r"stopped in the middle|in time"):
+                list(ask(stream=True))
+            model.behaves = "well"
+    assert MARKER not in "".join(up.lines)
+
+
 def test_an_upstream_that_is_away(space):
     profile = {"space": str(space), "mechanism": "santext", "epsilon": 2.0}
     gateway = {"upstream": "http://127.0.0.1:9/v1"}

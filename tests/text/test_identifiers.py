@@ -55,6 +55,8 @@ def found(text):
         ("12 Baker Street, SW1A 1AA", "12 Baker Street|SW1A 1AA"),
         ("ids F162823540116, 90210-1234 and AB-123456", "F162823540116|90210-1234|AB-123456"),
         ("Dear Mwangi, my name is Aiyana Begay.", "Mwangi|Aiyana Begay"),
+        ("Hello, this is Oluwaseun Adeyemi. Help!", "Oluwaseun Adeyemi"),
+        ("Hi! This is Dr. Nguyen Thi Lan, from Hanoi.", "Nguyen Thi Lan"),
         ("Hi Dr. Okonkwo! Kind regards\nThandeka", "Okonkwo|Thandeka"),
         ("this is Nguyễn calling. Thanks, Şebnem", "Nguyễn|Şebnem"),
         ("1,000 people in 1977 with 3.5 ٣٤", "1,000|1977|3.5|٣٤"),

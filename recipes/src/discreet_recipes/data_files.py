@@ -14,6 +14,25 @@ if TYPE_CHECKING:
 _ENCODED = 4000
 """Texts whose vectors are kept in one file: so many at most are encoded again after a stop."""
 
+_PARTS = {
+    "sst2": ("train", "dev", "test"),
+    "imdb": ("train", "val", "test"),
+    "20news": ("train", "test"),
+    "reuters50": ("train", "test"),
+    "conll2003": ("train", "valid", "test"),
+    "yelp": ("dev", "test"),
+    "agnews": ("dev", "test"),
+}
+
+
+def files_of(*data_sets: str) -> list[str]:
+    """All files of some data sets, as :func:`data_file` takes them.
+
+    >>> files_of("yelp")
+    ['yelp-dev', 'yelp-test']
+    """
+    return [f"{name}-{part}" for name in data_sets for part in _PARTS[name]]
+
 
 def missing_files(data: Path, names: Iterable[str]) -> list[str]:
     """Those of the files that are not in the folder, each once."""

@@ -100,14 +100,16 @@ def group_as(statement: PrivacyStatement, size: int, unit: Unit) -> PrivacyState
     >>> group_as(sentence, 5, Unit.DOCUMENT).epsilon
     10.0
     """
-    scope = f"a whole {unit} of at most {size:,} {statement.unit}s, all of them replaced"
+    over = statement.over.of_whole(statement.unit, size)
+    scope = over.in_words(unit)
     try:
-        return replace(for_group(statement, size), unit=unit, scope=scope)
+        return replace(for_group(statement, size), unit=unit, scope=scope, over=over)
     except IncompatibleStatements:
         return PrivacyStatement(
             notion=Notion.NONE,
             unit=unit,
             scope=scope,
+            over=over,
             adjacency=statement.adjacency,
             public=statement.public,
             caveats=statement.caveats,
@@ -140,7 +142,8 @@ def in_parallel(statements: Iterable[PrivacyStatement]) -> PrivacyStatement:
 
     Which release a unit is in must be public and must not depend on what it holds. Then a change
     of one unit changes the input of one release, and the others are the same in both worlds: the
-    loss is that of this one. Epsilon, slack and delta may each be replaced by the largest.
+    loss is that of this one. Epsilon, slack and delta may each be replaced by the largest. Two that
+    name the same data set are refused: those add up.
 
     >>> small, large = (PrivacyStatement(notion="pure", epsilon=e, unit="user") for e in (1.0, 3.0))
     >>> in_parallel([small, large]).epsilon
@@ -152,8 +155,9 @@ def in_parallel(statements: Iterable[PrivacyStatement]) -> PrivacyStatement:
     notions = {statement.notion for statement in each}
     if notions == {Notion.PURE, Notion.APPROXIMATE}:
         each = [statement.to_approximate() for statement in each]
-    first = each[0]
+    first, over = each[0], each[0].over
     for other in each[1:]:
+        over = over.beside(other.over)
         same = ("notion", "unit", "adjacency", "metric")
         for what in same:
             if getattr(first, what) != getattr(other, what):
@@ -167,6 +171,7 @@ def in_parallel(statements: Iterable[PrivacyStatement]) -> PrivacyStatement:
         slack=max(statement.slack for statement in each),
         delta=max(statement.delta for statement in each),
         scope="; ".join(dict.fromkeys(s.scope for s in each if s.scope)),
+        over=over,
         public=tuple(said for statement in each for said in statement.public),
         caveats=tuple(said for statement in each for said in statement.caveats),
     )

@@ -14,6 +14,7 @@ from discreet import check
 from discreet.errors import InvalidValue
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.receipt import Receipt
+from discreet.scope import ONCE
 from discreet.statement import Notion, PrivacyStatement, Unit
 
 _ADDABLE = (Notion.PURE, Notion.APPROXIMATE)
@@ -81,12 +82,9 @@ def add_receipts(receipts: Mapping[str, Receipt], *, delta: float = 0.0) -> list
                     f"{name} was released with a seed, and anyone who has the seed can remove the "
                     f"noise: it guarantees nothing that could be added; release it without --seed"
                 )
-            kind = "pure" if statement.notion in _ADDABLE else statement.notion
             # What can be neither added nor compared stands alone.
             alone = name if statement.notion is Notion.NONE else None
-            # What a word is depends on the vocabulary that cuts the text.
-            cut = _vocabulary(receipt) if statement.unit is Unit.WORD else None
-            key = (what, statement.unit, statement.adjacency, kind, statement.metric, cut, alone)
+            key = (what, *_alike(statement), alone)
             groups.setdefault(key, {})[name] = statement
     return [_together(group, delta) for group in groups.values()]
 
@@ -96,7 +94,7 @@ def add_statements(
 ) -> list[Together]:
     """Add up statements about the same people, as :func:`add_receipts` adds up receipts.
 
-    Statements of words are not among those that this adds: what a word is, a receipt says.
+    Statements of words are added if they say by which vocabulary the text was cut.
 
     Args:
         statements: By the names under which they are told.
@@ -110,22 +108,23 @@ def add_statements(
     delta = check.in_range(delta, "delta", at_least=0, below=1)
     groups: dict[Any, dict[str, PrivacyStatement]] = {}
     for name, statement in statements.items():
-        kind = "pure" if statement.notion in _ADDABLE else statement.notion
-        single = statement.notion is Notion.NONE or statement.unit is Unit.WORD
-        key = (
-            statement.unit,
-            statement.adjacency,
-            kind,
-            statement.metric,
-            name if single else None,
-        )
+        uncut = statement.unit is Unit.WORD and not statement.over.cut
+        alone = name if uncut or statement.notion is Notion.NONE else None
+        key = (*_alike(statement), alone)
         groups.setdefault(key, {})[name] = statement
     return [_together(group, delta) for group in groups.values()]
 
 
+def _alike(statement: PrivacyStatement) -> tuple[Any, ...]:
+    """What statements must have in common to be added."""
+    kind = "pure" if statement.notion in _ADDABLE else statement.notion
+    over = statement.over
+    return (statement.unit, statement.adjacency, kind, statement.metric, over.cut, over.datasets)
+
+
 def _statements(receipt: Receipt) -> dict[str, PrivacyStatement]:
     """Of each unit, and of whole texts and persons where the receipt speaks of them."""
-    found = {"unit": receipt.statement}
+    found = {"unit": _with_cut(receipt)}
     whole = receipt.about.get("whole")
     for what, told in whole.items() if isinstance(whole, Mapping) else ():
         if isinstance(told, Mapping) and isinstance(told.get("statement"), Mapping):
@@ -133,9 +132,14 @@ def _statements(receipt: Receipt) -> dict[str, PrivacyStatement]:
     return found
 
 
-def _vocabulary(receipt: Receipt) -> str | None:
-    space = receipt.about.get("space")
-    return str(space.get("fingerprint")) if isinstance(space, Mapping) else None
+def _with_cut(receipt: Receipt) -> PrivacyStatement:
+    """The statement of each unit; what a word is, early files say beside it."""
+    statement, space = receipt.statement, receipt.about.get("space")
+    if statement.unit is not Unit.WORD or statement.over.cut or not isinstance(space, Mapping):
+        return statement
+    once = receipt.about.get("repeat") == "once"
+    cut = str(space.get("fingerprint")) + ONCE * once
+    return replace(statement, over=replace(statement.over, cut=cut))
 
 
 def _refuse_repeated(receipts: Mapping[str, Receipt]) -> None:

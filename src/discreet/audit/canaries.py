@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from discreet import check
 from discreet.arrays import Floats, Progress
@@ -59,9 +59,12 @@ def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: fl
     if not 0 <= check.non_negative(delta, "delta") <= 1:
         raise check.fail("delta", "between 0 and 1", delta)
     right = 1 / (1 + math.exp(-epsilon))
-    bound = float(stats.binom.sf(correct - 1, guesses, right))
+    # P(W >= k), for k from what was seen down to 0.
+    least = np.arange(correct, 0, -1)
+    tails = np.append(special.betainc(least, guesses - least + 1, right), 1.0)
+    bound = float(tails[0])
     if delta > 0 and correct > 0:
-        near = np.cumsum(stats.binom.pmf(np.arange(correct - 1, -1, -1), guesses, right))
+        near = tails[1:] - tails[0]
         bound += 2 * canaries * delta * float((near / np.arange(1, correct + 1)).max())
     return min(1.0, bound)
 

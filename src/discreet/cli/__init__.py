@@ -102,8 +102,8 @@ def main() -> NoReturn:
         code = _failed(_refused(error), 2)
     except _Stopped:
         code = _failed(
-            "stopped; nothing was written, except what a run that can be resumed has saved and "
-            "spent",
+            "stopped; nothing was written (a run that can be resumed keeps what it saved, and what "
+            "it spent is spent)",
             130,
         )
     sys.exit(code)

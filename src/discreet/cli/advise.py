@@ -11,6 +11,7 @@ from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
 from discreet.evaluation.advice import PURPOSES, RECIPIENTS, Question
 from discreet.evaluation.advice import advise as answer
+from discreet.mechanisms.registry import DEFAULT_SPACE, default_space
 from discreet.spaces import load_space
 from discreet.text.labelled import read_labelled
 
@@ -41,8 +42,14 @@ def advise(
         typer.Option("--label-field", help="Column or field of the labels, for a classifier."),
     ] = None,
     space: Annotated[
-        str, typer.Option("--space", "-s", help="Public vocabulary that words would come from.")
-    ] = "starter",
+        str | None,
+        typer.Option(
+            "--space",
+            "-s",
+            help=f"Public vocabulary that words would come from; {DEFAULT_SPACE} unless given, "
+            f"{default_space('')} for colleagues.",
+        ),
+    ] = None,
     most_named: Annotated[
         float | None,
         typer.Option(
@@ -57,8 +64,8 @@ def advise(
     """Recommend a way of releasing: redact, sanitise, share vectors, train, or do not release.
 
     Tries settings on a PUBLIC sample, measures how useful the text stays and what the best
-    attacker still names, and shows the command to run. It takes about a minute and reads nothing
-    that is to be protected.
+    attacker still names, and shows the command to run. It takes about a minute and reads
+    nothing that is to be protected.
 
     Example: discreet advise public.jsonl --purpose classify --label-field label --recipient vendor
     """
@@ -73,6 +80,8 @@ def advise(
             "give a file of PUBLIC text of the same kind to try settings on; see "
             "'discreet advise --help'"
         )
+    # Text for colleagues keeps its words, by a mechanism that must be certified for the space.
+    space = space or (default_space("") if recipient == "colleagues" else DEFAULT_SPACE)
     with progress_bar("trying settings on public text") as bar:
         advice = answer(question, load_space(space), embedded=_encoded, progress=bar)
     values = {"purpose": purpose, "recipient": recipient, **advice.to_dict()}

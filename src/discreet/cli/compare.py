@@ -17,7 +17,9 @@ from discreet.evaluation.comparison.run import compared
 from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Task
 from discreet.files import cache_directory, written_whole
-from discreet.report.comparison import frontier_plot, lines, page_of
+from discreet.mechanisms.registry import default_space
+from discreet.report.comparison import lines, page_of
+from discreet.report.frontier import frontier_plot
 from discreet.report.page import write_page
 from discreet.report.plots import draw, figure_class
 from discreet.spaces import load_space
@@ -76,7 +78,7 @@ def compare(
     """
     figure_class()  # a missing extra shows before anything long is computed
     effort, wanted = settings.effort, settings.share
-    vocabulary = load_space(settings.space)
+    vocabulary = load_space(settings.space or default_space())
     entries = contenders(settings.names, settings.numbers, len(vocabulary))
     if label_field is None and author_field is None:
         raise InvalidValue(
@@ -92,15 +94,27 @@ def compare(
         label_field=label_field,
         author_field=author_field,
     )
-    bench = Bench(
-        task, vocabulary, effort, settings.encoder, settings.judges, settings.function_words
-    )
+    # Every mechanism in the vocabulary that it has by itself, unless one is given for all.
+    where = {each.name: settings.space or default_space(each.name) for each in entries}
+    benches: dict[str, Bench] = {}
+    for space in dict.fromkeys(where.values()):
+        benches[space] = Bench(
+            task,
+            load_space(space),
+            effort,
+            settings.encoder,
+            settings.judges,
+            settings.function_words,
+            next(iter(benches.values()), None),
+        )
+    bench = next(iter(benches.values()))
     others = peer_jobs(bench, cache_directory() / "peers", say) if settings.peers else []
     with progress_bar("comparing") as bar:
         found = compared(
             bench,
             entries,
             output / "parts",
+            elsewhere={name: benches[space] for name, space in where.items()},
             measure=settings.measure,
             at=wanted,
             peers=others,

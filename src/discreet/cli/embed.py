@@ -96,8 +96,8 @@ def embed(
     Example: discreet embed reviews.csv -o vectors.parquet --epsilon 10 --text-field review
     --label-field stars --labels 1,2,3,4,5 --label-epsilon 2
 
-    With --unit document each text is cut into sentences, any one of which is protected, and a
-    public vector is released that many of them speak for.
+    With --unit document each text is cut into sentences, any one of which is protected, and one
+    public vector that fits many of them is released.
 
     Example: discreet embed posts.csv -o out.parquet --unit document --epsilon 3
     --candidates STORE --with-candidate-text

@@ -54,8 +54,8 @@ def entities(
 
     OUTPUT holds the rows of INPUT, each with a field "entities": a list of start, end (characters,
     or tokens of a row of tokens), category and id. Mentions that differ only in case, spacing,
-    marks or possessive have one id, in every file. OUTPUT is for the side that may see the text: it
-    is as sensitive as INPUT, and the ids hide nothing. What is said about it are counts only.
+    marks or possessive have one id, in every file. OUTPUT is as sensitive as INPUT, and the ids
+    hide nothing: only those who may see the text may see it. Messages hold counts only.
 
     Sources can be combined. What none of them finds is not protected as an entity: see --evaluate.
 

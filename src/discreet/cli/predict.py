@@ -58,8 +58,8 @@ def predict(
     """Predict the class or the score of each row; with labels, say how good the predictions are.
 
     The input must be protected like the training data: vectors of new texts go through 'discreet
-    embed' with the same encoder, map, mechanism and epsilon, which their receipts prove. What a
-    model computes of them costs nothing more.
+    embed' with the same encoder, map, mechanism and epsilon, which their receipts prove.
+    Predicting costs no more privacy.
 
     Example: discreet predict test.parquet --model model.safetensors -o predictions.csv
     """

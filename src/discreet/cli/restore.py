@@ -31,8 +31,8 @@ def restore(
     """Put original values back into an answer about text that was sanitised with --keep-mapping.
 
     Every surrogate that stands in INPUT as it was written is replaced by what it stood for. One
-    that stands for different values is left, unless --by-row tells which document is meant. OUTPUT
-    holds protected text again: there is no guarantee for it.
+    that stands for several values is left as it is, unless --by-row says which document is meant.
+    OUTPUT holds protected text again: there is no guarantee for it.
 
     Example: discreet restore answer.txt --mapping tickets.map -o answer-restored.txt
     """

@@ -49,8 +49,8 @@ def rewrite(
     The mechanism, its epsilon and the space come from the rewriter's file; options given here must
     agree with it (--space alone says where its space is now). The rewriter reads the released words
     and nothing else, so the guarantee is the mechanism's, unchanged. As with 'discreet sanitize',
-    only the text is protected, every other column needs a word (--keep, --drop, --surrogate,
-    --keep-others, --drop-others), and OUTPUT.privacy.json is the receipt.
+    only the text is protected. Say what becomes of every other column (--keep, --drop, --surrogate,
+    --keep-others, --drop-others). OUTPUT.privacy.json is the receipt.
 
     Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors --drop-others
     """

@@ -1,5 +1,6 @@
 """``discreet sanitize``: text files in, sanitised text files with a receipt out."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -105,23 +106,7 @@ def sanitize(
         def in_driver() -> Sanitizer:
             return recipe.make(choice.build(choice.vocabulary(), settings.spared))
 
-        with (
-            booking.booked("sanitize") as ledger,
-            progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
-        ):
-            receipt = sanitize_folder(
-                source,
-                output,
-                in_driver,
-                engine,
-                progress=show,
-                preparing=preparing,
-                ledger=ledger,
-                **common,
-            )
-        _tell(receipt)
-        say(parts_line(receipt))
-        say_written(output)
+        _sanitize_parts(source, output, in_driver, engine, booking, common)
         return
     with ExitStack() as stack:
         ledger = stack.enter_context(booking.booked("sanitize"))
@@ -157,6 +142,34 @@ def sanitize(
     say_written(output)
     if (kept := identifiers.keep_mapping) is not None:
         say(f"Written: {kept}. It is as sensitive as the input: keep it on the same side.")
+
+
+def _sanitize_parts(
+    source: str,
+    output: str,
+    make: Callable[[], Sanitizer],
+    engine: EngineSettings,
+    booking: RowLedgerSettings,
+    common: dict[str, Any],
+) -> None:
+    """A folder or a pattern: part by part, into a folder."""
+    with (
+        booking.booked("sanitize") as ledger,
+        progress_bars("sanitising", "finding neighbours, once") as (show, preparing),
+    ):
+        receipt = sanitize_folder(
+            source,
+            output,
+            make,
+            engine,
+            ledger=ledger,
+            progress=show,
+            preparing=preparing,
+            **common,
+        )
+    _tell(receipt)
+    say(parts_line(receipt))
+    say_written(output)
 
 
 def _ask_for_epsilon(choice: WordChoice, public: str | None) -> None:
@@ -205,10 +218,14 @@ def _tell(receipt: Receipt) -> None:
             f"The best guess at a word is right with probability {share(guess)}, for somebody who "
             "knows the mechanism and how often words occur in public."
         )
-    elif keep is not None:
+    else:
+        draws = receipt.about.get("keep_draws")
+        found = "" if draws is None else f" (simulated: {draws:,} draws for public words)"
         much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
         how = share(keep)
-        say(f"At this setting a word stays as it is with probability {how} on average{much}.")
+        say(
+            f"At this setting a word stays as it is with probability {how} on average{found}{much}."
+        )
 
 
 def _replaced(receipt: Receipt) -> list[str]:

@@ -106,6 +106,11 @@ def _policy(
                 "--policy says which mechanism and upstream there are; leave out the other options"
             )
         return Policy.read(path, **given)
+    if choice.needs_epsilon():
+        raise InvalidValue(
+            f"{choice.name} needs --epsilon, such as 'discreet serve --epsilon 12 --readable'; "
+            "'discreet explain --epsilon 12' says what that means"
+        )
     profile: dict[str, Any] = {k: v for k, v in choice.to_json().items() if v is not None}
     profile["readable"] = shown.readable
     values: dict[str, Any] = {"profiles": {DEFAULT: profile}}

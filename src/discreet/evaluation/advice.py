@@ -187,7 +187,8 @@ def advise(
     if question.purpose == "model":
         return Advice("train", _TRAIN, _command("train"))
     if question.recipient == "colleagues":
-        return Advice("redact", (*_REDACT, *_unknown(question, space)), _command("redact"))
+        why = (*_REDACT, *_unknown(question, space))
+        return Advice("redact", why, _command("redact", space=space.name))
     if question.purpose == "search":
         if embedded is None:
             raise InvalidValue("advice on search needs an encoder of texts")
@@ -205,7 +206,10 @@ def advise(
         f"{question.recipient} at most {100 * question.limit:.0f} are allowed.",
         "That is for single words. The losses of the words of a text add up: a long text is not "
         "hidden as a whole, and a story that only one person can tell remains that story.",
-    )[: 1 if way == "vectors" else 2]
+        "If people are to read the text, add --readable: function words and the layout then pass "
+        "as they are, and 'discreet explain --public function-words --guide ngram "
+        "--public-sample' says what attackers name.",
+    )[: 1 if way == "vectors" else 3 if question.purpose == "read" else 2]
     return Advice(way, why, _command(way, chosen, space.name), chosen, tuple(trials))
 
 
@@ -257,13 +261,13 @@ def _why_nothing(question: Question, trials: Sequence[Trial]) -> tuple[str, ...]
     )
 
 
-def _command(way: str, trial: Trial | None = None, space: str = "starter") -> str:
+def _command(way: str, trial: Trial | None = None, space: str = "") -> str:
     match way, trial:
         case "train", _:
             return "discreet train user-entity --help"
         case "redact", _:
             return (
-                "discreet sanitize IN.csv -o OUT.csv -m santext --space starter --identifiers "
+                f"discreet sanitize IN.csv -o OUT.csv -m santext --space {space} --identifiers "
                 "rules --layout public --epsilon 60 --yes-weak --drop-others"
             )
         case "sanitise", Trial():

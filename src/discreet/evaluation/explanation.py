@@ -25,6 +25,9 @@ _SIMULATED_RUNS = 200
 _PRECISION, _SIMULATED_PRECISION = 1e-3, 2e-2
 _SHOWN = 5
 _FEWEST_TEXTS, _ATTACKED = 40, 1500
+# Of 100 words of AG News, by the best guess at single words and by reading along: figures of the
+# page of near words, which scripts/measure_near_words.py makes.
+_NEWS = (26, 45)
 _A_CODE = 0.9
 _STEPS = (6.0, 8.0, 10.0, 12.0)
 
@@ -93,25 +96,25 @@ class Explanation:
             out.append(f"  {word} -> {shown}")
         if self.guess is not None:
             out.append(
-                "The best guess at a word, by who knows this law and the public frequencies of "
-                f"words, is right with probability {self.guess:.2g}."
+                "The best guess at a word, for somebody who knows this law and how often words "
+                f"occur in public, is right with probability {self.guess:.2g}."
             )
         if self.again is not None and self.again > _A_CODE:
             out.append(
                 "Two releases of a word in the same place agree with probability "
-                f"{self.again:.2g}: rather a code, which many words share, than a draw."
+                f"{self.again:.2g}: more a code that many words share than a draw."
             )
         if self.named is not None:
             out.append(
-                "Of 100 words of one half of the sample, who knows the law and the other half "
-                f"names {100 * self.named['exact']:.0f} by single words, and "
-                f"{100 * self.named['contextual']:.0f} by reading along: by which words follow "
-                "each other."
+                "Of 100 words of one half of the sample, somebody who knows the law and the other "
+                f"half names {100 * self.named['exact']:.0f} one word at a time, and "
+                f"{100 * self.named['contextual']:.0f} by also using which words follow each other."
             )
         elif self.guess is not None:
             out.append(
-                "Who also knows which words follow each other names more; how many, "
-                "--public-sample shows on public text of your kind."
+                "Somebody who also knows which words follow each other names more (of news, by "
+                f"near-words at epsilon 8, {_NEWS[1]} of 100 words instead of {_NEWS[0]}). "
+                "--public-sample shows how many, on public text of your kind."
             )
         return out + [step.line() for step in self.steps]
 
@@ -271,7 +274,7 @@ def find_epsilon(
         progress: called with (epsilons tried, 0): how many it takes is not known.
     """
     if (keep > 0) == (options > 0):
-        raise InvalidValue("find_epsilon takes one wish: keep or options")
+        raise InvalidValue("find_epsilon takes keep or options, one of the two")
     if keep >= 1 or (0 < options < 1):
         raise InvalidValue("keep must be between 0 and 1, both excluded; options at least 1")
     exact = hasattr(make(1.0), "log_probabilities")
@@ -296,7 +299,7 @@ def find_epsilon(
     precision = _PRECISION if exact else _SIMULATED_PRECISION
     epsilon = smallest_that_holds(reached, least=1e-6, most=1e9, precision=precision)
     if epsilon is None:
-        raise InvalidValue("no epsilon up to 1e9 gives that in this space; wish for less")
+        raise InvalidValue("no epsilon up to 1e9 gives that in this space; ask for less")
     return Found(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
 
 

@@ -1,6 +1,7 @@
 """The ledger: who released what about whom, and how much is left."""
 
 import contextlib
+import json
 import secrets
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -72,6 +73,7 @@ class Ledger:
 
     def __init__(self, store: stores.Store, key: LedgerKey) -> None:
         self._store, self._key = store, key
+        self._known: set[str] = set()
 
     @classmethod
     def open(
@@ -170,7 +172,7 @@ class Ledger:
                 "unit": str(Unit(unit)),
                 "adjacency": str(Adjacency(adjacency)),
             }
-            chain.append(writing, self._key, account, "limit", "", said)
+            chain.append(writing, self._key, account, "limit", "", json.dumps(said))
 
     def limits(self, dataset: str) -> list[Limit]:
         """All limits of a data set."""
@@ -222,8 +224,8 @@ class Ledger:
         names = [self._key.dataset(charge.dataset) for charge, _, _ in charges]
         found: dict[int, Reservation | BudgetExceeded] = {}
         with self._writing() as writing:
-            # In one order everywhere, so that no two transactions wait for each other.
-            for place in sorted(range(len(names)), key=names.__getitem__):
+            writing.lock(names)
+            for place in range(len(names)):
                 charge, request, receipt = charges[place]
                 try:
                     made = self._reserve(writing, names[place], charge, request, receipt)
@@ -235,9 +237,10 @@ class Ledger:
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Writing]:
         with self._store.transaction() as connection:
-            writing = Writing(connection, self._store.for_update)
+            writing = Writing(connection, self._store.for_update, self._known)
             yield writing
             writing.finish()
+        self._known |= writing.datasets
 
     def _reserve(
         self,
@@ -248,12 +251,12 @@ class Ledger:
         receipt: str | None,
     ) -> Reservation:
         account = writing.account(name)
-        # Many persons share a statement, and to hash one takes long.
-        each = {id(s): s for s in (*charge.persons.values(), charge.statement)}
-        costs = {number: cost(s, account.adjacency) for number, s in each.items()}
-        own = costs[id(charge.statement)]
+        own, statement = _priced(charge.statement, account.adjacency)
         amounts = {EVERYBODY: own}
         if charge.persons:
+            # Many persons share a statement, and to hash one takes long.
+            each = {id(s): s for s in charge.persons.values()}
+            costs = {number: cost(s, account.adjacency) for number, s in each.items()}
             whom = self._key.persons(charge.dataset, charge.persons)
             owing = (costs[id(statement)] for statement in charge.persons.values())
             # In one order everywhere, so that no two transactions wait for each other.
@@ -264,7 +267,6 @@ class Ledger:
             "mechanism": charge.mechanism,
             "units": charge.units,
             "persons": len(charge.persons),
-            "statement": _told(charge.statement),
             "amount": list(_fields(own)),
             "postings": chain.of_postings(amounts),
         }
@@ -282,10 +284,12 @@ class Ledger:
             totals.require(writing, account, limit, amounts)
         entry = secrets.token_hex(16)
         number = account.events + 1
-        at = chain.append(writing, self._key, account, "reserve", entry, said)
+        body = f'{json.dumps(said)[:-1]}, "statement": {statement}}}'
+        at = chain.append(writing, self._key, account, "reserve", entry, body)
         totals.post(writing, account, number, at, amounts)
         if receipt is not None:
-            chain.append(writing, self._key, account, COMMITTED, entry, {"receipt": receipt})
+            told = json.dumps({"receipt": receipt})
+            chain.append(writing, self._key, account, COMMITTED, entry, told)
             return Reservation(entry, name, COMMITTED, False, self)
         chain.open_entry(writing, entry, name, number, request)
         return Reservation(entry, name, RESERVED, False, self)
@@ -301,14 +305,15 @@ class Ledger:
             closing: each with its new state and, if it is committed, its receipt's digest.
         """
         with self._writing() as writing:
-            for reservation, state, receipt in sorted(closing, key=lambda c: c[0].dataset):
+            writing.lock(reservation.dataset for reservation, _, _ in closing)
+            for reservation, state, receipt in closing:
                 account = writing.account(reservation.dataset)
                 number = chain.close_entry(writing, reservation.id, state, receipt)
                 if number is None:
                     continue  # said already, in the same words
                 said: dict[str, Any] = {"receipt": receipt} if state == COMMITTED else {}
                 own = account.events + 1
-                chain.append(writing, self._key, account, state, reservation.id, said)
+                chain.append(writing, self._key, account, state, reservation.id, json.dumps(said))
                 if state == REFUNDED:
                     totals.give_back(writing, account, number, own)
 
@@ -360,7 +365,7 @@ class Ledger:
             delta: A chance that may be given away for a smaller epsilon by optimal composition.
         """
         found = self.entries(dataset, person=person)
-        each = {entry.id: entry.statement for entry in found if entry.state != REFUNDED}
+        each = {e.id: e.statement.of_dataset(e.dataset) for e in found if e.state != REFUNDED}
         return add_statements(each, delta=delta)
 
     def entries(self, dataset: str | None = None, *, person: str | None = None) -> Iterator[Entry]:
@@ -429,9 +434,9 @@ class Ledger:
 
 
 @lru_cache(4096)
-def _told(statement: PrivacyStatement) -> dict[str, Any]:
-    # The same statement is charged again and again. Nobody changes what is given here.
-    return statement.to_dict()
+def _priced(statement: PrivacyStatement, adjacency: Adjacency) -> tuple[Amount, str]:
+    """What a statement costs, and its JSON: the same one is charged again and again."""
+    return cost(statement, adjacency), json.dumps(statement.to_dict(), ensure_ascii=False)
 
 
 def _fields(amount: Amount) -> tuple[int, int, int]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.errors import InvalidValue, NotFound
+from discreet.ledger.account import Account
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED, RESERVED, Entry, moment
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.schema import Connection
 from discreet.ledger.stores import now
-from discreet.ledger.totals import Account
 from discreet.statement import PrivacyStatement
 
 _EVENT = ("dataset", "number", "kind", "at", "entry", "body", "digest")
@@ -23,14 +23,13 @@ def append(
     account: Account,
     kind: str,
     entry: str,
-    said: Mapping[str, Any],
+    body: str,
 ) -> int:
-    """Add an event to the chain of a data set; gives the time under which it is written.
+    """Add an event, whose body is JSON, to the chain of a data set; gives its time.
 
     Time never runs backwards in a chain: a clock that was put back does not bring a window's
     budget back.
     """
-    body = json.dumps(said, sort_keys=True, ensure_ascii=False)
     account.events += 1
     account.at = max(now(), account.at)
     account.head = sealed(

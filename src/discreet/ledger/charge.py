@@ -142,7 +142,14 @@ def _lifted(
     if count == 0:
         # Nothing was drawn: what is public about the text is all that is released.
         return replace(
-            statement, notion=Notion.PURE, epsilon=0.0, delta=0.0, slack=0.0, metric=None, unit=unit
+            statement,
+            notion=Notion.PURE,
+            epsilon=0.0,
+            delta=0.0,
+            slack=0.0,
+            metric=None,
+            unit=unit,
+            over=statement.over.of_whole(statement.unit, 0),
         )
     if statement.notion in (Notion.NONE, Notion.UTILITY_OPTIMISED):
         return PrivacyStatement(

@@ -6,9 +6,18 @@ checked by looking at one row, and ``verify`` adds the events up again.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from discreet.errors import InputError
+
+
+class Rows(NamedTuple):
+    """Rows for a table; ``otherwise`` says what to do about those that are there."""
+
+    table: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[object, ...]]
+    otherwise: str = ""
 
 
 class Connection(Protocol):
@@ -30,6 +39,10 @@ class Connection(Protocol):
         otherwise: str = "",
     ) -> None:
         """Add rows to a table; ``otherwise`` says what to do about those that are there."""
+        ...
+
+    def write(self, parts: Sequence[Rows]) -> None:
+        """Add rows to several tables, of which none comes twice."""
         ...
 
 

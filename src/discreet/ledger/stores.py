@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from discreet.errors import DiscreetError, InvalidValue, LedgerUnavailable, needs_extra
+from discreet.errors import DiscreetError, InvalidValue, LedgerUnavailable
 from discreet.ledger.keys import LedgerKey, ledger_key
-from discreet.ledger.schema import Connection
+from discreet.ledger.schema import Connection, Rows
 from discreet.staging import PRIVATE
 
-_WAIT_SECONDS = 30.0
+WAIT_SECONDS = 30.0
+"""How long a process waits for another one, or for a server that does not answer."""
 _LOOK_AGAIN = 0.0005  # seconds
-_LOCK = 0x64697363726565  # "discree": of no meaning to anybody else
+_to_disk = getattr(os, "fdatasync", os.fsync)  # where there is none, the other does more
 
 
 class Store(Protocol):
@@ -47,6 +48,8 @@ def store_of(url: str | Path) -> Store:
     """A store by its URL: ``sqlite:///path``, a plain path, or ``postgresql://...``."""
     text = str(url)
     if text.startswith(("postgresql://", "postgres://")):
+        from discreet.ledger.postgres import PostgresStore
+
         return PostgresStore(text)
     path, readable = sqlite_path(text)
     return SqliteStore(path, read_only=readable)
@@ -68,7 +71,7 @@ def sqlite_path(url: str) -> tuple[Path, bool]:
     return Path(path), parse_qs(parts.query).get("mode") == ["ro"]
 
 
-class _Base:
+class OneConnection:
     """What both stores share: one connection, one user at a time, none over a fork."""
 
     for_update = ""
@@ -101,8 +104,14 @@ class _Base:
                     made.close()
 
 
-class SqliteStore(_Base):
+class SqliteStore(OneConnection):
     """A file, in write-ahead mode; every commit has reached the disk when it returns.
+
+    SQLite itself would wait for the disk while it keeps all others from writing. Here it writes
+    (``synchronous = NORMAL``), lets the next one write, and then the write-ahead file is brought to
+    the disk before anybody is told: those who wait at the same time wait together. What others read
+    before it has reached the disk was told to nobody, and their own wait covers it: the file is
+    written in one order, and read after a failure of the power as far as it is whole.
 
     Args:
         path: The file; a new one is readable by its owner only.
@@ -112,9 +121,12 @@ class SqliteStore(_Base):
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         super().__init__()
         self.path, self._read_only = path, read_only
+        self._ahead: int | None = None
+        self._has_ahead = False
 
     def _connect(self) -> sqlite3.Connection:
         with _told(self.path):
+            self._let_go()  # of what a parent process has
             if not self._read_only:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 # Only what is not there is opened here: to close a file takes away the locks that
@@ -127,13 +139,14 @@ class SqliteStore(_Base):
                 uri=True,
                 isolation_level=None,
                 check_same_thread=False,
-                timeout=_WAIT_SECONDS,
+                timeout=WAIT_SECONDS,
                 cached_statements=256,
             )
             try:
                 if not self._read_only:
-                    made.execute("PRAGMA journal_mode = WAL")
-                made.execute("PRAGMA synchronous = FULL")
+                    ((mode,),) = made.execute("PRAGMA journal_mode = WAL")
+                    self._has_ahead = mode == "wal"  # a network's file system may have none
+                made.execute(f"PRAGMA synchronous = {'NORMAL' if self._has_ahead else 'FULL'}")
             except BaseException:
                 made.close()
                 raise
@@ -142,19 +155,48 @@ class SqliteStore(_Base):
     @contextlib.contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[Connection]:
         """Commit what the block did, or nothing of it."""
-        with self._lock, _told(self.path):
-            made = self._connection()
-            if write:
-                _begin(made)
-            else:
-                made.execute("BEGIN")
+        with _told(self.path):
+            with self._lock:
+                made = self._connection()
+                if write:
+                    _begin(made)
+                else:
+                    made.execute("BEGIN")
+                try:
+                    yield _SqliteConnection(made)
+                    made.execute("COMMIT")
+                except BaseException:
+                    with contextlib.suppress(sqlite3.Error):
+                        made.execute("ROLLBACK")
+                    raise
+                ahead = self._write_ahead() if write and self._has_ahead else None
+            if ahead is not None:
+                try:
+                    _to_disk(ahead)
+                finally:
+                    os.close(ahead)
+
+    def _write_ahead(self) -> int:
+        """The write-ahead file, which stays the same as long as anybody is connected."""
+        if self._ahead is None:
+            self._ahead = os.open(f"{self.path}-wal", os.O_RDWR)
+            folder = os.open(self.path.parent, os.O_RDONLY)
             try:
-                yield _SqliteConnection(made)
-                made.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    made.execute("ROLLBACK")
-                raise
+                os.fsync(folder)  # a new file is there only if its folder says so
+            finally:
+                os.close(folder)
+        return os.dup(self._ahead)  # for whoever closes the store while another one waits
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._lock:
+            self._let_go()
+        super().close()
+
+    def _let_go(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            os.close(ahead)
 
 
 def _begin(made: sqlite3.Connection) -> None:
@@ -163,7 +205,7 @@ def _begin(made: sqlite3.Connection) -> None:
     SQLite alone would sleep longer each time it finds the file taken, up to a tenth of a second,
     and many writers would then mostly sleep.
     """
-    until = time.monotonic() + _WAIT_SECONDS
+    until = time.monotonic() + WAIT_SECONDS
     made.execute("PRAGMA busy_timeout = 0")
     try:
         while True:
@@ -175,7 +217,7 @@ def _begin(made: sqlite3.Connection) -> None:
                     raise
             time.sleep(_LOOK_AGAIN)
     finally:
-        made.execute(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
+        made.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS:.0f}")
 
 
 class _SqliteConnection:
@@ -195,9 +237,14 @@ class _SqliteConnection:
         rows: Sequence[tuple[object, ...]],
         otherwise: str = "",
     ) -> None:
-        marks = ", ".join("?" * len(columns))
-        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {otherwise}"
-        self._made.executemany(sql, rows)
+        self.write([Rows(table, columns, rows, otherwise)])
+
+    def write(self, parts: Sequence[Rows]) -> None:
+        for part in parts:
+            marks = ", ".join("?" * len(part.columns))
+            names = ", ".join(part.columns)
+            sql = f"INSERT INTO {part.table} ({names}) VALUES ({marks}) {part.otherwise}"
+            self._made.executemany(sql, part.rows)
 
 
 @contextlib.contextmanager
@@ -212,7 +259,7 @@ def _told(where: object) -> Iterator[None]:
         if "readonly" in why:
             problem = "is read-only, and a release must be written down before it is made"
         elif "locked" in why or "busy" in why:
-            problem = f"was held by another process for more than {_WAIT_SECONDS:.0f} seconds"
+            problem = f"was held by another process for more than {WAIT_SECONDS:.0f} seconds"
         elif "no such table" in why:
             problem = "is not a ledger"
         else:
@@ -228,106 +275,6 @@ def _told(where: object) -> Iterator[None]:
     except OSError as error:
         raise LedgerUnavailable(
             f"the ledger {where} cannot be reached ({error.strerror}); nothing was released"
-        ) from None
-
-
-class PostgresStore(_Base):
-    """A PostgreSQL server, by way of psycopg 3.
-
-    Args:
-        url: As libpq takes it: ``postgresql://user@host:5432/name?sslmode=require``. A password
-            comes from the URL, ``PGPASSWORD`` or a password file.
-    """
-
-    for_update = " FOR UPDATE"
-
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        self._url = url
-
-    def _connect(self) -> Any:
-        with needs_extra("a ledger on PostgreSQL", "postgres"):
-            import psycopg
-        with _told_by_postgres():
-            return psycopg.connect(
-                self._url,
-                autocommit=True,
-                connect_timeout=10,
-                application_name="discreet",
-                tcp_user_timeout=1000 * int(_WAIT_SECONDS),  # a server that fell silent is gone
-            )
-
-    @contextlib.contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
-        """Commit what the block did, or nothing of it."""
-        with self._lock:
-            made = self._connection()
-            if made.closed or made.broken:
-                self.close()
-                made = self._connection()
-            # What gives no rows is sent together with what comes next, and with the commit.
-            with _told_by_postgres(), made.pipeline(), made.transaction():
-                connection = _PostgresConnection(made)
-                if write:
-                    # Durable whatever the server's default is.
-                    connection.run("SET LOCAL synchronous_commit = on")
-                yield connection
-
-    def exclude_others(self, connection: Connection) -> None:
-        """Let nobody else change tables before this transaction ends."""
-        connection.rows("SELECT 1 FROM pg_advisory_xact_lock(?)", _LOCK)
-
-
-class _PostgresConnection:
-    def __init__(self, made: Any) -> None:
-        self._made = made
-
-    def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        found: list[tuple[object, ...]] = self._made.execute(_marked(sql), values).fetchall()
-        return found
-
-    def run(self, sql: str, *values: object) -> None:
-        self._made.execute(_marked(sql), values)
-
-    def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[tuple[object, ...]],
-        otherwise: str = "",
-    ) -> None:
-        if not rows:
-            return
-        if len(rows) == 1:
-            marks = ", ".join(["%s"] * len(columns))
-            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {otherwise}"
-            self._made.execute(sql, rows[0])
-            return
-        # One statement for any number of rows, a column of them at a time.
-        kinds = ["bigint" if isinstance(value, int) else "text" for value in rows[0]]
-        marks = ", ".join(f"%s::{kind}[]" for kind in kinds)
-        sql = (
-            f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({marks}) {otherwise}"
-        )
-        self._made.execute(sql, [list(column) for column in zip(*rows, strict=True)])
-
-
-def _marked(sql: str) -> str:
-    return sql.replace("?", "%s")
-
-
-@contextlib.contextmanager
-def _told_by_postgres() -> Iterator[None]:
-    """Errors of the server in our words: its own repeat values, and the URL with its password."""
-    import psycopg
-
-    try:
-        yield
-    except psycopg.Error as error:
-        state = f" {error.sqlstate}" if error.sqlstate else ""
-        raise LedgerUnavailable(
-            "the ledger's database cannot be reached or written; nothing was released; check its "
-            f"address, and that the server runs ({type(error).__name__}{state})"
         ) from None
 
 

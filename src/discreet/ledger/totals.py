@@ -5,13 +5,12 @@ cost. Persons are disjoint, so a data set has lost the most that anybody in it h
 persons, never their sum.
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.ledger.account import Account, found
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
 from discreet.ledger.schema import Connection
@@ -21,76 +20,6 @@ from discreet.statement import Adjacency, Unit
 _CHUNK = 500
 _LARGEST = 2**62
 _POSTING = ("dataset", "number", "person", "at", "nano", "atto", "unbounded")
-_ACCOUNT = (
-    "SELECT events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited "
-    "FROM discreet_dataset WHERE dataset = ?"
-)
-
-
-@dataclass
-class Account:
-    """A data set as it is within this transaction."""
-
-    name: str
-    events: int
-    head: str
-    at: int
-    adjacency: Adjacency
-    common: Amount
-    """What everybody in it has lost."""
-    persons: int
-    limits: list[dict[str, Any]]
-    """Those for everybody."""
-    limited: int
-    """How many persons have a limit of their own."""
-
-
-def locked(connection: Connection, for_update: str, name: str) -> Account:
-    """A data set, which nobody else changes before this transaction ends; a new one is made."""
-    found = connection.rows(_ACCOUNT + for_update, name)
-    if not found:
-        connection.run(
-            "INSERT INTO discreet_dataset (dataset, events, head, at, adjacency, nano, atto, "
-            "unbounded, persons, limits, limited) VALUES (?, 0, '', 0, ?, 0, 0, 0, 0, '[]', 0) "
-            "ON CONFLICT (dataset) DO NOTHING",
-            name,
-            str(Adjacency.REPLACE),
-        )
-        found = connection.rows(_ACCOUNT + for_update, name)
-    return _account(name, found[0])
-
-
-def _account(name: str, row: tuple[Any, ...]) -> Account:
-    events, head, at, adjacency, nano, atto, unbounded, persons, limits, limited = row
-    return Account(
-        name,
-        events,
-        head,
-        at,
-        Adjacency(adjacency),
-        Amount(nano, atto, unbounded),
-        persons,
-        json.loads(limits),
-        limited,
-    )
-
-
-def write_back(connection: Connection, account: Account) -> None:
-    """Write what changed of a data set."""
-    common = account.common
-    connection.run(
-        "UPDATE discreet_dataset SET events = ?, head = ?, at = ?, adjacency = ?, nano = ?, "
-        "atto = ?, unbounded = ?, persons = ?, limits = ?, limited = ? WHERE dataset = ?",
-        account.events,
-        account.head,
-        account.at,
-        str(account.adjacency),
-        *(common.nano, common.atto, common.unbounded),
-        account.persons,
-        json.dumps(account.limits),
-        account.limited,
-        account.name,
-    )
 
 
 # -- limits ------------------------------------------------------------------------------------
@@ -148,15 +77,15 @@ def _for_everybody(account: Account) -> list[Limit]:
 
 def limits(connection: Connection, name: str) -> list[Limit]:
     """All limits of a data set."""
-    found = connection.rows(_ACCOUNT, name)
-    if not found:
+    account = found(connection, name)
+    if account is None:
         return []
     own = connection.rows(
         "SELECT person, span, nano, atto, unit FROM discreet_limit WHERE dataset = ? "
         "ORDER BY person, span",
         name,
     )
-    return [*_for_everybody(_account(name, found[0])), *(_limit(*row) for row in own)]
+    return [*_for_everybody(account), *(_limit(*row) for row in own)]
 
 
 def concerned(
@@ -344,10 +273,9 @@ def datasets(connection: Connection) -> list[str]:
 
 def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
     """What is gone, held and left by each limit that concerns a person, or everybody."""
-    found = connection.rows(_ACCOUNT, name)
-    if not found:
+    account = found(connection, name)
+    if account is None:
         return [Budget(None, Amount(), Amount())]
-    account = _account(name, found[0])
     all_limits = limits(connection, name)
     wanted: list[Limit | None] = [e for e in all_limits if e.person in (EVERYBODY, person)]
     return [_budget(connection, account, person, limit) for limit in wanted or [None]]

@@ -4,11 +4,10 @@ Whatever is asked of the database is asked after what was gathered has been writ
 all that was done before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 
-from discreet.ledger import totals
-from discreet.ledger.schema import Connection
-from discreet.ledger.totals import Account
+from discreet.ledger.account import Account, locked, written_back
+from discreet.ledger.schema import Connection, Rows
 
 
 class Writing:
@@ -17,18 +16,25 @@ class Writing:
     Args:
         connection: of the transaction.
         for_update: what the database wants after a query for rows that will be changed.
+        known: data sets that are certainly there.
     """
 
-    def __init__(self, connection: Connection, for_update: str) -> None:
-        self._connection, self._for_update = connection, for_update
+    def __init__(self, connection: Connection, for_update: str, known: Set[str]) -> None:
+        self._connection, self._for_update, self._known = connection, for_update, known
         self._accounts: dict[str, Account] = {}
         self._gathered: dict[tuple[str, tuple[str, ...]], list[tuple[object, ...]]] = {}
 
     def account(self, name: str) -> Account:
         """A data set, which nobody else changes before the transaction ends."""
         if name not in self._accounts:
-            self._accounts[name] = totals.locked(self._connection, self._for_update, name)
+            self.lock([name])
         return self._accounts[name]
+
+    def lock(self, names: Iterable[str]) -> None:
+        """Keep others from data sets, all at once; what comes later is locked later."""
+        wanted = sorted({*names} - {*self._accounts})
+        for account in locked(self._connection, self._for_update, wanted, self._known):
+            self._accounts[account.name] = account
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """Run a query."""
@@ -54,13 +60,22 @@ class Writing:
         else:
             self._gathered.setdefault((table, tuple(columns)), []).extend(rows)
 
+    def write(self, parts: Sequence[Rows]) -> None:
+        """Add rows to several tables, at the latest when the transaction ends."""
+        for part in parts:
+            self.insert(*part)
+
+    @property
+    def datasets(self) -> Set[str]:
+        """Those that the transaction has locked."""
+        return self._accounts.keys()
+
     def finish(self) -> None:
         """Write what is left, and the data sets."""
-        self._write()
-        for account in self._accounts.values():
-            totals.write_back(self._connection, account)
+        self._write(written_back(self._accounts.values()))
 
-    def _write(self) -> None:
+    def _write(self, *more: Rows) -> None:
         gathered, self._gathered = self._gathered, {}
-        for (table, columns), rows in gathered.items():
-            self._connection.insert(table, columns, rows)
+        parts = [Rows(table, columns, rows) for (table, columns), rows in gathered.items()]
+        if parts or more:
+            self._connection.write([*parts, *more])

@@ -56,14 +56,18 @@ class Levels:
         out[np.arange(rows), self.lowest] += self.candidates - np.diff(self.ends, prepend=0)
         return out
 
-    def member(self, row: int, level: int, number: int) -> int:
-        """The candidate of that number, counted from 0, among those of one level."""
-        own = slice(self.ends[row - 1] if row else 0, self.ends[row])
-        listed = self.candidate[own]
-        if level != self.lowest[row]:
-            return int(listed[self.level[own] == level][number])
+    def members(self, level: Ids, number: Ids) -> Ids:
+        """Of each row the candidate of that number, counted from 0, among those of one level."""
+        rows, ends = self.rows, self.ends
+        first = np.concatenate([[0], ends[:-1]])
         # Before a candidate that is not listed come as many listed ones as it is moved up by.
-        return number + int(np.searchsorted(listed - np.arange(len(listed)), number, side="right"))
+        up = self.candidate - (np.arange(len(rows)) - first[rows]) <= number[rows]
+        found = number + np.bincount(rows[up], minlength=len(ends))
+        alike = self.level == level[rows]
+        among = np.cumsum(np.concatenate([[0], alike]))
+        there = alike & (among[:-1] - among[first[rows]] == number[rows])
+        found[rows[there]] = self.candidate[there]
+        return found
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,7 @@ class Selection:
         sums[counts == 0] = -np.inf
         best = sums.argmax(axis=1)
         number = rng.integers(0, counts[np.arange(len(counts)), best])
-        chosen = map(levels.member, range(len(counts)), best.tolist(), number.tolist())
-        return np.fromiter(chosen, np.int64, len(counts))
+        return levels.members(best, number)
 
     def _largest_noise(self, counts: Ids, rng: np.random.Generator) -> Floats:
         """The law of the largest of ``counts`` independent draws of the rule's noise."""

@@ -12,6 +12,13 @@ shape ``(rank, in)`` and B of shape ``(out, rank)``, where
 
 All are linear layers of their own, so gradients come in factors; and all can be written as plain
 LoRA, which peft opens without knowing how it was trained.
+
+Several machines may find U and A for themselves: the clients of a federation, or a run that is
+resumed elsewhere. Processors round differently, so what they find agrees to the rounding of their
+numbers and no further, like all that a network computes. It agrees that far because nothing else is
+left open: where two singular values are equal, their vectors could be any in a plane, and the model
+is refused; signs are fixed by a rule that a last bit cannot turn. A guarantee does not depend on it
+(what is clipped and gets noise is the sum for R), nor does a saved model, which holds the products.
 """
 
 from typing import Any
@@ -27,6 +34,9 @@ from discreet.models.factors import Parameters
 _NAME = "default"
 # Singular vectors are found by so many powers of a random sketch this much wider than the rank.
 _WIDER, _POWERS = 8, 8
+# Singular values, and the sizes of a vector's entries, that are nearer to each other are not told
+# apart: far more than double precision rounds, far less than the weights of a model differ.
+_ALIKE = 1e-6
 
 
 def adapted(
@@ -124,10 +134,15 @@ def _put_core(layer: Any, rank: int, seed: int) -> None:
         torch.manual_seed(seed)
         wide = min(rank + _WIDER, *matrix.shape)
         left, values, right = torch.svd_lowrank(matrix, q=wide, niter=_POWERS)
+    gaps = values - torch.cat([values[1:], values.new_full((1,), -torch.inf)])
+    matters = values > _ALIKE * values[0]
+    if bool((matters & (gaps < _ALIKE * values))[:rank].any()):
+        raise InvalidValue(
+            "a matrix of this model has two equal singular values, so its main directions are not "
+            "unique and a core has no place; choose --adapters half or lora"
+        )
     left, right = left[:, :rank], (right[:, :rank] * values[:rank]).T
-    # The sign of a pair of singular vectors is free; fixed, so that all machines have the same.
-    largest = right.abs().argmax(dim=1, keepdim=True)
-    signs = torch.sign(right.gather(1, largest))[:, 0]
+    signs = _signs(right)
     layer.lora_A[_NAME].weight.copy_(right * signs[:, None])
     core = torch.nn.Linear(rank, rank, bias=False)
     core.weight.zero_()
@@ -137,3 +152,11 @@ def _put_core(layer: Any, rank: int, seed: int) -> None:
     parts.add_module("core", core)
     parts.add_module("out", out)
     layer.lora_B[_NAME] = parts.eval()
+
+
+def _signs(rows: torch.Tensor) -> torch.Tensor:
+    """The sign of a pair of singular vectors is free: that of the first of the largest entries."""
+    sizes = rows.abs()
+    largest = sizes >= (1 - _ALIKE) * sizes.amax(dim=1, keepdim=True)
+    first = largest.to(torch.uint8).argmax(dim=1, keepdim=True)
+    return torch.sign(rows.gather(1, first))[:, 0]

@@ -11,7 +11,7 @@ from discreet.arrays import Generator
 from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
 from discreet.protocols import ContextualMechanism, Release, WordMechanism
-from discreet.release.strength import best_guess, mean_keep
+from discreet.release.strength import DRAWS, best_guess, mean_keep, simulated_keep
 from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
 from discreet.text.identifiers import Identifiers, Surrogates
@@ -39,6 +39,9 @@ class TextSanitizer(Protocol):
 def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
     """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
     certificate = getattr(made.mechanism, "certificate", None)
+    keep, draws = mean_keep(made.mechanism), None
+    if keep is None:
+        keep, draws = simulated_keep(made.mechanism), DRAWS
     own = dict(made.about)
     if identifiers:
         own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}
@@ -47,7 +50,8 @@ def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict
         "certificate": None if certificate is None else asdict(certificate),
         "space": made.mechanism.space.to_dict(),
         **own,
-        "keep": mean_keep(made.mechanism),
+        "keep": keep,
+        **({} if draws is None else {"keep_draws": draws}),
         "best_guess": best_guess(made.mechanism),
     }
 

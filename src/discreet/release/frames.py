@@ -24,6 +24,7 @@ from discreet.release._kinds import Kind, is_missing, kind_of
 from discreet.release._plan import Plan, refuse_names
 from discreet.release.choice import chosen_sanitizer, refuse_weak
 from discreet.release.rows import Tally
+from discreet.release.strength import share
 from discreet.release.text import TextSanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces import EmbeddingSpace
@@ -59,7 +60,16 @@ class TableRelease(Release[Y]):
     def _repr_html_(self) -> str:
         fates = ", ".join(f"{name}: {fate}" for name, fate in self.columns.items())
         facts = self.counted() | ({"columns": fates} if len(self.columns) > 1 else {})
-        return card("Release", facts, self.statement.lines())
+        return card("Release", facts | self._known(), self.statement.lines())
+
+    def _known(self) -> dict[str, str]:
+        """What is known of a word from its release, on average."""
+        about = self.receipt.about if self.told is not None else {}
+        if (guess := about.get("best_guess")) is not None:
+            return {"best guess at a word": f"right with probability {share(guess)}"}
+        if (keep := about.get("keep")) is not None:
+            return {"a word stays": f"with probability {share(keep)}"}
+        return {}
 
 
 class SanitizedStream(Iterator[Any]):

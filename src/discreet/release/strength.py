@@ -20,7 +20,9 @@ Between any two words for pure and approximate privacy; between nearest neighbou
 grows with the distance, since that notion promises little for words that are far apart. Of vectors
 between any two texts, or between two at a distance of 1.
 """
-_WORDS, _DRAWS = 32, 32
+_WORDS = 32
+DRAWS = 1024
+"""Draws for public words that say how often a word stays, where the law has no formula."""
 
 
 def mean_keep(mechanism: WordMechanism, count: int = _WORDS) -> float | None:
@@ -59,7 +61,7 @@ def weakness(mechanism: WordMechanism) -> str | None:
     'this setting is weak: a word stays as it is with probability over 0.99 on average'
     """
     keep = mean_keep(mechanism)
-    keep = _simulated_keep(mechanism) if keep is None else keep
+    keep = simulated_keep(mechanism) if keep is None else keep
     if keep > MOST_KNOWN:
         return (
             f"this setting is weak: a word stays as it is with probability {share(keep)} on average"
@@ -103,13 +105,15 @@ def refuse_weak_vectors(statement: PrivacyStatement) -> None:
 def share(probability: float) -> str:
     """A probability for people.
 
-    >>> share(0.656), share(0.9999)
-    ('0.66', 'over 0.99')
+    >>> share(0.656), share(0.9999), share(0.0)
+    ('0.66', 'over 0.99', 'under 0.01')
     """
+    if probability < 0.005:
+        return "under 0.01"
     return f"{probability:.2g}" if probability < 0.99 else "over 0.99"
 
 
-def _simulated_keep(mechanism: WordMechanism) -> float:
-    """The same from draws for public words: seeded, so that a setting is weak always or never."""
-    ids = np.repeat(mechanism.space.spread_words(_WORDS), _DRAWS)
+def simulated_keep(mechanism: WordMechanism) -> float:
+    """As :func:`mean_keep`, from :data:`DRAWS` draws: seeded, so that it is always the same."""
+    ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
     return float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean())

@@ -38,6 +38,7 @@ from discreet.release.booked import BookedSanitizer, booked_release, counting, r
 from discreet.release.rows import looked_at, receipt_of_rows, release_rows
 from discreet.release.strength import weakness
 from discreet.release.whole import DELTA, MOST_OF_A_PERSON, checked_delta
+from discreet.scope import ONCE, Scope
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
 from discreet.text.columns import columns_of
@@ -176,9 +177,12 @@ class Sanitizer:
     def statement(self) -> PrivacyStatement:
         """The guarantee for each word of a sanitised text."""
         statement = self.mechanism.statement.with_public(*self._layout.public)
+        cut = self.mechanism.space.fingerprint
         if self._once:
+            cut += ONCE
             scope = "; ".join(filter(None, (statement.scope, _ONCE_SCOPE)))
             statement = replace(statement, scope=scope).with_public(_ONCE_PUBLIC)
+        statement = replace(statement, over=Scope(cut=cut))
         if self._passed is not None:
             statement = statement.with_public(function_words.PUBLIC).with_caveats(
                 function_words.CAVEAT

@@ -1,6 +1,6 @@
 """A comparison of mechanisms as a page: the frontier, what to choose and why, all figures."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from discreet.attacks.attacker import (
     ADAPTIVE,
@@ -14,8 +14,9 @@ from discreet.attacks.attacker import (
 from discreet.attacks.outcome import Estimate
 from discreet.evaluation.comparison.frontier import Choice, beaten_by, choices, clearly
 from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, Row
+from discreet.report.frontier import against, equal_bars, frontier_plot
 from discreet.report.page import Section
-from discreet.report.plots import Bar, Bars, Curve, Plot
+from discreet.report.plots import Bars, Plot
 from discreet.report.search import search_section
 from discreet.report.tables import Cell, Table
 
@@ -28,7 +29,6 @@ _ATTACKERS = {
     "identifiers": VERBATIM,
     "membership": MEMBERSHIP,
 }
-_TOLD = {"accuracy": "accuracy", "macro-F1": "macro-F1", "similarity": "similarity"}
 
 
 def page_of(
@@ -41,7 +41,7 @@ def page_of(
         originals: The first texts, as they are.
     """
     introduction = [
-        f"{comparison.texts:,} texts ({comparison.words:,} words, vocabulary {comparison.space}) "
+        f"{comparison.texts:,} texts ({comparison.words:,} words, {_vocabularies(comparison)}) "
         "were released by each mechanism at each setting. To the right: what attackers get who "
         "know the mechanism. Upwards: what is left of the use. Epsilons of different mechanisms "
         "bound different things and cannot be compared; these two can.",
@@ -56,21 +56,22 @@ def page_of(
     return "Mechanisms compared", introduction, sections
 
 
-def frontier_plot(comparison: Comparison) -> Plot:
-    """Use against what the best attacker on words names: a curve for each mechanism."""
-    return _against(
-        comparison,
-        "frontier",
-        f"What is left of the use, against what is given away ({_told(comparison)})",
-        "share of words that the best attacker names",
-        lambda row: None if row.best_attacker is None else row.best_attacker[1],
-    )
-
-
 def lines(comparison: Comparison) -> list[str]:
     """The outcome in a few sentences."""
     found = [_sentence(comparison, choice) for choice in choices(comparison)]
     return [*found, *_broken(comparison), *_not_on_it(comparison)]
+
+
+def _vocabularies(comparison: Comparison) -> str:
+    """Which vocabulary is whose, if they differ."""
+    used: dict[str, dict[str, None]] = {}
+    for row in comparison.rows:
+        if row.space:
+            used.setdefault(row.space, {})[row.label.partition(":")[0]] = None
+    if len(used) < 2:
+        return f"vocabulary {comparison.space}"
+    told = (f"{space} for {', '.join(names)}" for space, names in used.items())
+    return f"vocabularies as 'sanitize' takes them: {' and '.join(told)}"
 
 
 # -- sections --------------------------------------------------------------------------------------
@@ -79,10 +80,19 @@ def lines(comparison: Comparison) -> list[str]:
 def _decision(comparison: Comparison) -> Section:
     plots: list[Plot | Bars] = [frontier_plot(comparison)]
     if comparison.at is not None:
-        plots = [_equal(comparison)]
+        plots = [equal_bars(comparison)]
+    paragraphs = lines(comparison)
+    if comparison.measure != "similarity" and comparison.at is None:
+        plots.append(frontier_plot(comparison, "similarity"))
+        if any(row.peer and row.best_attacker for row in comparison.rows):
+            paragraphs.append(
+                "Other packages are in the second plot, by similarity, which is measured on the "
+                "same texts for all. What is named of their words is a lower bound: who attacks "
+                "them does not know their laws."
+            )
     return Section(
         "What to choose",
-        paragraphs=tuple(lines(comparison)),
+        paragraphs=tuple(paragraphs),
         plots=tuple(plots),
         tables=(_frontier_table(comparison),),
     )
@@ -105,7 +115,7 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
         beside += f", {comparison.commonest:.2f} by the commonest label"
     said = (
         f"{wish}{row.setting}, because of all settings that keep to it this one is worth most: "
-        f"{_told(comparison)} {use.value:.2f} ({use.low:.2f} to {use.high:.2f}{beside}), and "
+        f"{comparison.measure} {use.value:.2f} ({use.low:.2f} to {use.high:.2f}{beside}), and "
         f"{100 * attack[1].value:.0f} of 100 words are named ({_name(attack[0])})."
     )
     other = choice.next
@@ -138,8 +148,11 @@ def _not_on_it(comparison: Comparison) -> Iterator[str]:
         if own and len(by) == len(own):
             surely = sum(clearly(row, other, comparison.measure) for row, other in by)
             names = ", ".join(dict.fromkeys(other.label for _, other in by))
+            where = "not on the frontier"
+            if len(own) > 1:
+                where = f"on the frontier at none of its {len(own)} settings"
             yield (
-                f"{label} is on the frontier at none of its {len(own)} settings: {names} "
+                f"{label} is {where}: {names} "
                 f"{'is' if len(names.split(', ')) == 1 else 'are'} worth more while less is named "
                 f"({surely} of {len(own)} times in both beyond what chance allows)."
             )
@@ -165,7 +178,7 @@ def _frontier_table(comparison: Comparison) -> Table:
                 place,
             )
         )
-    columns = ("mechanism", _told(comparison), "words named", "by", "on the frontier")
+    columns = ("mechanism", comparison.measure, "words named", "by", "on the frontier")
     return Table(
         "frontier",
         "The frontier: settings that no other beats in both",
@@ -229,10 +242,10 @@ def _authorship(comparison: Comparison) -> Section:
         f"{min(1.0, 5 / comparison.authors):.3f} among the top 5. Static: learnt from texts as "
         "they were written; adaptive: from released ones.",
     )
-    plot = _against(
+    plot = against(
         comparison,
         "authorship",
-        f"What is left of the use, against how often the author is found ({_told(comparison)})",
+        f"What is left of the use, against how often the author is found ({comparison.measure})",
         "macro-F1 of the better of the two attackers on authorship",
         lambda row: max(
             (each for name, each in row.authorship.items() if name.endswith("F1")),
@@ -307,73 +320,7 @@ def _samples(comparison: Comparison, originals: Sequence[str]) -> Section:
     )
 
 
-# -- plots -----------------------------------------------------------------------------------------
-
-
-def _against(
-    comparison: Comparison,
-    name: str,
-    title: str,
-    axis: str,
-    attack: Callable[[Row], Estimate | None],
-) -> Plot:
-    curves, words = [], []
-    for label in dict.fromkeys(row.label for row in comparison.rows):
-        points = [
-            (found.value, use.value, row)
-            for row in comparison.rows
-            if row.label == label
-            if (found := attack(row)) is not None
-            if (use := row.worth(comparison.measure)) is not None
-        ]
-        if not points:
-            continue
-        points.sort(key=lambda point: point[0])
-        x, y, rows = zip(*points, strict=True)
-        notes = tuple("" if row.epsilon is None else f"{row.epsilon:.3g}" for row in rows)
-        curves.append(Curve(label, tuple(x), tuple(y), notes=notes))
-        ends = f"{y[0]:.2f} at {x[0]:.2f}"
-        words.append(f"{label}: {ends}" + (f", {y[-1]:.2f} at {x[-1]:.2f}" if x[1:] else ""))
-    raw, found = comparison.raw.worth(comparison.measure), attack(comparison.raw)
-    if raw is not None and found is not None:
-        curves.append(Curve("no protection", (found.value,), (raw.value,)))
-    level = ("the commonest label", comparison.commonest) if comparison.classes else None
-    said = (
-        f"{_told(comparison).capitalize()} against {axis}; numbers beside points are epsilons, "
-        "which cannot be compared between mechanisms. Up and to the left is better. "
-        + "; ".join(words)
-        + "."
-    )
-    return Plot(name, title, axis, _told(comparison), tuple(curves), said, level=level)
-
-
-def _equal(comparison: Comparison) -> Bars:
-    """Use at the same success of attackers."""
-    bars = tuple(
-        Bar(row.setting, use.value, use.low, use.high)
-        for row in comparison.rows
-        if (use := row.worth(comparison.measure)) is not None
-    )
-    told = _told(comparison)
-    listed = "; ".join(f"{bar.label}: {bar.value:.2f}" for bar in bars)
-    level = ("the commonest label", comparison.commonest) if comparison.classes else None
-    return Bars(
-        "equal",
-        f"{told.capitalize()} where the best attacker names about {100 * (comparison.at or 0):.0f} "
-        "of 100 words",
-        told,
-        bars,
-        f"{told.capitalize()} of each mechanism at the setting at which attackers who know its law "
-        f"are right equally often. {listed}.",
-        level,
-    )
-
-
 # -- words -----------------------------------------------------------------------------------------
-
-
-def _told(comparison: Comparison) -> str:
-    return _TOLD.get(comparison.measure, comparison.measure)
 
 
 def _name(attacker: str) -> str:

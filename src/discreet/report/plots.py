@@ -49,6 +49,8 @@ class Plot:
     log_y: bool = False
     share: bool = False
     """Whether the figures are shares, to be seen on the whole way from 0 to 1."""
+    edge: Curve | None = None
+    """What nothing lies above: drawn as stairs behind the curves."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,9 @@ def _figure(plot: Plot) -> Any:
                 fontsize=7,
                 color=line.get_color(),
             ).set_parse_math(False)
+    if plot.edge is not None:
+        stairs = {"where": "post", "color": "0.85", "linewidth": 6, "zorder": 0}
+        axes.step(plot.edge.x, plot.edge.y, label=plot.edge.label, **stairs)
     if plot.level is not None:
         name, height = plot.level
         axes.axhline(height, color="0.3", linewidth=1, linestyle=(0, (1, 2)), label=name)

@@ -24,6 +24,7 @@ _SHOWN_ELSEWHERE = {"discreet", "statement", "in_words"}
 _TOLD = ("whole", "search")  # parts of receipts that say themselves what they mean
 _IN_WORDS = {
     "keep": "chance that a word stays, on average",
+    "keep_draws": "simulated draws behind that chance",
     "best_guess": "chance that the best guess at a word is right",
     "unguessable": "words that the model cannot name",
     "behind_chance": "attackers that a constant guess beats, and stands in for",
@@ -82,7 +83,7 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     if attacks:
         hidden |= {"outcomes", "defence", "sensitive_defence"}
     if isinstance(values.get("best_guess"), float):  # a word need not stay to be known
-        hidden |= {"keep"}
+        hidden |= {"keep", "keep_draws"}
     told = {key: lines for key in _TOLD if (lines := _lines_of(values.get(key)))}
     hidden |= told.keys()
     rest = {key: value for key, value in values.items() if key not in hidden}
@@ -209,7 +210,8 @@ def _outcome(values: Mapping[str, Any]) -> str:
     if isinstance(guess, float):  # a word need not stay to be known
         said.append(f"the best guess names {100 * guess:.2g} of 100 words")
     elif isinstance(keep, float):
-        said.append(f"a word stays with chance {keep:.2g}")
+        found = " (simulated)" if values.get("keep_draws") else ""
+        said.append(f"a word stays with chance {keep:.2g}{found}")
     return ", ".join(said)
 
 

@@ -391,6 +391,9 @@ function picture({ points, guess, least: atLeast, near, contextual, averaged }, 
     .sort((one, other) => one.epsilon - other.epsilon);
   const line = (name) => all.map((each) => `${x(each.epsilon).toFixed(1)},${y(each[name]).toFixed(1)}`).join(" ");
   const last = points[points.length - 1];
+  // Under the letters, so that it strikes none of them through.
+  const here = x(now.epsilon);
+  svg.append(draw("line", { class: "now", x1: here, x2: here, y1: top - 4, y2: height - bottom }));
   if (near !== null) {
     svg.append(draw("polyline", { class: "near-line", points: line("near") }),
       draw("text", { class: "near-text", x: x(last.epsilon), y: y(last.near) + 19, "text-anchor": "end" }, "a word stays near"));
@@ -398,9 +401,7 @@ function picture({ points, guess, least: atLeast, near, contextual, averaged }, 
   svg.append(draw("polyline", { class: "guess-line", points: line("guess") }),
     draw("text", { class: "guess-text", x: x(last.epsilon), y: y(last.guess) + (last.guess > 0.85 ? 19 : -10), "text-anchor": "end" },
       atLeast ? "the best guess is right at least" : "the best guess is right"));
-  const here = x(now.epsilon);
-  svg.append(draw("line", { class: "now", x1: here, x2: here, y1: top - 4, y2: height - bottom }),
-    ...(near === null ? [] : [draw("circle", { class: "now-near", cx: here, cy: y(near), r: 5.5 })]),
+  svg.append(...(near === null ? [] : [draw("circle", { class: "now-near", cx: here, cy: y(near), r: 5.5 })]),
     draw("circle", { class: "now-guess", cx: here, cy: y(guess), r: 5.5 }),
     draw("text", { class: "now-text", x: here, y: 14, "text-anchor": now.epsilon > 14 ? "end" : now.epsilon < 3 ? "start" : "middle" }, `now: ${atLeast ? "at least " : ""}${percent(guess)}`));
   at("frontier").replaceChildren(svg);

@@ -177,7 +177,7 @@ class RunState:
         """Stop if an earlier run was interrupted and nobody said what to do with it."""
         if self.path.exists() and not self.when.resume:
             raise OutputError(
-                f"{self.path} is left of a run that was stopped; go on with --resume, or delete "
+                f"{self.path} belongs to a run that was stopped; add --resume, or delete "
                 "it to begin again"
             )
 

@@ -15,4 +15,4 @@ class Resumption(Settings):
     """When the state of a run is saved, and whether to go on from it."""
 
     save_every: Annotated[int, SAVE_EVERY] = 200
-    resume: Annotated[bool, Setting("Go on with a run of the same command that stopped.")] = False
+    resume: Annotated[bool, Setting("Continue a run of the same command that was stopped.")] = False

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
+from discreet_recipes.data_files import files_of
 from discreet_recipes.options import Counts, Model, Numbers, Options, count, positive, words_of
 
 PAIR_TASKS = ("stsb", "medsts")
@@ -147,4 +148,4 @@ def files(options: SanTextOptions) -> list[str]:
     """What it reads."""
     pairs = [f"{options.pair_task}-{part}" for part in ("train", "test")]
     questions = ["qnli-dev"] if options.qnli else []
-    return ["sst2-train", "sst2-dev", "sst2-test", *pairs, *questions, "imdb-val"]
+    return [*files_of("sst2"), *pairs, *questions, "imdb-val"]

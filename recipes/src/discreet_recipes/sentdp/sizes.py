@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
+from discreet_recipes.data_files import files_of
 from discreet_recipes.options import (
     Counts,
     Model,
@@ -89,9 +90,4 @@ PAPER = replace(
 
 def files(options: SentDPOptions) -> list[str]:
     """What it reads."""
-    parts = {
-        "20news": ("train", "test"),
-        "imdb": ("train", "val", "test"),
-        "yelp": ("dev", "test"),
-    }
-    return [f"{name}-{part}" for name in options.data_sets for part in parts[name]]
+    return files_of(*options.data_sets)

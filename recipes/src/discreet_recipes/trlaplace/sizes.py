@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
+from discreet_recipes.data_files import files_of
 from discreet_recipes.options import Model, Names, Numbers, Options, count, positive, words_of
 
 PAPER_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
@@ -143,5 +144,4 @@ PAPER = replace(
 
 def files(options: TrLaplaceOptions) -> list[str]:
     """What it reads."""
-    parts = {"sst2": ("train", "dev", "test"), "agnews": ("dev", "test"), "yelp": ("dev", "test")}
-    return [f"{task}-{part}" for task in options.tasks for part in parts[task]]
+    return files_of(*options.tasks)

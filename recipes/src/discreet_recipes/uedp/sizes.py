@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.settings import Setting
+from discreet_recipes.data_files import files_of
 from discreet_recipes.options import Counts, Names, Numbers, Options, count, positive, words_of
 
 CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
@@ -98,5 +99,4 @@ PAPER = replace(
 
 def files(options: UeDPOptions) -> list[str]:
     """What it reads."""
-    news = ["agnews-test"] if options.ag_news else []
-    return [*(f"conll2003-{part}" for part in ("train", "valid", "test")), "agnews-dev", *news]
+    return [*files_of("conll2003"), "agnews-dev", *(["agnews-test"] if options.ag_news else [])]

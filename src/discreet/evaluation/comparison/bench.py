@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats, Ids
 from discreet.attacks.authorship import StyleAttack, macro_f1
 from discreet.attacks.outcome import Estimate, bootstrapped
-from discreet.attacks.survivors import survivors
+from discreet.attacks.survivors import identifiers_in, survivors
 from discreet.attacks.word_attack import Columns, WordAttack
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.evaluation.bag_of_words import guessed_by_words
+from discreet.evaluation.by_vectors import right_by_vectors
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.task import Effort, Task
@@ -48,6 +49,7 @@ class Bench:
         encoder: Whether texts are also read by the sentence encoder.
         judges: Language models that judge fluency, where they are installed.
         function_words: Whether words of the public list pass unchanged, for every mechanism.
+        base: One with the same texts and another vocabulary: what both need is made there.
     """
 
     task: Task = field(repr=False)
@@ -56,6 +58,7 @@ class Bench:
     encoder: bool = True
     judges: Sequence[str] = _JUDGES
     function_words: bool = False
+    base: "Bench | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.function_words and self.space.subwords:
@@ -91,11 +94,7 @@ class Bench:
     @cached_property
     def written(self) -> list[str]:
         """The texts as they would be released without protection."""
-        return self.decoded(self._own_ids)
-
-    @property
-    def _own_ids(self) -> Ids:
-        return self.batch.ids.astype(np.int64)
+        return self.decoded(self.batch.ids.astype(np.int64))
 
     def decoded(self, ids: Ids) -> list[str]:
         """Released words as texts."""
@@ -145,8 +144,8 @@ class Bench:
 
     @cached_property
     def _encoder(self) -> Any:
-        if not self.encoder:
-            return None
+        if not self.encoder or self.base is not None:
+            return None if self.base is None else self.base._encoder
         try:
             return EncoderSettings().load()
         except DiscreetError:  # not installed: the figures that need it are left out
@@ -154,13 +153,24 @@ class Bench:
 
     @cached_property
     def _read(self) -> Ids:
-        """Texts for the encoder, none of them empty; the first of them for language models."""
-        full = np.flatnonzero(np.diff(self.batch.offsets) > 0)
-        return full[: self.effort.encoded]
+        """Texts for the encoder, none of them blank; the first of them for language models."""
+        return np.arange(min(self.effort.encoded, len(self.batch)))
 
     @cached_property
     def _vectors(self) -> Floats:
-        return _units(self._encoder.encode([self.written[row] for row in self._read]))
+        # Of the texts as they are: words that a vocabulary does not have are lost as well.
+        if self.base is not None:
+            return self.base._vectors
+        return _units(self._encoder.encode([self.originals[row] for row in self._read]))
+
+    @cached_property
+    def originals(self) -> list[str]:
+        """The texts as they are, up to as many words as are used."""
+        return [" ".join(text.split()[: self.effort.longest]) for text in self.task.texts]
+
+    @cached_property
+    def _identifiers(self) -> list[list[str]]:
+        return identifiers_in(self.originals) if self.base is None else self.base._identifiers
 
     @cached_property
     def judge_models(self) -> dict[str, Any]:
@@ -199,7 +209,11 @@ class Bench:
         seconds = 0.0
         for seed in range(self.effort.seeds if mechanism is not None else 1):
             start = perf_counter()
-            ids = self._own_ids if mechanism is None else self.released(mechanism, seed)
+            ids = (
+                self.batch.ids.astype(np.int64)
+                if mechanism is None
+                else self.released(mechanism, seed)
+            )
             seconds += perf_counter() - start
             texts = self.decoded(ids)
             samples = samples or [_cut(text) for text in texts[:SAMPLES]]
@@ -251,15 +265,8 @@ class Bench:
     def _utility(
         self, ids: Ids, texts: Sequence[str], guide: str | None
     ) -> Iterator[tuple[str, Columns]]:
-        ones = np.ones(len(self._read))
         if self._encoder is not None:
-            read = [texts[row] or "." for row in self._read]
-            vectors = _units(self._encoder.encode(read))
-            alike = np.einsum("ij,ij->i", vectors, self._vectors)
-            yield "similarity", (alike, ones)
-            if self.task.labels is not None:
-                right = self._by_vectors(vectors, self.task.labels)
-                yield "accuracy, encoder", (right, ones)
+            yield from self.by_encoder([texts[row] for row in self._read])
         else:
             alike = self._likeness(ids)
             yield "similarity", (alike, np.ones(len(alike)))
@@ -273,6 +280,17 @@ class Bench:
                 counts = np.bincount(row, minlength=len(judged))
                 yield f"perplexity, {name}", (np.bincount(row, logs, len(judged)), counts)
 
+    def by_encoder(self, released: Sequence[str]) -> Iterator[tuple[str, Columns]]:
+        """What the encoder reads in the releases of the first texts; nothing if there is none."""
+        if self._encoder is None:
+            return
+        ones = np.ones(len(self._read))
+        vectors = _units(self._encoder.encode([text or "." for text in released]))
+        yield "similarity", (np.einsum("ij,ij->i", vectors, self._vectors), ones)
+        if self.task.labels is not None:
+            truth, folds = self.task.labels[self._read], self.task.folds[self._read]
+            yield "accuracy, encoder", (right_by_vectors(vectors, truth, folds), ones)
+
     def _likeness(self, ids: Ids) -> Floats:
         """The cosine of the mean word vectors of each text and its release."""
         vectors = self.space.vectors.astype(np.float64)
@@ -282,19 +300,6 @@ class Bench:
             np.add.at(total, row, vectors[np.asarray(words)[places]])
         first, second = map(_units, sums)
         return np.asarray(np.einsum("ij,ij->i", first, second))
-
-    def _by_vectors(self, vectors: Floats, labels: Ids) -> NDArray[np.bool_]:
-        """Whether a linear model that learnt from the vectors of other folds is right."""
-        from sklearn.linear_model import LogisticRegression
-
-        truth, folds = labels[self._read], self.task.folds[self._read]
-        right = np.zeros(len(truth), np.bool_)
-        for fold in np.unique(folds):
-            known, hidden = folds != fold, folds == fold
-            if len(np.unique(truth[known])) > 1:
-                model = LogisticRegression(C=10.0, max_iter=300).fit(vectors[known], truth[known])
-                right[hidden] = model.predict(vectors[hidden]) == truth[hidden]
-        return right
 
     # -- attackers ---------------------------------------------------------------------------------
 
@@ -326,7 +331,7 @@ class Bench:
         yield from self.attack.named(mechanism, seen, seed)
         if mechanism is not None:
             yield "watching", self.attack.watched(mechanism, seen, seed)
-        shown, had = survivors(self.task.texts, texts)
+        shown, had = survivors(self.originals, texts, self._identifiers)
         if had.any():
             yield "identifiers", (shown, had)
 

@@ -21,7 +21,7 @@ from discreet.spaces.space import EmbeddingSpace
 
 STANDARD = (
     "near-words:epsilon=6/8/10/12",
-    "near-words:near=1:outputs={words}:epsilon=9/11",
+    "near-words:near=1:outputs={words}:epsilon=10/12",
     "near-words:near=2:epsilon=8/12",
     "near-words:guide=ngram:epsilon=6/8/12",
     "santext:epsilon=6/7/8",

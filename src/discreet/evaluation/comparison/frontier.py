@@ -25,7 +25,8 @@ class Choice:
 def beaten_by(row: Row, rows: Sequence[Row], measure: str) -> Row | None:
     """A setting that is worth at least as much while attackers name no more words, if there is one.
 
-    Of several, the one that is worth most. One of the two must really be better.
+    Of several, the one that is worth most. One of the two must really be better. A peer beats
+    nobody: what its attacker names is a lower bound.
     """
     use, attack = row.worth(measure), row.best_attacker
     if use is None or attack is None:
@@ -33,7 +34,7 @@ def beaten_by(row: Row, rows: Sequence[Row], measure: str) -> Row | None:
     better = []
     for other in rows:
         theirs, named = other.worth(measure), other.best_attacker
-        if other is row or theirs is None or named is None:
+        if other is row or other.peer or theirs is None or named is None:
             continue
         gain, leak = theirs.value - use.value, named[1].value - attack[1].value
         if gain >= 0 and leak <= 0 and (gain > 0 or leak < 0):

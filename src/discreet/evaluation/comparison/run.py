@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ class Row:
         words: How many words were attacked.
         note: What there is to say beside the figures.
         peer: Whether it is another package's.
+        space: The vocabulary that it worked in.
     """
 
     label: str
@@ -65,6 +67,7 @@ class Row:
     words: int = 0
     note: str = ""
     peer: bool = False
+    space: str = ""
 
     @property
     def setting(self) -> str:
@@ -112,7 +115,7 @@ class Comparison:
         authors: How many authors there are; 0 without.
         measure: The figure of utility that decides.
         at: The attackers' success that settings were chosen for, if that was asked.
-        space: The name of the vocabulary.
+        space: The name of the vocabulary, of the texts without protection and of most rows.
         broken: Attackers that do not beat chance on the texts as they are.
         vectors: What sentence vectors are worth for search, if that was asked.
     """
@@ -148,6 +151,7 @@ def compared(
     entries: Sequence[Contender],
     folder: Path,
     *,
+    elsewhere: Mapping[str, Bench] = MappingProxyType({}),
     measure: str = "accuracy",
     at: float | None = None,
     peers: Sequence[tuple[str, Callable[[], Mapping[str, Any]]]] = (),
@@ -161,6 +165,7 @@ def compared(
         bench: Where.
         entries: What.
         folder: Where finished parts are kept.
+        elsewhere: For mechanisms by name, the bench of another vocabulary with the same texts.
         measure: The figure of utility that decides; ``similarity`` where there are no labels.
         at: Instead of the epsilons of the mechanisms, the one at which the best attacker who knows
             the law names this share of words.
@@ -171,20 +176,15 @@ def compared(
     """
     if bench.task.labels is None:
         measure = "similarity"
-    settings = {
-        "effort": asdict(bench.effort),
-        "task": bench.task.fingerprint,
-        "space": bench.space.name,
-        "words": len(bench.space),
-        "encoder": bench.encoder,
-        "judges": list(bench.judges),
-        "function words": bench.function_words,
-    }
-    parts = Parts(folder, settings)
-    jobs = _jobs(bench, entries, parts, at)
+    parts = _parts(bench, folder)
+    jobs = [
+        job
+        for entry in entries
+        for job in _jobs(elsewhere.get(entry.name, bench), entry, folder, at)
+    ]
     clock = _Clock(len(jobs) + len(peers) + 1 + vectors, say, progress)
     raw = Row.of(clock.timed("without protection", parts, lambda: _raw(bench)))
-    rows = [Row.of(clock.timed(name, parts, job)) for name, job in jobs]
+    rows = [Row.of(clock.timed(*job)) for job in jobs]
     rows += [Row.of(clock.timed(f"peer {name}", parts, job)) for name, job in peers]
     searched: tuple[VectorRow, ...] = ()
     if vectors:
@@ -234,22 +234,34 @@ def _above_bound(rows: Sequence[Row]) -> tuple[str, ...]:
     return ("exact, above its bound",) if above else ()
 
 
+def _parts(bench: Bench, folder: Path) -> Parts:
+    """What is done of everything that is measured on a bench."""
+    settings = {
+        "effort": asdict(bench.effort),
+        "task": bench.task.fingerprint,
+        "space": bench.space.name,
+        "words": len(bench.space),
+        "encoder": bench.encoder,
+        "judges": list(bench.judges),
+        "function words": bench.function_words,
+    }
+    return Parts(folder, settings)
+
+
 def _jobs(
-    bench: Bench, entries: Sequence[Contender], parts: Parts, at: float | None
-) -> list[tuple[str, Callable[[], Mapping[str, Any]]]]:
+    bench: Bench, entry: Contender, folder: Path, at: float | None
+) -> list[tuple[str, Parts, Callable[[], Mapping[str, Any]]]]:
     """What is to be measured, each under its name; all that is missing was made once already."""
+    parts = _parts(bench, folder)
     if at is not None:
         if not 0 < at < 1:
             raise InvalidValue("--at attacker=SHARE must be between 0 and 1")
-        return [
-            (f"{entry.label} at {at:g}", partial(_turned, bench, entry, at)) for entry in entries
-        ]
-    jobs: list[tuple[str, Callable[[], Mapping[str, Any]]]] = []
-    for entry in entries:
-        for epsilon in entry.epsilons:
-            name = entry.label if epsilon is None else f"{entry.label} epsilon {epsilon:g}"
-            built = None if parts.has(name) else bench.built(entry, epsilon)
-            jobs.append((name, partial(_at, bench, entry, epsilon, built)))
+        return [(f"{entry.label} at {at:g}", parts, partial(_turned, bench, entry, at))]
+    jobs: list[tuple[str, Parts, Callable[[], Mapping[str, Any]]]] = []
+    for epsilon in entry.epsilons:
+        name = entry.label if epsilon is None else f"{entry.label} epsilon {epsilon:g}"
+        built = None if parts.has(name) else bench.built(entry, epsilon)
+        jobs.append((name, parts, partial(_at, bench, entry, epsilon, built)))
     return jobs
 
 
@@ -279,6 +291,7 @@ def _of(
         "statement": shortly(mechanism.statement),
         "document": _document(mechanism, bench.typical),
         "note": note,
+        "space": bench.space.name,
         **bench.measured(mechanism),
     }
 

@@ -33,9 +33,14 @@ class ComparisonSettings(Settings):
             "best attacker names this share of words, and compare there."
         ),
     ] = None
-    space: Annotated[str, Setting("Public vocabulary that words come from.", short="-s")] = (
-        "starter"
-    )
+    space: Annotated[
+        str | None,
+        Setting(
+            "Public vocabulary that words come from, for all mechanisms; each has that of "
+            "'sanitize' unless given.",
+            short="-s",
+        ),
+    ] = None
     function_words: Annotated[
         bool,
         Setting(

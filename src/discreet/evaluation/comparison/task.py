@@ -27,10 +27,10 @@ class Effort(Settings):
     attacked: Annotated[
         int, Setting("Words to attack, in whole texts; about so many.", at_least=1)
     ] = 6000
-    encoded: Annotated[int, Setting("Texts for the encoder.", at_least=1)] = 800
+    encoded: Annotated[int, Setting("Texts for the encoder.", at_least=1)] = 400
     judged: Annotated[
         int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
-    ] = 6000
+    ] = 2000
     searched: Annotated[int, Setting("Texts among which a search is tried.", at_least=50)] = 1000
     seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 2
     folds: Annotated[

@@ -8,7 +8,7 @@ from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 
 class CMP(NoisyNearest):
@@ -49,6 +49,7 @@ class CMP(NoisyNearest):
                 metric=metric_of(space),
                 unit=Unit.WORD,
                 adjacency=Adjacency.REPLACE,
+                over=Scope(cut=space.fingerprint),
                 scope=SCOPE,
                 public=PUBLIC,
             ),

@@ -17,7 +17,7 @@ from discreet.mechanisms.word._sensitivity import (
 )
 from discreet.mechanisms.word._words import CALIBRATIONS
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 
 class Gaussian(NoisyNearest):
@@ -93,6 +93,7 @@ class Gaussian(NoisyNearest):
                 delta=self.delta,
                 unit=Unit.WORD,
                 adjacency=Adjacency.REPLACE,
+                over=Scope(cut=space.fingerprint),
                 scope=SCOPE,
                 public=CLIPPED_PUBLIC,
             ),

@@ -17,7 +17,7 @@ from discreet.mechanisms.word._sensitivity import (
 )
 from discreet.randomness import exponential
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 
 def symmetric(magnitudes: Floats, rng: np.random.Generator) -> Floats:
@@ -123,6 +123,7 @@ class Laplace(NoisyNearest):
                 epsilon=self.epsilon,
                 unit=Unit.WORD,
                 adjacency=Adjacency.REPLACE,
+                over=Scope(cut=space.fingerprint),
                 scope=SCOPE,
                 public=CLIPPED_PUBLIC,
             ),

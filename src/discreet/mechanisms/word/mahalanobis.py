@@ -14,7 +14,7 @@ from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.distances import euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Scope, Unit
 
 # Below this share of the largest, an eigenvalue is rounding and not the shape of the words.
 _FLATTEST = 1e-10
@@ -108,6 +108,7 @@ class Mahalanobis(NoisyNearest):
                 metric=_metric(space, noise.inverse_root, self.shrinkage),
                 unit=Unit.WORD,
                 adjacency=Adjacency.REPLACE,
+                over=Scope(cut=space.fingerprint),
                 scope=SCOPE,
                 public=PUBLIC,
             ),

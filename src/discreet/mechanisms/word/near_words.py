@@ -19,7 +19,7 @@ from discreet.mechanisms.word._words import PUBLIC
 from discreet.protocols import Guide
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 NO_GUIDE = "none"
 # Measured on reviews and news with the n-gram guide; see the mechanism's page.
@@ -106,6 +106,7 @@ class NearWords:
             epsilon=self.epsilon,
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
+            over=Scope(cut=space.fingerprint),
             scope=self._scope(),
             public=self._public(),
         )

@@ -17,7 +17,7 @@ from discreet.mechanisms.word._noisy_nearest import NoisyNearest
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.neighbours import first_equal, middle
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 _UNIT_ROUNDOFF = 2.0**-24
 # More than any underflow of a float32 can amount to.
@@ -92,6 +92,7 @@ class RandomProjection(NoisyNearest):
                 metric=metric_of(space),
                 unit=Unit.WORD,
                 adjacency=Adjacency.REPLACE,
+                over=Scope(cut=space.fingerprint),
                 scope=SCOPE,
                 public=(*PUBLIC, f"the projection (seed {self.seed}, matrix {mark})"),
             ),

@@ -18,7 +18,7 @@ from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, SCOPE
 from discreet.spaces.index import cached_index
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 
 class SanText:
@@ -77,6 +77,7 @@ class SanText:
             metric=self._metric,
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
+            over=Scope(cut=space.fingerprint),
             scope=SCOPE,
             public=PUBLIC,
         )

@@ -19,7 +19,7 @@ from discreet.mechanisms.certificate import (
 from discreet.mechanisms.word._distance_law import DistanceLaw
 from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 from discreet.text.readers import open_documents
 
 
@@ -87,6 +87,7 @@ class SanTextPlus:
             metric=metric_of(space),
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
+            over=Scope(cut=space.fingerprint),
             scope=(
                 f"only the {len(chosen):,} words of the public sensitive list are protected; a "
                 f"word outside it comes out unchanged with probability {1 - self.p:.6g}, and is "

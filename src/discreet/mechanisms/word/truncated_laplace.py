@@ -26,7 +26,7 @@ from discreet.mechanisms.word.laplace import symmetric
 from discreet.randomness import exponential
 from discreet.search import last_whole_that_holds
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 _OWNER = "TruncatedLaplace"
 # Below, probabilities are no longer full-precision floating-point numbers.
@@ -220,6 +220,7 @@ class TruncatedLaplace(NoisyNearest):
             delta=0.0 if none else delta,
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
+            over=Scope(cut=self.space.fingerprint),
             scope=SCOPE,
             public=CLIPPED_PUBLIC,
             caveats=caveats,

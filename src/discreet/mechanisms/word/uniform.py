@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.word._words import PUBLIC, SCOPE
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
 
 
 class Uniform:
@@ -37,6 +37,7 @@ class Uniform:
             epsilon=self.epsilon,
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
+            over=Scope(cut=space.fingerprint),
             scope=SCOPE,
             public=PUBLIC,
         )

@@ -136,7 +136,9 @@ _NAMED = frozenset((
 
 def _refused(what: str) -> Problem:
     named = what if what in _NAMED else "a field"
-    remedy = f'add "{what}" to allow of [gateway]' if what in _NAMED else "leave it out"
+    remedy = (
+        f'add "{what}" to allow under [gateway] in the policy' if what in _NAMED else "leave it out"
+    )
     return Problem(
         422,
         f"{named} of the request may carry text and is not on the gateway's list; {remedy}. "

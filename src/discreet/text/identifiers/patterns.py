@@ -76,7 +76,10 @@ _CLOSING = (
 )
 _MY_NAME = rf"(?:(?:{_either_case('my name is', 'my name’s', 'name:')}) )".replace("’", "['’]")
 _THIS_IS = rf"(?:{_either_case('this is')} )"
-_INTRODUCTION = rf"(?:{_GREETING}|{_CLOSING}|{_MY_NAME}|{_THIS_IS})"
+_HELLO_THIS_IS = (
+    rf"(?:(?:{_either_case('hi', 'hello', 'hey', 'good morning', 'good day')})[,.!]? {_THIS_IS})"
+)
+_INTRODUCTION = rf"(?:{_HELLO_THIS_IS}|{_GREETING}|{_CLOSING}|{_MY_NAME}|{_THIS_IS})"
 _NO_NAME = "(?:Team|All|Support|Sir|Sirs|Madam|There|Everyone|Everybody|Customer|Folks|Again|You)"
 _STREET = (
     "(?:Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Sq|Terrace"
@@ -90,7 +93,7 @@ _LEGAL = "(?:Ltd|Limited|Inc|Incorporated|LLC|LLP|PLC|Plc|GmbH|AG|SA|BV|NV|Corp|
 _NAMES_OF_ONE = rf"(?!{_NO_NAME}\b){_NAME}(?: {_NAME}){{0,2}}"
 _ANYWHERE = {
     "introduced": r"(?=[DdHhGgRrSsFfTtCcBbMmNn])"
-    rf"(?:(?:{_GREETING}|{_CLOSING})(?:{_TITLE})?{_NAMES_OF_ONE}(?=\s*(?:[,.!:;)\n]|$))"
+    rf"(?:(?:{_HELLO_THIS_IS}|{_GREETING}|{_CLOSING})(?:{_TITLE})?{_NAMES_OF_ONE}(?=\s*(?:[,.!:;)\n]|$))"
     rf"|{_MY_NAME}(?:{_TITLE})?{_NAMES_OF_ONE}(?!\w)"
     rf"|{_THIS_IS}(?:{_TITLE})?{_NAMES_OF_ONE} (?=(?:from|calling|speaking|writing|here|again)\b))",
     "url": r"(?i:https?|ftp)://\S*[^\s.,;:!?)\]}>\"'»”]|(?i:www)\.\S*[^\s.,;:!?)\]}>\"'»”]",

@@ -40,7 +40,7 @@ class PublicDocuments(Settings):
     format: Annotated[
         str | None,
         Setting(
-            "Format of the input if its name does not tell it: txt, csv, tsv, jsonl, parquet, or "
+            "Format of the input if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
             "with .gz."
         ),
     ] = None

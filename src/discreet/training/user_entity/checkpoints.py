@@ -47,7 +47,7 @@ class RunFolder:
             raise InputError(f"{folder} holds no run to resume; leave out --resume to begin one")
         if not resume and self._ledger.exists():
             raise OutputError(
-                f"{folder} holds a run already; go on with --resume, or choose another name"
+                f"{folder} holds a run already; add --resume to continue it, or choose another name"
             )
         self._resume = resume
         self.charged = 0

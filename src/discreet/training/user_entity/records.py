@@ -92,7 +92,8 @@ def read_sentences(
     base, compressed = input_format(source, "jsonl" if source == STANDARD_STREAM else None)
     if base != "jsonl":
         raise InputError(
-            f"{display_name(source)} must be JSON lines (.jsonl or .jsonl.gz); it is {base}"
+            f"{display_name(source)} must be JSON lines (.jsonl or .jsonl.gz) and is {base}; "
+            "'discreet entities' marks the entities of such a file and writes JSON lines"
         )
     for block, _, _ in read_objects(source, fields.words, compressed=compressed):
         cut = [_words(values, fields, at) for _, _, values, at in block]

@@ -139,7 +139,7 @@ class RecordFields(Settings):
     ] = None
     text: Annotated[str, Setting("A text.", flag="--text-field")] = "text"
     tags: Annotated[
-        str | None, Setting("BIO tags that mark entities, one a token.", flag="--tags-field")
+        str | None, Setting("BIO tags that mark entities, one per token.", flag="--tags-field")
     ] = None
     entities: Annotated[
         str | None, Setting("The list that 'discreet entities' adds.", flag="--entities-field")
@@ -158,13 +158,13 @@ class RecordFields(Settings):
 class Records(RecordFields):
     """How the input is read, and what in it is a sensitive entity or a class."""
 
-    gazetteer: Annotated[Path | None, Setting("A file of sensitive entities, one a line.")] = None
+    gazetteer: Annotated[Path | None, Setting("A file of sensitive entities, one per line.")] = None
     categories: Annotated[
         str | None, Setting("Kinds of entities, with commas: person,org,... or all.")
     ] = None
-    labels: Annotated[
-        str | None, Setting("The possible labels, with commas. Public, not read off.")
-    ] = None
+    labels: Annotated[str | None, Setting("The possible labels, with commas. They are public.")] = (
+        None
+    )
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ class NetworkSettings(AwdLstmSizes):
     start: Annotated[
         Path | None,
         Setting(
-            "Begin with the model in this folder, which this command trained. What it has spent is "
+            "Start from the model in this folder, which this command trained. What it has spent is "
             "added, unless --start-public."
         ),
     ] = None
@@ -253,7 +253,7 @@ class RunSettings(Settings):
     ] = None
     evaluate_every: Annotated[int, Setting("Steps between measurements.", at_least=1)] = 50
     checkpoint_every: Annotated[int, Setting("Steps between checkpoints.", at_least=1)] = 10
-    resume: Annotated[bool, Setting("Go on with the run in the output folder.")] = False
+    resume: Annotated[bool, Setting("Continue the run in the output folder.")] = False
     again: Annotated[
         bool,
         Setting(
