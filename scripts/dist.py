@@ -44,7 +44,7 @@ NEEDED = (
 )
 BASE = ("sanitize", "fates", "verify", "near_words", "restore", "explain", "bad_input", "spaces")
 """Those of tests/end_to_end that the base install can run."""
-SECONDS = {"base": 900, "extras": 1800}
+SECONDS = {"base": 3600, "extras": 7200}
 """For the tests of one environment; on two idle cores they take a minute, and five."""
 PIP = ("-m", "pip", "install", "--quiet")
 TOOLS = ("pytest", "pytest-xdist", "pytest-random-order", "hypothesis")
