@@ -51,6 +51,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "background" / "speed.md"
 BEGIN = "<!-- begin: benchmarks/engines.py --page -->"
 END = "<!-- end: benchmarks/engines.py --page -->"
 KEPT = Path(__file__).with_name("engines.json")
+BESIDE = {"textcoords": "offset points", "fontsize": 9}
 Found = dict[str, dict[str, float]]
 OPTIONS = ["-e", "8", "--text-field", "body", "--keep", "id"]
 
@@ -250,30 +251,24 @@ def curve_of(found: Found) -> list[dict[str, float]]:
 
 def draw_curve(found: Found, path: Path) -> None:
     """What a row costs, over how many there are, with the floor under it."""
-    from discreet.report.plots import Curve, Plot, draw
+    from matplotlib.figure import Figure
 
     curve, under = curve_of(found), found["floor"]
-    rows = tuple(each["rows"] for each in curve)
-    floors = {
-        "floor: its bytes read and written": under["bytes_us_per_row"],
-        "floor: a random number for each word": under["random_us_per_row"],
-    }
-    draw(
-        Plot(
-            name="engines",
-            title="What a row costs, however many there are",
-            x="rows (two workers of one machine)",
-            y="processor time for each row, µs",
-            curves=(
-                Curve("local", rows, tuple(each["processor_us_per_row"] for each in curve)),
-                *(Curve(label, rows, (cost,) * len(rows)) for label, cost in floors.items()),
-            ),
-            alternative="Three flat lines: the cost of a row, and below it two floors.",
-            log_x=True,
-            log_y=True,
-        ),
-        path,
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.add_subplot()
+    rows = [each["rows"] for each in curve]
+    axes.plot(rows, [each["processor_us_per_row"] for each in curve], "o-", color="0.1")
+    axes.annotate(
+        "local, two workers", (rows[0], curve[0]["processor_us_per_row"]), (0, 8), **BESIDE
     )
+    for what, line, key in (
+        ("floor: its bytes read and written as Parquet", "--", "bytes_us_per_row"),
+        ("floor: a random number for each word", ":", "random_us_per_row"),
+    ):
+        axes.axhline(under[key], linestyle=line, color="0.4")
+        axes.annotate(what, (rows[0], under[key]), (0, 5), **BESIDE)
+    axes.set(xscale="log", xlabel="rows", ylabel="processor time for each row, µs", ylim=(0, None))
+    figure.savefig(path, dpi=120)
 
 
 def tables(found: Found) -> str:

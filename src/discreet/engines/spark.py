@@ -29,6 +29,8 @@ with needs_extra("--engine spark", "spark"):
     from pyspark.sql import SparkSession
 
 _STANDALONE = "spark://"
+_LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java only hands out tasks here, and compiling it well would take longer than it saves."""
 _JOBS_AT_ONCE = 3
 """A job has a task for each worker; while its last ones run, others begin those of the next."""
 
@@ -144,7 +146,11 @@ def _started(address: str | None, workers: int | None) -> SparkSession:
     }
     if address is None:
         address = f"local[{workers or WORKERS},{MOST_LOSSES}]"
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": _LIGHT,
+        }
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:

@@ -1,0 +1,52 @@
+"""The page of published records: what stands on it is what stands in them."""
+
+import importlib.util
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from discreet.report.plots import Curve
+from discreet_recipes.record import Record
+from discreet_recipes.sentdp import RECIPE
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "publish_run.py"
+
+
+@pytest.fixture
+def publish(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("publish_run", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "PAGE", tmp_path / "run.md")
+    monkeypatch.setattr(module, "IMAGES", tmp_path / "images")
+    return module
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
+    size = replace(RECIPE.quick, trials=5, epsilons=(1.0, 2.5), encoder="/models/mine")
+    run = tmp_path / "run"
+    record = Record.of(RECIPE, run / "sentdp", asdict(size), print, "Where we differ.")
+    record.add_claim("it works", "yes", "0.5", "does not hold", "because")
+    record.add_table("scores", "Scores", [{"epsilon": 1.0, "F1": 0.51234}], "A note.")
+    record.add_table("examples", "Examples", [{"text": "the tea is good"}])
+    record.add_plot("curve", "C", ("x", "y"), [Curve("a", (1.0,), (2.0,))], "It rises.")
+    record.finish()
+    publish.main(run)
+    page = (tmp_path / "run.md").read_text()
+    # The command says what is not as --quick has it, without anybody's folders.
+    command = page[page.index("```text") : page.rindex("```")]
+    assert "discreet reproduce sentdp --quick --data DATA -o RUN/sentdp" in command
+    assert [line.strip(" \\") for line in command.splitlines()[2:]] == [
+        "--encoder mine",
+        "--epsilons 1,2.5",
+        "--trials 5",
+    ]
+    assert "| it works | yes | 0.5 | does not hold | because |" in page
+    assert "| 1 | 0.512 |" in page
+    assert "A note." in page
+    assert "![It rises.](../images/run/sentdp-curve.png)" in page
+    assert (tmp_path / "images" / "sentdp-curve.png").is_file()
+    assert "the tea is good" not in page
+    assert "Where we differ." in page
