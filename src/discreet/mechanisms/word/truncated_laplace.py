@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -200,11 +201,12 @@ class TruncatedLaplace(NoisyNearest):
         seen = float(_box.coordinate_exponent(shift, width).sum()) / _box.MARGIN
         self.least_delta = self.true_delta if exact else -math.expm1(-seen)
         """What the true delta is at least: the mass of two words that are far apart."""
+        stated = self._what_holds(log_claimed) if published else self._stated(self.delta)
         super().__init__(
             space,
             points,
             TruncatedLaplaceNoise(scale, noise_scale(width * scale, _OWNER)),
-            self._what_holds(log_claimed) if published else self._stated(self.delta),
+            replace(stated, over=Scope(cut=space.fingerprint)),
         )
 
     @property
@@ -220,7 +222,6 @@ class TruncatedLaplace(NoisyNearest):
             delta=0.0 if none else delta,
             unit=Unit.WORD,
             adjacency=Adjacency.REPLACE,
-            over=Scope(cut=self.space.fingerprint),
             scope=SCOPE,
             public=CLIPPED_PUBLIC,
             caveats=caveats,
