@@ -149,8 +149,10 @@ def test_vectors_are_booked_and_refused_without_budget(place, tmp_path):
     folder = tmp_path / "many"
     folder.mkdir()
     (folder / "one.jsonl").write_bytes((place / "in.jsonl").read_bytes())
-    several = embed(place, folder, "-o", tmp_path / "c", "-e", 4, "--ledger", book)
-    assert (several.code, "single file" in several.err) == (2, True)
+    given = ("-e", 4, "--ledger", book, "--dataset", "notes", "--again", "charge")
+    several = embed(place, folder, "-o", tmp_path / "c", *given)
+    assert (several.code, "budget" in several.err) == (3, True), several.err
+    assert not (tmp_path / "c").exists()
 
 
 def test_noise_is_fresh_unless_seeded(place, tmp_path):

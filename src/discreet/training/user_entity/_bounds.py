@@ -137,7 +137,8 @@ def within_bounds(
 
 def _units(place: int, user: UserText) -> Iterator[_Unit]:
     words = np.bincount(user.cell + 1, weights=user.lengths, minlength=len(user.cells) + 1)
-    for cell, entities in enumerate(((), *user.cells), start=-1):
+    without: list[tuple[str, ...]] = [()]
+    for cell, entities in enumerate(without + list(user.cells), start=-1):
         if words[cell + 1]:
             yield _Unit(place, cell, entities, int(words[cell + 1]))
 
