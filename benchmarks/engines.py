@@ -271,7 +271,9 @@ def draw_curve(found: Found, path: Path) -> None:
         ("floor: a random number for each word", ":", "random_us_per_row"),
     ):
         axes.axhline(under[key], linestyle=line, color="0.4")
-        axes.annotate(what, (rows[0], under[key]), (0, 5), **BESIDE)
+        side = rows[0] if line == "--" else rows[-1]
+        where = {"ha": "left" if line == "--" else "right"}
+        axes.annotate(what, (side, under[key]), (0, 3), **BESIDE | where)
     axes.set(xscale="log", xlabel="rows", ylabel="processor time for each row, µs", ylim=(0, top))
     figure.savefig(path, dpi=120)
 
