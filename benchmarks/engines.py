@@ -263,17 +263,17 @@ def draw_curve(found: Found, path: Path) -> None:
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.add_subplot()
     rows = [each["rows"] for each in curve]
+    top = 1.3 * max(each["processor_us_per_row"] for each in curve)
     axes.plot(rows, [each["processor_us_per_row"] for each in curve], "o-", color="0.1")
-    axes.annotate(
-        "local, two workers", (rows[0], curve[0]["processor_us_per_row"]), (0, 8), **BESIDE
-    )
+    axes.annotate("local, two workers", (rows[0], 0.9 * top), (0, 0), **BESIDE)
     for what, line, key in (
         ("floor: its bytes read and written as Parquet", "--", "bytes_us_per_row"),
         ("floor: a random number for each word", ":", "random_us_per_row"),
     ):
         axes.axhline(under[key], linestyle=line, color="0.4")
-        axes.annotate(what, (rows[0], under[key]), (0, 5), **BESIDE)
-    top = 1.3 * max(each["processor_us_per_row"] for each in curve)
+        side = rows[0] if line == "--" else rows[-1]
+        where = {"ha": "left" if line == "--" else "right"}
+        axes.annotate(what, (side, under[key]), (0, 3), **BESIDE | where)
     axes.set(xscale="log", xlabel="rows", ylabel="processor time for each row, µs", ylim=(0, top))
     figure.savefig(path, dpi=120)
 

@@ -173,7 +173,7 @@ def tried(kind: str, python: Path, wheels: list[Path], folder: Path, digest: str
     assert Path(where.stdout.strip()).is_relative_to(folder), "the tests would not see the wheel"
     place = ROOT / "tests" / "end_to_end"
     tests = [str(place / f"test_{name}.py") for name in BASE] if kind == "base" else [str(place)]
-    options = ["-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider", "-rs"]
+    options = ["-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider", "-rs"]
     if kind == "base":
         options += ["-m", "not encoder and not entities"]
     say("pytest " + " ".join([*options, *(str(Path(each).relative_to(ROOT)) for each in tests)]))
