@@ -25,9 +25,6 @@ _SIMULATED_RUNS = 200
 _PRECISION, _SIMULATED_PRECISION = 1e-3, 2e-2
 _SHOWN = 5
 _FEWEST_TEXTS, _ATTACKED = 40, 1500
-# Of 100 words of AG News, by the best guess at single words and by reading along: figures of the
-# page of near words, which scripts/measure_near_words.py makes.
-_NEWS = (26, 45)
 _A_CODE = 0.9
 _STEPS = (6.0, 8.0, 10.0, 12.0)
 
@@ -112,9 +109,8 @@ class Explanation:
             )
         elif self.guess is not None:
             out.append(
-                "Somebody who also knows which words follow each other names more (of news, by "
-                f"near-words at epsilon 8, {_NEWS[1]} of 100 words instead of {_NEWS[0]}). "
-                "--public-sample shows how many, on public text of your kind."
+                "Somebody who also knows which words follow each other names more; --public-sample "
+                "shows how many, on public text of your kind."
             )
         return out + [step.line() for step in self.steps]
 

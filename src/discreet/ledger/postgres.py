@@ -68,7 +68,7 @@ class PostgresStore(OneConnection):
         connection.rows("SELECT 1 FROM pg_advisory_xact_lock(?)", _LOCK)
 
 
-class _Connection:
+class _Connection(Connection):
     def __init__(self, made: Any) -> None:
         self._made = made
 
@@ -78,15 +78,6 @@ class _Connection:
 
     def run(self, sql: str, *values: object) -> None:
         self._made.execute(_marked(sql), values)
-
-    def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[tuple[object, ...]],
-        otherwise: str = "",
-    ) -> None:
-        self.write([Rows(table, columns, rows, otherwise)])
 
     def write(self, parts: Sequence[Rows]) -> None:
         # One statement for any number of rows of all tables; many rows a column at a time.

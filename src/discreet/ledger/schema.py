@@ -39,7 +39,7 @@ class Connection(Protocol):
         otherwise: str = "",
     ) -> None:
         """Add rows to a table; ``otherwise`` says what to do about those that are there."""
-        ...
+        self.write([Rows(table, columns, rows, otherwise)])
 
     def write(self, parts: Sequence[Rows]) -> None:
         """Add rows to several tables, of which none comes twice."""

@@ -220,7 +220,7 @@ def _begin(made: sqlite3.Connection) -> None:
         made.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS:.0f}")
 
 
-class _SqliteConnection:
+class _SqliteConnection(Connection):
     def __init__(self, made: sqlite3.Connection) -> None:
         self._made = made
 
@@ -229,15 +229,6 @@ class _SqliteConnection:
 
     def run(self, sql: str, *values: object) -> None:
         self._made.execute(sql, values)
-
-    def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[tuple[object, ...]],
-        otherwise: str = "",
-    ) -> None:
-        self.write([Rows(table, columns, rows, otherwise)])
 
     def write(self, parts: Sequence[Rows]) -> None:
         for part in parts:

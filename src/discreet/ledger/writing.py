@@ -10,7 +10,7 @@ from discreet.ledger.account import Account, locked, written_back
 from discreet.ledger.schema import Connection, Rows
 
 
-class Writing:
+class Writing(Connection):
     """What a transaction has changed so far; also a connection.
 
     Args:
@@ -46,24 +46,15 @@ class Writing:
         self._write()
         self._connection.run(sql, *values)
 
-    def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[tuple[object, ...]],
-        otherwise: str = "",
-    ) -> None:
-        """Add rows to a table, at the latest when the transaction ends."""
-        if otherwise:  # a row that comes twice must find itself
-            self._write()
-            self._connection.insert(table, columns, rows, otherwise)
-        else:
-            self._gathered.setdefault((table, tuple(columns)), []).extend(rows)
-
     def write(self, parts: Sequence[Rows]) -> None:
         """Add rows to several tables, at the latest when the transaction ends."""
         for part in parts:
-            self.insert(*part)
+            if part.otherwise:  # a row that comes twice must find itself
+                self._write()
+                self._connection.write([part])
+            else:
+                key = part.table, tuple(part.columns)
+                self._gathered.setdefault(key, []).extend(part.rows)
 
     @property
     def datasets(self) -> Set[str]:

@@ -144,8 +144,10 @@ class Bench:
 
     @cached_property
     def _encoder(self) -> Any:
-        if not self.encoder or self.base is not None:
-            return None if self.base is None else self.base._encoder
+        if self.base is not None:
+            return self.base._encoder
+        if not self.encoder:
+            return None
         try:
             return EncoderSettings().load()
         except DiscreetError:  # not installed: the figures that need it are left out
