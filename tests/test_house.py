@@ -25,7 +25,7 @@ FLOORS = [
     ["staging"],
     ["arrays", "bars", "card", "check", "files", "parallel", "search"],
     ["cached", "exact", "settings"],
-    ["composition", "devices", "randomness", "scope", "tensors"],
+    ["composition", "devices", "notions", "randomness", "scope", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],
