@@ -23,10 +23,8 @@ they them their theirs themselves one ones am is are was were be been being have
 does did doing done will would shall should can could may might must ought not n't 's 're 've 'll
 'd 'm s t re ve ll d m don didn doesn isn wasn aren weren won wouldn couldn shouldn hasn haven
 hadn ain don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't
-hasn't haven't hadn't mustn't needn't i'm you're we're they're it's that's what's who's where's
-when's how's here's there's let's he's she's i've you've we've they've who've i'd you'd he'd she'd
-we'd they'd it'd who'd i'll you'll he'll she'll we'll they'll it'll that'll who'll there'll
-what'll cannot there here then now too very just only also even still again ever never always often already quite rather almost really .
+hasn't haven't hadn't i'm you're we're they're it's that's i've i'd i'll there here then now too
+very just only also even still again ever never always often already quite rather almost really .
 , ! ? ; : - – — … ' " ’ ‘ “ ” ( ) [ ] / & % $ # * + = nobody somebody anybody everybody someone
 anyone everyone something anything nothing everything
 """
