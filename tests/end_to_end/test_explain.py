@@ -196,3 +196,23 @@ def test_find_by_simulation_says_so_and_proves_what_it_says(place):
     exact = values(place, "--find", "keep=0.6")
     assert exact["found"]["exact"] is True
     assert "Found by simulation" not in explain(place, "--find", "keep=0.6").out.decode()
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        ("-m", "santext", "-e", 2, "--readable"),
+        ("-m", "near-words", "-e", 2, "--outputs", 8, "--public", "function-words"),
+    ],
+)
+def test_it_states_what_a_release_with_the_same_options_states(place, tmp_path, chosen):
+    (tmp_path / "notes.txt").write_text("babax the kokox\n")
+    said = values(place, *chosen)["statement"]
+    space, out = place / "space.txt", tmp_path / "out.txt"
+    done = called(
+        "sanitize", tmp_path / "notes.txt", "-o", out, "-s", space, *chosen, cache=place / "cache"
+    )
+    assert done.code == 0, done.err
+    stated = json.loads(Path(f"{out}.privacy.json").read_text())["statement"]
+    assert said == stated
+    assert any("pass unchanged" in each for each in said["public"])

@@ -8,13 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from discreet import check
+from discreet.arrays import Ids
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, typed_word, watched
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
+from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.registry import find as find_mechanism
+from discreet.release.text import READABLE, Sanitizer
+from discreet.spaces import EmbeddingSpace
 from discreet.text import function_words
 from discreet.text.readers import open_documents
 
@@ -52,6 +56,12 @@ def explain(
             "unchanged, as with 'discreet sanitize --public' or --readable.",
         ),
     ] = None,
+    readable: Annotated[
+        bool,
+        typer.Option(
+            "--readable", help="Explain what 'discreet sanitize --readable' does at this setting."
+        ),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Say what a setting means in a space: odds, how often a word stays, what it may become.
@@ -59,8 +69,12 @@ def explain(
     Reads no protected text. Epsilon of a metric mechanism means nothing without its space; this
     command translates it, and with --find goes the other way round.
 
+    Example: discreet explain --epsilon 12 --readable --word doctor
+
     Example: discreet explain -m santext --find keep=0.5
     """
+    if readable:
+        choice, public = choice.with_guide(NGramGuide.name), function_words.NAME
     if public is not None:
         check.one_of(public, (function_words.NAME,), "--public")
     vocabulary = choice.vocabulary()
@@ -74,27 +88,14 @@ def explain(
         with open_documents(public_sample, text_field=text_field) as reader:
             texts = [text for batch in reader for text in batch.texts]
         ids = explanation.sample_words(vocabulary, texts)
-    epsilon, found = choice.epsilon, None
-    if find is not None:
-        if epsilon is not None:
-            raise InvalidValue("give --epsilon or --find, not both")
-        if find_mechanism(choice.name, "word").takes("near") and "outputs" not in choice.settings:
-            raise InvalidValue(
-                f"--find is for mechanisms that let words stay, and {choice.name} does not; "
-                "'discreet explain --epsilon 8' says what a few epsilons mean"
-            )
-        wish = _wish(find)
-        with progress_bars("epsilons tried", "words") as (tried, words):
-            found = explanation.find_epsilon(
-                lambda at: watched(choice.at(at).build(vocabulary, public), words),
-                ids,
-                **wish,
-                progress=tried,
-            )
-        epsilon = found.epsilon
+    found = None if find is None else _found(find, choice, vocabulary, ids, public)
+    epsilon = choice.epsilon if found is None else found.epsilon
     built = (choice if epsilon is None else choice.at(epsilon)).build(vocabulary, public)
     with progress_bar("measuring") as bar:
         explained = explanation.explain(watched(built, bar), ids, examples)
+    if public is not None:  # what passes unchanged is public, and belongs to the statement
+        shown: dict[str, Any] = READABLE if readable else {"public": public}
+        explained = replace(explained, statement=Sanitizer(built, **shown).statement)
     if explained.guess is not None and epsilon is not None:
         others = explanation.steps(lambda at: choice.at(at).build(vocabulary, public), epsilon)
         listed = None if public is None else function_words.on_the_list(vocabulary.words)
@@ -119,6 +120,27 @@ def explain(
             f"most {certificate.rate:.6g} per unit of distance ({certificate.reason})."
         )
     show(values, lines, as_json=as_json)
+
+
+def _found(
+    find: str, choice: WordChoice, vocabulary: EmbeddingSpace, ids: Ids, public: str | None
+) -> explanation.Found:
+    """The epsilon at which what is wished for comes out."""
+    if choice.epsilon is not None:
+        raise InvalidValue("give --epsilon or --find, not both")
+    if find_mechanism(choice.name, "word").takes("near") and "outputs" not in choice.settings:
+        raise InvalidValue(
+            f"--find is for mechanisms that let words stay, and {choice.name} does not; "
+            "'discreet explain --epsilon 8' says what a few epsilons mean"
+        )
+    wish = _wish(find)
+    with progress_bars("epsilons tried", "words") as (tried, words):
+        return explanation.find_epsilon(
+            lambda at: watched(choice.at(at).build(vocabulary, public), words),
+            ids,
+            **wish,
+            progress=tried,
+        )
 
 
 def _wish(text: str) -> dict[str, Any]:
