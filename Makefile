@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 
 # Hundreds of tests start the command: each would compile the whole package again without its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -31,10 +32,11 @@ style: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
-# Two workers with a thread each: libraries that take every core for themselves would fight over them.
+# One worker more than there are cores, because some tests wait for servers; each has a thread, because libraries that
+# take every core for themselves would fight over them.
 # What is skipped is listed with its reason. `python scripts/slowest_tests.py` says where the time went.
 unit: $(VENV)/dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs --junitxml $(OUT)/tests.xml
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs --junitxml $(OUT)/tests.xml
 
 # The tests under other processors' code, other numbers of threads, other seeds and in other orders;
 # each row takes as long as `make test`. ROW="no vectors" for one of them, TESTS=tests/ledger for some tests.
