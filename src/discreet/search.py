@@ -64,6 +64,60 @@ def smallest_that_holds(
     return last_that_holds(holds, good, bad, relative=precision, geometric=True)
 
 
+def smallest_within(
+    value: Callable[[float], float], limit: float, *, least: float, most: float, precision: float
+) -> float | None:
+    """The smallest place at which a falling quantity is at most ``limit``.
+
+    As :func:`smallest_that_holds`, for quantities that take long to compute and fall about as a
+    power of the place: half as many are looked at. What comes back was looked at itself.
+
+    Args:
+        value: the quantity, at least 0; it may be infinite.
+        limit: what it must not exceed, above 0.
+        least: a place that is no larger is taken where it is reached.
+        most: nothing above it is tried; None comes back if even this is too small.
+        precision: how close to come, as a share.
+
+    >>> 3 <= smallest_within(lambda x: 9 / x**2, 1, least=0.1, most=99, precision=1e-3) < 3.01
+    True
+    """
+
+    def above(place: float) -> float:
+        ratio = value(math.exp(place)) / limit
+        return math.log(ratio) if ratio > 0 else -math.inf
+
+    good, low = 0.0, above(0.0)
+    bad, high = good, low
+    while low > 0:
+        bad, high, good = good, low, good + math.log(2)
+        if good > math.log(most):
+            return None
+        low = above(good)
+    while high <= 0:
+        if bad <= math.log(least):
+            return math.exp(bad)
+        good, low, bad = bad, high, bad - math.log(2)
+        high = above(bad)
+    tried = 0
+    while good - bad > precision:
+        tried += 1
+        place = (good + bad) / 2
+        if (
+            math.isfinite(high - low) and tried % 3
+        ):  # every third time the middle, whatever it looks like
+            place = bad + (good - bad) * high / (high - low)
+            # A little beyond where it seems to be, so that what is left is on one side of it.
+            place += math.copysign(0.4 * precision, good + bad - 2 * place)
+            place = min(max(place, bad + 0.1 * precision), good - 0.1 * precision)
+        excess = above(place)
+        if excess > 0:
+            bad, high = place, excess
+        else:
+            good, low = place, excess
+    return math.exp(good)
+
+
 def last_whole_that_holds(holds: Callable[[int], bool], yes: int, no: int) -> int:
     """The same among whole numbers: the one that holds beside one that does not.
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from discreet import check
 from discreet.errors import InvalidValue
-from discreet.search import last_whole_that_holds, smallest_that_holds
+from discreet.search import last_whole_that_holds, smallest_within
 from discreet.settings import Setting, Settings
 
 if TYPE_CHECKING:
@@ -315,12 +315,12 @@ def noise_for(make: Callable[[float], UserEntityTraining], epsilon: float, delta
         delta: failure probability.
     """
     epsilon = check.positive(epsilon, "epsilon")
-
-    def enough(noise: float) -> bool:
-        return make(noise).joint_epsilon(delta) <= epsilon
-
-    noise = smallest_that_holds(
-        enough, least=_LEAST_NOISE, most=_MOST_NOISE, precision=_NOISE_PRECISION
+    noise = smallest_within(
+        lambda noise: make(noise).joint_epsilon(delta),
+        epsilon,
+        least=_LEAST_NOISE,
+        most=_MOST_NOISE,
+        precision=_NOISE_PRECISION,
     )
     if noise is None:
         raise InvalidValue("no noise reaches that epsilon; take fewer steps or lower rates")
