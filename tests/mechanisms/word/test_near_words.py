@@ -505,18 +505,18 @@ def test_bad_offsets(offsets):
 class _Peeking(NearWords):
     """Tells the guide the word itself instead of what came out for it."""
 
-    def _release_on(self, public, starts, rows, out, rng):
-        plain, words, told = self.guide.extend, out.copy(), np.zeros(len(starts) - 1, int)
+    def _release_on(self, guide, public, starts, rows, out, rng):
+        plain, words, told = guide.extend, out.copy(), np.zeros(len(starts) - 1, int)
 
         def extend(state, texts, _released):
             plain(state, texts, words[starts[texts] + told[texts]])
             told[texts] += 1
 
-        self.guide.extend = extend
+        guide.extend = extend
         try:
-            super()._release_on(public, starts, rows, out, rng)
+            super()._release_on(guide, public, starts, rows, out, rng)
         finally:
-            self.guide.extend = plain
+            guide.extend = plain
 
 
 def _audited(kind, **given):

@@ -129,17 +129,16 @@ class NearSets:
             reading.extend(later, np.full(len(later), word))
         return reading.likeliest(places, rows)
 
-    def read_along(self, starts: Ids) -> Iterator[tuple["Reading", Ids, Ids]]:
+    def read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple["Reading", Ids, Ids]]:
         """Place after place of some texts, many texts at once: which texts, and where."""
-        assert self._guide is not None
-        for part in row_blocks(len(starts) - 1, numbers=self._guide.documents):
+        for part in row_blocks(len(starts) - 1, numbers=guide.documents):
             bounds = starts[part.start : part.stop + 1]
             lengths = np.diff(bounds)
             longest_first = np.argsort(-lengths, kind="stable")
             left = len(lengths) - np.searchsorted(
                 np.sort(lengths), np.arange(lengths.max(initial=0)), "right"
             )
-            reading = Reading(self, self._guide, len(lengths))
+            reading = Reading(self, guide, len(lengths))
             for step, count in enumerate(left):
                 texts = longest_first[:count]
                 yield reading, texts, bounds[texts] + step
@@ -176,7 +175,7 @@ class NearSets:
             found, place = ragged_places(firsts[outputs[own]], counts[outputs[own]])
             return own[place], owners[found]
         places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for reading, texts, here in self.read_along(starts):
+        for reading, texts, here in self.read_along(self._guide, starts):
             mine, own = drawn[here], here[drawn[here]]
             found, row = ragged_places(firsts[outputs[own]], counts[outputs[own]])
             asked = owners[found]

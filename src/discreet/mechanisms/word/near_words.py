@@ -193,7 +193,8 @@ class NearWords:
         if self.guide is None:
             out[~public] = self.words[self._law.draw(self._sets.fixed, rows[~public], rng)]
             return out
-        self._release_on(public, _checked_offsets(offsets, len(words)), rows, out, rng)
+        starts = _checked_offsets(offsets, len(words))
+        self._release_on(self.guide, public, starts, rows, out, rng)
         return out
 
     def log_probabilities(
@@ -276,7 +277,13 @@ class NearWords:
         return self.words[self._sets.at(words, np.asarray(places), text)]
 
     def _release_on(
-        self, public: NDArray[np.bool_], starts: Ids, rows: Ids, out: Ids, rng: Generator
+        self,
+        guide: Guide,
+        public: NDArray[np.bool_],
+        starts: Ids,
+        rows: Ids,
+        out: Ids,
+        rng: Generator,
     ) -> None:
         """Release texts from left to right, many at once; the guide sees what came out.
 
@@ -284,7 +291,7 @@ class NearWords:
         is released.
         """
         done = 0
-        for reading, texts, places in self._sets.read_along(starts):
+        for reading, texts, places in self._sets.read_along(guide, starts):
             drawn = ~public[places]
             if drawn.any():
                 own = places[drawn]
