@@ -21,7 +21,7 @@ from discreet import Sanitizer, load_space
 from discreet.guides import load_guide
 from discreet.mechanisms.registry import default_space
 from discreet.mechanisms.word import NearWords, SanText
-from discreet.release.text import sanitize_file
+from discreet.release.text_files import sanitize_file
 from discreet.text.tokens import tokenizer_for
 
 ROUNDS = 3

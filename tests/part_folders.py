@@ -15,7 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from command import UNKNOWN, WORDS
-from discreet import EmbeddingSpace, Receipt
+from discreet import EmbeddingSpace, Receipt, Sanitizer
+from discreet.encoders.encoder import Encoder
+from discreet.encoders.maps import PublicMap
+from discreet.engines import EngineSettings, sanitize_folder
+from discreet.engines.embed_work import EmbedWork
+from discreet.mechanisms.sentence import Purkayastha
+from discreet.release.sentences import SentenceEmbedder
 from discreet.spaces.loaders import save_space
 
 MARKER = "zanzibar"
@@ -26,6 +32,21 @@ def small_space(folder: Path) -> Path:
     words = [UNKNOWN, *WORDS]
     space = EmbeddingSpace.from_arrays(words, rng.normal(size=(len(words), 4)), unknown=UNKNOWN)
     return save_space(space, folder / "space.safetensors")
+
+
+class Letters:
+    """A made-up encoder: how often four letters occur, and 1."""
+
+    def encode(self, texts):
+        return np.array([[t.count(c) for c in "aeio"] + [1.0] for t in texts], dtype=np.float32)
+
+
+def embedding(**options) -> EmbedWork:
+    """Vectors of the letters of documents."""
+    encoder = Encoder("letters", "ab" * 32, 5, "a test", Letters())
+    made = SentenceEmbedder(encoder, PublicMap.random(5, 3), Purkayastha(3, epsilon=4.0))
+    work = {"mechanism": "purkayastha", "text_field": "body", "made_by": lambda: made}
+    return EmbedWork(**work, **options)
 
 
 def documents(count: int, first: int = 0) -> pa.Table:
@@ -88,7 +109,37 @@ def drawing(folder: Path) -> list[int]:
     return found
 
 
-def kill_while_drawing(folder: Path, times: int, stop: threading.Event, killed: list[int]) -> None:
+def check_kills(folder: Path, sanitizer: Sanitizer, engine: EngineSettings, rows: int) -> Receipt:
+    """Two files of so many rows are released once, though three workers are killed meanwhile."""
+    source = write(folder / "in", "parquet", files=2, rows=rows, group=engine.part_rows)
+    out, stop, killed, done = folder / "out", threading.Event(), list[int](), list[tuple]()
+    arguments = (folder / "out.unfinished", 3, stop, killed)
+    killer = threading.Thread(target=_kill_while_drawing, args=arguments)
+    killer.start()
+    try:
+        sanitize_folder(
+            source,
+            out,
+            sanitizer,
+            engine,
+            text_field="body",
+            keep=["id"],
+            others="drop",
+            progress=lambda *progress: done.append(progress),
+        )
+    finally:
+        stop.set()
+        killer.join()
+    receipt = check_whole(out, 2 * rows, 2 * words_of(rows))
+    parts = 2 * rows // engine.part_rows
+    assert len(killed) == 3
+    assert receipt.about["engine"] == {"name": engine.engine, "parts": parts, "attempts": parts + 3}
+    assert any("3 attempts" in caveat for caveat in receipt.statement.caveats)
+    assert done == [(number, parts) for number in range(1, parts + 1)]
+    return receipt
+
+
+def _kill_while_drawing(folder: Path, times: int, stop: threading.Event, killed: list[int]) -> None:
     """Kill so many processes, each while it draws a part."""
     while len(killed) < times and not stop.is_set():
         for process in drawing(folder):

@@ -20,7 +20,8 @@ from discreet.files import staged
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.word import SanText
 from discreet.receipt import Receipt, receipt_path
-from discreet.release.text import Sanitizer, sanitize_file
+from discreet.release.text import Sanitizer
+from discreet.release.text_files import sanitize_file
 from discreet.release.vectors import VectorSet, read_vectors, write_vectors
 from discreet.spaces.space import EmbeddingSpace
 from discreet.tensors import load_tensors, save_tensors

@@ -3,39 +3,20 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from crash_points import crashes
 from discreet import Receipt
-from discreet.encoders.encoder import Encoder
-from discreet.encoders.maps import PublicMap
 from discreet.engines import EngineSettings, release_folder
-from discreet.engines.embed_work import EmbedWork
 from discreet.engines.tasks import target_of
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Ledger
 from discreet.ledger.dataset import DatasetLedger
-from discreet.mechanisms.sentence import Purkayastha
-from discreet.release.sentences import SentenceEmbedder
-from part_folders import write
+from part_folders import embedding, write
 
 KEY = bytes(range(32))
 WHOLE = ["_SUCCESS", "_privacy.json", "part-000000.parquet"]
-
-
-class Letters:
-    """A made-up encoder: how often four letters occur, and 1."""
-
-    def encode(self, texts):
-        return np.array([[t.count(c) for c in "aeio"] + [1.0] for t in texts], dtype=np.float32)
-
-
-def embedding():
-    encoder = Encoder("letters", "ab" * 32, 5, "a test", Letters())
-    made = SentenceEmbedder(encoder, PublicMap.random(5, 3), Purkayastha(3, epsilon=4.0))
-    return EmbedWork(mechanism="purkayastha", text_field="body", keep=("id",), made_by=lambda: made)
 
 
 class WithThis:
@@ -57,7 +38,7 @@ class WithThis:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks, and locks of files")
 def test_wherever_it_is_killed_it_is_drawn_and_charged_once(tmp_path, monkeypatch):
-    work = embedding()
+    work = embedding(keep=("id",))
     monkeypatch.setattr(EngineSettings, "start", lambda _: WithThis(work))
     folder = tmp_path / "run"
     write(folder / "in", "csv", files=1, rows=3)

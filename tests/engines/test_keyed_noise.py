@@ -14,20 +14,15 @@ import pytest
 from randomgen import AESCounter
 
 from discreet import Receipt, Sanitizer, load_space, mechanism
-from discreet.encoders.encoder import Encoder
-from discreet.encoders.maps import PublicMap
 from discreet.engines import EngineSettings, noise, sanitize_folder
-from discreet.engines.embed_work import EmbedWork
 from discreet.engines.noise import RunKey
 from discreet.engines.plan import Part, planned
 from discreet.engines.tasks import run_task, target_of
 from discreet.engines.work import SanitizeWork
 from discreet.errors import InvalidValue, OutputError
-from discreet.mechanisms.sentence import Purkayastha
 from discreet.randomness import is_secure, keyed_generator
-from discreet.release.sentences import SentenceEmbedder
 from discreet.text.fates import Fates
-from part_folders import check_whole, small_space, words_of, write
+from part_folders import check_whole, embedding, small_space, words_of, write
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +31,6 @@ def work(tmp_path_factory):
     sanitizer = Sanitizer(mechanism("santext", space=space, epsilon=4.0))
     fates = Fates(("body",), keep=("id",), surrogates={"who": "email"})
     return SanitizeWork(sanitizer=sanitizer, fates=fates, keyed=True)
-
-
-class Letters:
-    def encode(self, texts):
-        return np.array([[t.count(c) for c in "aeio"] + [1.0] for t in texts], dtype=np.float32)
-
-
-def embedding():
-    encoder = Encoder("letters", "ab" * 32, 5, "a test", Letters())
-    made = SentenceEmbedder(encoder, PublicMap.random(5, 3), Purkayastha(3, epsilon=4.0))
-    return EmbedWork(mechanism="purkayastha", text_field="body", keyed=True, made_by=lambda: made)
 
 
 def drawn(work, source, folder, key, number=0):
@@ -61,7 +45,7 @@ def drawn(work, source, folder, key, number=0):
 @pytest.mark.parametrize("kind", ["texts", "vectors"])
 def test_an_attempt_repeats_its_draw_and_nothing_else_does(tmp_path, work, kind):
     source = write(tmp_path / "in", "parquet", files=1, rows=300)
-    does, key = work if kind == "texts" else embedding(), RunKey(bytes(range(32)))
+    does, key = work if kind == "texts" else embedding(keyed=True), RunKey(bytes(range(32)))
     first = drawn(does, source, tmp_path / "1", key)
     assert drawn(does, source, tmp_path / "2", key) == first
     assert drawn(does, source, tmp_path / "3", None) != first

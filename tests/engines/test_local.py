@@ -1,7 +1,6 @@
 """Folders released by processes of this machine: every row once, whoever is killed."""
 
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from command import COMMAND, environment
 from discreet import Sanitizer, load_space, mechanism
 from discreet.engines import EngineSettings, sanitize_folder
 from discreet.engines.parts import PartReceipt
-from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
+from part_folders import check_kills, check_whole, small_space, words_of, write
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc")
 PATIENCE = 120
@@ -44,23 +43,7 @@ def _workers_of(parent: int) -> list[int]:
 
 
 def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
-    source = write(tmp_path / "in", "parquet", files=2, rows=40_000, group=10_000)
-    out, stop, killed = tmp_path / "out", threading.Event(), list[int]()
-    arguments = (tmp_path / "out.unfinished", 3, stop, killed)
-    killer = threading.Thread(target=kill_while_drawing, args=arguments)
-    killer.start()
-    settings = EngineSettings(workers=2, part_rows=10_000)
-    try:
-        sanitize_folder(
-            source, out, sanitizer, settings, text_field="body", keep=["id"], drop=["who"]
-        )
-    finally:
-        stop.set()
-        killer.join()
-    assert len(killed) == 3
-    receipt = check_whole(out, 80_000, 2 * words_of(40_000))
-    assert receipt.about["engine"] == {"name": "local", "parts": 8, "attempts": 11}
-    assert any("3 attempts" in caveat for caveat in receipt.statement.caveats)
+    check_kills(tmp_path, sanitizer, EngineSettings(workers=2, part_rows=10_000), rows=40_000)
 
 
 def test_a_killed_driver_is_continued_and_draws_no_finished_part_again(tmp_path, space):

@@ -1,6 +1,5 @@
 """The same folder on Ray: every row once, also when a worker is killed; clear errors without it."""
 
-import threading
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -8,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet import Sanitizer, load_space, mechanism
-from discreet.engines import EngineSettings, sanitize_folder
+from discreet.engines import EngineSettings
 from discreet.errors import InvalidValue, NotFound
-from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
+from part_folders import check_kills, small_space, words_of, write
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc"),
@@ -39,32 +38,8 @@ def cluster():
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer):
-    source = write(tmp_path / "in", "parquet", files=2, rows=30_000, group=10_000)
-    out, stop, killed = tmp_path / "out", threading.Event(), list[int]()
-    arguments = (tmp_path / "out.unfinished", 1, stop, killed)
-    killer = threading.Thread(target=kill_while_drawing, args=arguments)
-    killer.start()
-    settings = EngineSettings(engine="ray", part_rows=10_000)
-    done: list[tuple[int, int]] = []
-    try:
-        sanitize_folder(
-            source,
-            out,
-            sanitizer,
-            settings,
-            text_field="body",
-            keep=["id"],
-            others="drop",
-            progress=lambda *progress: done.append(progress),
-        )
-    finally:
-        stop.set()
-        killer.join()
-    receipt = check_whole(out, 60_000, 2 * words_of(30_000))
-    assert len(killed) == 1
-    assert receipt.about["engine"] == {"name": "ray", "parts": 6, "attempts": 7}
-    assert done == [(number, 6) for number in range(1, 7)]
+def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
+    check_kills(tmp_path, sanitizer, EngineSettings(engine="ray", part_rows=10_000), rows=30_000)
 
 
 def test_it_is_the_version_that_flower_pins(cluster):

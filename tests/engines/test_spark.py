@@ -2,16 +2,15 @@
 
 import re
 import textwrap
-import threading
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from discreet import Sanitizer, load_space, mechanism
-from discreet.engines import EngineSettings, sanitize_folder
+from discreet.engines import EngineSettings
 from discreet.errors import InvalidValue, NotFound
-from part_folders import check_whole, kill_while_drawing, small_space, words_of, write
+from part_folders import check_kills, small_space, words_of, write
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc"),
@@ -40,23 +39,8 @@ def session():
 
 
 @pytest.mark.usefixtures("session")
-def test_a_folder_is_released_once_though_a_worker_is_killed(tmp_path, sanitizer):
-    source = write(tmp_path / "in", "parquet", files=2, rows=20_000, group=10_000)
-    out, stop, killed = tmp_path / "out", threading.Event(), list[int]()
-    arguments = (tmp_path / "out.unfinished", 1, stop, killed)
-    killer = threading.Thread(target=kill_while_drawing, args=arguments)
-    killer.start()
-    settings = EngineSettings(engine="spark", part_rows=10_000)
-    try:
-        sanitize_folder(
-            source, out, sanitizer, settings, text_field="body", keep=["id"], others="drop"
-        )
-    finally:
-        stop.set()
-        killer.join()
-    receipt = check_whole(out, 40_000, 2 * words_of(20_000))
-    assert len(killed) == 1
-    assert receipt.about["engine"] == {"name": "spark", "parts": 4, "attempts": 5}
+def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
+    check_kills(tmp_path, sanitizer, EngineSettings(engine="spark", part_rows=10_000), rows=20_000)
 
 
 def test_the_lines_of_the_guide(tmp_path, sanitizer, session, monkeypatch):

@@ -12,7 +12,8 @@ from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger import Amount, DatasetLedger, Ledger
 from discreet.mechanisms.word import SanText
 from discreet.receipt import Receipt, receipt_path
-from discreet.release.text import Sanitizer, sanitize_file
+from discreet.release.text import Sanitizer
+from discreet.release.text_files import sanitize_file
 from discreet.spaces.space import EmbeddingSpace
 from ledger_charges import KEY, charge
 

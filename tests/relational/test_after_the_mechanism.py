@@ -26,11 +26,12 @@ from discreet.mechanisms.registry import entries, mechanism
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.mechanisms.word import SanText
 from discreet.models.rewriter import BiLSTM, Rewriter, RewriterNetwork, described
-from discreet.release import documents, sentences
-from discreet.release import text as texts_module
-from discreet.release.documents import DocumentEmbedder, embed_document_file
-from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
-from discreet.release.text import Sanitizer, sanitize_file
+from discreet.release import text_files, vector_files
+from discreet.release.documents import DocumentEmbedder
+from discreet.release.sentences import SentenceEmbedder
+from discreet.release.text import Sanitizer
+from discreet.release.text_files import sanitize_file
+from discreet.release.vector_files import embed_file
 from discreet.text import parquet
 from discreet.text.readers import open_documents
 from discreet.training.texts.rewriting import RewritingSanitizer
@@ -108,7 +109,7 @@ def small_batches(monkeypatch):
     def opened(*args, **options):
         return open_documents(*args, **{**options, "batch_bytes": 500})
 
-    for module in (texts_module, sentences, documents):
+    for module in (text_files, vector_files):
         monkeypatch.setattr(module, "open_documents", opened)
     monkeypatch.setattr(parquet, "GROUP_CHARACTERS", 3_000)
 
@@ -261,7 +262,7 @@ def test_sentence_vectors_are_the_same(tmp_path, ending):
         else:
             made = sentence_embedder()
         rng = np.random.default_rng(0)
-        embed_sentence_file(source, folder / f"out{ending}", made, rng=rng, **labels)
+        embed_file(source, folder / f"out{ending}", made, rng=rng, **labels)
 
     first, second = outputs(tmp_path, "jsonl", FORMATS["jsonl"], release)
     assert first == second
@@ -278,7 +279,7 @@ def test_vectors_of_pairs_are_the_same(tmp_path, ending):
         rng, output = np.random.default_rng(0), folder / f"out{ending}"
         # One row: first and second sentences are drawn in turns, batch by batch.
         made = sentence_embedder(deaf(Purkayastha(3, epsilon=4.0), np.eye(1, 3), rows=1))
-        embed_sentence_file(source, output, made, pair_field="second", rng=rng)
+        embed_file(source, output, made, pair_field="second", rng=rng)
 
     first, second = outputs(tmp_path, "jsonl", write, release)
     assert first == second
@@ -294,7 +295,7 @@ def test_document_vectors_are_the_same(tmp_path, entry, ending):
     def release(source, folder):
         chosen = deaf(mechanism(entry.name, store=store, epsilon=3.0), np.eye(1, 6))
         made, rng = DocumentEmbedder(encoder, store, chosen), np.random.default_rng(0)
-        embed_document_file(source, folder / f"out{ending}", made, rng=rng)
+        embed_file(source, folder / f"out{ending}", made, unit="document", rng=rng)
 
     def write(texts):
         plain = [text.translate(dict.fromkeys(map(ord, "!,."))) for text in texts]

@@ -17,7 +17,8 @@ import pytest
 from discreet.audit.subject import subject_of
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.word import SanText
-from discreet.release.text import LAYOUTS, Sanitizer, sanitize_file
+from discreet.release.text import LAYOUTS, Sanitizer
+from discreet.release.text_files import sanitize_file
 from discreet.statement import Notion
 from discreet.text.tokens import tokenizer_for
 from mechanism_examples import examples

@@ -14,8 +14,9 @@ from discreet.encoders.maps import PublicMap
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.release import vectors as vectors_module
-from discreet.release.documents import DocumentEmbedder, embed_document_file
-from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
+from discreet.release.documents import DocumentEmbedder
+from discreet.release.sentences import SentenceEmbedder
+from discreet.release.vector_files import embed_file
 from discreet.release.vectors import read_vectors
 from discreet.statement import MetricKind
 from mechanism_examples import examples
@@ -58,7 +59,7 @@ def broken_sentences(embedder, tmp_path, ending):
     ]
 
     def release(source, output, rng):
-        embed_sentence_file(source, output, embedder, rng=rng, force=True)
+        embed_file(source, output, embedder, rng=rng, force=True)
 
     draws = written(tmp_path, SENTENCES, release, ending)
     return contradictions(draws, claims, vector_events)
@@ -109,7 +110,7 @@ def test_labels_are_as_close_as_stated(entry, tmp_path):
     rows = [f"tea at one,{label}\n" for label in labels] * COPIES
     source.write_text("text,stars\n" + "".join(rows))
     rng = np.random.default_rng(20261116)
-    embed_sentence_file(source, output, embedder, label_field="stars", rng=rng)
+    embed_file(source, output, embedder, label_field="stars", rng=rng)
     found = read_vectors(output)
     seen = np.array(found.labels)
     claims = [Claim(i, j, law.epsilon) for i in range(3) for j in range(i)]
@@ -132,7 +133,7 @@ def test_pairs_are_as_close_as_stated(tmp_path):
     rows = [f'"{SENTENCES[a]}","{SENTENCES[b]}"\n' for a, b in pairs] * COPIES
     source.write_text("text,other\n" + "".join(rows))
     rng = np.random.default_rng(20261116)
-    embed_sentence_file(source, output, embedder, pair_field="other", rng=rng)
+    embed_file(source, output, embedder, pair_field="other", rng=rng)
     found = read_vectors(output)
     both = np.concatenate([found.vectors, found.second], axis=1)
     draws = [both[number :: len(pairs)] for number in range(len(pairs))]
@@ -164,7 +165,7 @@ def test_documents_are_as_close_as_stated(entry, ending, tmp_path):
         embedder = DocumentEmbedder(encoder, store, made)
 
         def release(source, output, rng, embedder=embedder):
-            embed_document_file(source, output, embedder, rng=rng, force=True)
+            embed_file(source, output, embedder, unit="document", rng=rng, force=True)
 
         draws = written(tmp_path, DOCUMENTS, release, ending, copies=600)
         claims = [Claim(0, other, embedder.statement.epsilon) for other in (1, 2, 3)]

@@ -13,7 +13,7 @@ from discreet.errors import InvalidValue, OutputError
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.protocols import ChoosingMechanism
 from discreet.randomness import SEEDED_CAVEAT
-from discreet.release.documents import embed_document_file
+from discreet.release.vector_files import embed_file
 from discreet.release.vectors import read_vectors
 
 SECRET = "zanzibar"
@@ -110,8 +110,13 @@ def test_from_file_to_file(tmp_path):
     source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.parquet"
     made = embedder("sentence-votes", with_candidate_text=True, skip_short=True)
     done = []
-    receipt = embed_document_file(
-        source, output, lambda: made, keep=["id"], progress=lambda *at: done.append(at)
+    receipt = embed_file(
+        source,
+        output,
+        lambda: made,
+        unit="document",
+        keep=["id"],
+        progress=lambda *at: done.append(at),
     )
     released = read_vectors(output)
     assert released.kept["id"] == [0, 1, 3]
@@ -134,12 +139,18 @@ def test_from_file_to_file(tmp_path):
         (TEXTS, "out.npz", {"keep": ["text"]}, InvalidValue, "is to be protected"),
         (TEXTS, "out.npz", {"keep": ["candidate"]}, InvalidValue, "another column"),
         (TEXTS, "out.npz", {"keep": ["row"]}, InvalidValue, "another column"),
+        (TEXTS, "out.npz", {"label_field": "id"}, InvalidValue, "are for sentences"),
+        (TEXTS, "out.npz", {"unit": "sentence"}, InvalidValue, "embedder is for another"),
+        (TEXTS, "out.npz", {"unit": "word"}, InvalidValue, "unit of embed_file must be one of"),
     ],
 )
 def test_a_mistake_leaves_nothing(tmp_path, texts, output, options, error, message):
     source = write(tmp_path / "in.jsonl", texts)
     with pytest.raises(error, match=message):
-        embed_document_file(
-            source, tmp_path / output, embedder("truncation", skip_short=True), **options
+        embed_file(
+            source,
+            tmp_path / output,
+            embedder("truncation", skip_short=True),
+            **{"unit": "document"} | options,
         )
     assert list(tmp_path.iterdir()) == [source]

@@ -16,10 +16,10 @@ from command import MARKER, UNKNOWN, WORDS
 from discreet import DiscreetError, Sanitizer
 from discreet.mechanisms.word import SanText
 from discreet.randomness import SEEDED_CAVEAT
-from discreet.release import frames
+from discreet.release import streams
 from discreet.release.choice import chosen_sanitizer
 from discreet.release.frames import sanitize
-from discreet.release.text import sanitize_file
+from discreet.release.text_files import sanitize_file
 from discreet.spaces.space import EmbeddingSpace
 
 # No text below has a word of the space, so any word of a text in an output is a leak.
@@ -279,7 +279,7 @@ def test_nothing_else_of_a_table_comes_along(sanitizer):
 
 
 def test_an_iterator_gives_a_stream_that_reads_on_as_it_is_read(sanitizer, monkeypatch):
-    monkeypatch.setattr(frames, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(streams, "BLOCK_ROWS", 4)
     read = []
 
     def texts():
@@ -301,7 +301,7 @@ def test_an_iterator_gives_a_stream_that_reads_on_as_it_is_read(sanitizer, monke
 
 
 def test_long_texts_of_an_iterator_are_not_gathered(sanitizer, monkeypatch):
-    monkeypatch.setattr(frames, "_BLOCK_CHARACTERS", 1000)
+    monkeypatch.setattr(streams, "_BLOCK_CHARACTERS", 1000)
     read = []
     texts = (read.append(0) or "word " * 150 for _ in range(10))
     next(sanitize(texts, sanitizer=sanitizer))
@@ -309,7 +309,7 @@ def test_long_texts_of_an_iterator_are_not_gathered(sanitizer, monkeypatch):
 
 
 def test_iterators_of_rows_and_tables(sanitizer, monkeypatch):
-    monkeypatch.setattr(frames, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(streams, "BLOCK_ROWS", 2)
     rows = pa.table(COLUMNS).to_pylist()
     out = list(sanitize(iter(rows), "body", sanitizer=sanitizer, others="drop"))
     assert [list(row) for row in out] == [["body"]] * 5

@@ -16,7 +16,8 @@ from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGauss
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.receipt import Receipt
 from discreet.release import sentences as module
-from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
+from discreet.release.sentences import SentenceEmbedder
+from discreet.release.vector_files import embed_file
 from discreet.release.vectors import read_vectors
 from discreet.statement import Notion, PrivacyStatement
 from goodness import LEVEL, fits
@@ -268,7 +269,7 @@ def test_from_file_to_file(tmp_path):
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     made = embedder(labels=LABELS, label_mechanism=RandomizedResponse(LABELS, 1.0))
     done = []
-    receipt = embed_sentence_file(
+    receipt = embed_file(
         source,
         output,
         lambda: made,
@@ -287,9 +288,9 @@ def test_from_file_to_file(tmp_path):
     assert MARKER not in receipt.to_json()
     assert done[-1] == (source.stat().st_size,) * 2
     with pytest.raises(OutputError, match="exists already"):
-        embed_sentence_file(source, output, made, label_field="mood")
+        embed_file(source, output, made, label_field="mood")
     with pytest.raises(InvalidValue, match="only then"):
-        embed_sentence_file(source, tmp_path / "other.npz", made)
+        embed_file(source, tmp_path / "other.npz", made)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "in.jsonl",
         "out.npz",

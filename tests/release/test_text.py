@@ -11,7 +11,7 @@ from discreet import DiscreetError, Receipt, Sanitizer, secure_generator
 from discreet.errors import InputError, InvalidValue, OutputError
 from discreet.mechanisms.word import SanText, SanTextPlus
 from discreet.randomness import SEEDED_CAVEAT
-from discreet.release.text import sanitize_file
+from discreet.release.text_files import sanitize_file
 from discreet.spaces.space import EmbeddingSpace
 from goodness import fits
 from small_spaces import random_space

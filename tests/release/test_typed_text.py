@@ -11,7 +11,7 @@ import pytest
 from discreet import Sanitizer
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
-from discreet.release.text import sanitize_file
+from discreet.release.text_files import sanitize_file
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.identifiers import Identifiers, SurrogateMapping, restore
 from discreet.text.identifiers.surrogates import Surrogates

@@ -14,7 +14,7 @@ from discreet.errors import InputError, InvalidValue
 from discreet.mechanisms.word import NearWords, SanText, SanTextPlus, Uniform
 from discreet.release import _once
 from discreet.release._once import distinct
-from discreet.release.text import sanitize_file
+from discreet.release.text_files import sanitize_file
 from discreet.release.whole import MOST_OF_A_PERSON, SAME_PERSON, Wholes
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, Unit

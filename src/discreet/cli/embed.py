@@ -21,9 +21,10 @@ from discreet.engines.plan import is_several
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt
-from discreet.release.documents import CandidateSettings, DocumentEmbedder, embed_document_file
+from discreet.release.documents import CandidateSettings, DocumentEmbedder
 from discreet.release.search_quality import search_quality
-from discreet.release.sentences import SentenceEmbedder, embed_sentence_file
+from discreet.release.sentences import SentenceEmbedder
+from discreet.release.vector_files import embed_file
 from discreet.settings import Settings, settings_of
 
 _Output = Annotated[
@@ -154,19 +155,19 @@ def embed(
         say_written(output)
         return
     with booking.booked("embed") as ledger, progress_bar("embedding") as show:
-        release: Callable[..., Receipt] = embed_document_file
-        if unit == "sentence":
-            release = partial(embed_sentence_file, tells=_search, **fields)
-        receipt = release(
+        receipt = embed_file(
             source,
             output,
             made,
+            unit=unit,
+            tells=_search if unit == "sentence" else None,
             encoding=file_encoding,
             rng=generator(seed),
             progress=show,
             person_field=booking.person_field,
             ledger=ledger,
             **read,
+            **fields,
             **said,
         )
     _tell(receipt, unit)

@@ -14,7 +14,7 @@ from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
-from discreet.release.text import sanitize_file
+from discreet.release.text_files import sanitize_file
 
 if TYPE_CHECKING:
     from discreet.models.rewriter import Rewriter

@@ -23,7 +23,8 @@ from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.rows import MOST_UNKNOWN
 from discreet.release.strength import MOST_KNOWN, share
-from discreet.release.text import LAYOUTS, READABLE, Sanitizer, sanitize_file
+from discreet.release.text import LAYOUTS, READABLE, Sanitizer
+from discreet.release.text_files import sanitize_file
 from discreet.text.identifiers.mapping import kept_mapping
 
 

@@ -1,7 +1,6 @@
 """A folder of files in, a folder of Parquet out, with one receipt: on any engine the same release.
 
-:func:`sanitize_folder` does to many files what :func:`discreet.release.text.sanitize_file` does to
-one.
+:func:`sanitize_folder` does to many files what ``sanitize_file`` does to one.
 """
 
 from collections.abc import Callable, Mapping, Sequence

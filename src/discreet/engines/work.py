@@ -84,7 +84,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SanitizeWork:
-    """Sanitise texts, with the settings of :func:`discreet.release.text.sanitize_file`."""
+    """Sanitise texts, with the settings of :func:`discreet.release.text_files.sanitize_file`."""
 
     sanitizer: Sanitizer | Callable[[], Sanitizer] = field(repr=False)
     """Or a function that makes one, called once the files were looked at."""

@@ -2,18 +2,14 @@
 
 import contextlib
 import json
-import secrets
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from functools import lru_cache
-from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from discreet import check
 from discreet.accounting.lifting import within
-from discreet.accounting.receipts import Together, add_statements
 from discreet.errors import (
     BudgetExceeded,
     IncompatibleStatements,
@@ -23,27 +19,24 @@ from discreet.errors import (
 )
 from discreet.ledger import chain, rows, stores, totals
 from discreet.ledger.amount import Amount
-from discreet.ledger.charge import Charge, cost
+from discreet.ledger.asked import Asked, asked
+from discreet.ledger.charge import Charge
 from discreet.ledger.entries import (
     COMMITTED,
-    EVERYBODY,
     REFUNDED,
     RESERVED,
-    Budget,
-    Entry,
-    Limit,
 )
 from discreet.ledger.keys import LedgerKey
+from discreet.ledger.looking import Looking
 from discreet.ledger.reservation import Reservation as Reservation
-from discreet.ledger.rows import Seen
 from discreet.ledger.schema import is_current, migrate
 from discreet.ledger.writing import Writing
-from discreet.statement import Adjacency, PrivacyStatement, Unit
+from discreet.statement import Adjacency, Unit
 
 _MOST_SECONDS = 3_000_000_000  # a window of a hundred years
 
 
-class Ledger:
+class Ledger(Looking):
     """Books releases against limits; two processes can never overspend one together.
 
     A release *reserves* before it draws and *commits* when its output is whole. A reservation
@@ -72,8 +65,8 @@ class Ledger:
     """
 
     def __init__(self, store: stores.Store, key: LedgerKey) -> None:
-        self._store, self._key = store, key
-        self._known: set[str] = set()
+        super().__init__(store, key)
+        self._known: dict[str, Adjacency] = {}
 
     @classmethod
     def open(
@@ -174,11 +167,6 @@ class Ledger:
             }
             chain.append(writing, self._key, account, "limit", "", json.dumps(said))
 
-    def limits(self, dataset: str) -> list[Limit]:
-        """All limits of a data set."""
-        with self._store.transaction(write=False) as connection:
-            return totals.limits(connection, self._key.dataset(dataset))
-
     # -- charges -------------------------------------------------------------------------------
 
     def reserve(self, charge: Charge, *, request: str | None = None) -> Reservation:
@@ -221,77 +209,54 @@ class Ledger:
     def _book(
         self, charges: Sequence[tuple[Charge, str | None, str | None]]
     ) -> list[Reservation | BudgetExceeded]:
-        names = [self._key.dataset(charge.dataset) for charge, _, _ in charges]
-        found: dict[int, Reservation | BudgetExceeded] = {}
+        ready = []
+        for charge, named, receipt in charges:
+            name = self._key.dataset(charge.dataset)
+            request = None if named is None else self._key.request(charge.dataset, named)
+            counted = self._known.get(name, Adjacency.REPLACE)
+            ready.append(asked(self._key, charge, name, request, receipt, counted))
+        found: list[Reservation | BudgetExceeded] = []
         with self._writing() as writing:
-            writing.lock(names)
-            for place in range(len(names)):
-                charge, request, receipt = charges[place]
+            writing.lock(each.dataset for each in ready)
+            for each in ready:
                 try:
-                    made = self._reserve(writing, names[place], charge, request, receipt)
-                    found[place] = made
+                    found.append(self._reserve(writing, each))
                 except BudgetExceeded as error:
-                    found[place] = error
-        return [found[place] for place in range(len(names))]
+                    found.append(error)
+        return found
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Writing]:
         with self._store.transaction() as connection:
-            writing = Writing(connection, self._store.for_update, self._known)
+            writing = Writing(connection, self._store.for_update, self._known.keys())
             yield writing
             writing.finish()
-        self._known |= writing.datasets
+        self._known |= writing.counted
 
-    def _reserve(
-        self,
-        writing: Writing,
-        name: str,
-        charge: Charge,
-        request: str | None,
-        receipt: str | None,
-    ) -> Reservation:
-        account = writing.account(name)
-        own, statement = _priced(charge.statement, account.adjacency)
-        amounts = {EVERYBODY: own}
-        if charge.persons:
-            # Many persons share a statement, and to hash one takes long.
-            each = {id(s): s for s in charge.persons.values()}
-            costs = {number: cost(s, account.adjacency) for number, s in each.items()}
-            whom = self._key.persons(charge.dataset, charge.persons)
-            owing = (costs[id(statement)] for statement in charge.persons.values())
-            # In one order everywhere, so that no two transactions wait for each other.
-            amounts = dict(sorted(zip(whom, owing, strict=True), key=itemgetter(0)))
-        said = {
-            "command": charge.command,
-            "version": charge.version,
-            "mechanism": charge.mechanism,
-            "units": charge.units,
-            "persons": len(charge.persons),
-            "amount": list(_fields(own)),
-            "postings": chain.of_postings(amounts),
-        }
-        if request is not None:
-            request = self._key.request(charge.dataset, request)
-            said["request"] = request
-            if (before := chain.by_request(writing, name, request, said)) is not None:
+    def _reserve(self, writing: Writing, ready: Asked) -> Reservation:
+        name, charge, account = ready.dataset, ready.charge, writing.account(ready.dataset)
+        if account.adjacency is not ready.adjacency:
+            given = charge, name, ready.request, ready.receipt
+            ready = asked(self._key, *given, account.adjacency)
+        if ready.request is not None:
+            before = chain.by_request(writing, name, ready.request, ready.said)
+            if before is not None:
                 return Reservation(before[0], name, before[1], True, self)
-        for limit in totals.concerned(writing, account, amounts):
+        for limit in totals.concerned(writing, account, ready.amounts):
             if not within(limit.unit, charge.statement.unit):
                 raise IncompatibleStatements(
                     f"the limit of this data set is for a whole {limit.unit}, and the charge is "
                     f"for a {charge.statement.unit}; lift it first (Charge.of_draws)"
                 )
-            totals.require(writing, account, limit, amounts)
-        entry = secrets.token_hex(16)
-        number = account.events + 1
-        body = f'{json.dumps(said)[:-1]}, "statement": {statement}}}'
-        at = chain.append(writing, self._key, account, "reserve", entry, body)
-        totals.post(writing, account, number, at, amounts)
-        if receipt is not None:
-            told = json.dumps({"receipt": receipt})
+            totals.require(writing, account, limit, ready.amounts)
+        number, entry = account.events + 1, ready.entry
+        at = chain.append(writing, self._key, account, "reserve", entry, ready.body)
+        totals.post(writing, account, number, at, ready.amounts)
+        if ready.receipt is not None:
+            told = json.dumps({"receipt": ready.receipt})
             chain.append(writing, self._key, account, COMMITTED, entry, told)
             return Reservation(entry, name, COMMITTED, False, self)
-        chain.open_entry(writing, entry, name, number, request)
+        chain.open_entry(writing, entry, name, number, ready.request)
         return Reservation(entry, name, RESERVED, False, self)
 
     def commit_all(self, done: Sequence[tuple[Reservation, str | None]]) -> None:
@@ -325,81 +290,7 @@ class Ledger:
             raise NotFound("there is no such entry in this ledger; check its id")
         return Reservation(id, found[0], found[1], True, self)
 
-    # -- looking -------------------------------------------------------------------------------
-
-    def budget(self, dataset: str, person: str | None = None) -> Budget:
-        """What is left of a data set, or of a person's part in it: by the tightest limit."""
-        found = self.budgets(dataset, person)
-        limited = [each for each in found if each.left is not None]
-        return min(limited, key=lambda b: (b.left or Amount()).nano) if limited else found[0]
-
-    def budgets(self, dataset: str, person: str | None = None) -> list[Budget]:
-        """The same by each limit; without any, what was spent in all."""
-        name, whom = self._names(dataset, person)
-        with self._store.transaction(write=False) as connection:
-            return totals.budgets(connection, name, whom)
-
-    def datasets(self) -> list[str]:
-        """The keyed names of all data sets; :meth:`named` gives that of a name."""
-        with self._store.transaction(write=False) as connection:
-            return totals.datasets(connection)
-
-    def overview(self) -> dict[str, list[Budget]]:
-        """The budgets of all data sets, by their keyed names."""
-        with self._store.transaction(write=False) as connection:
-            names = totals.datasets(connection)
-            return {name: totals.budgets(connection, name, EVERYBODY) for name in names}
-
-    def together(
-        self, dataset: str, *, person: str | None = None, delta: float = 0.0
-    ) -> list[Together]:
-        """What all releases that count for anybody, or for a person, guarantee together.
-
-        By the project's algebra, with what cannot be added side by side; beside the budget, whose
-        plain sums are what limits are checked against. What was refunded is left out, what is
-        reserved is not.
-
-        Args:
-            dataset: Which.
-            person: Or only what counts for this person.
-            delta: A chance that may be given away for a smaller epsilon by optimal composition.
-        """
-        found = self.entries(dataset, person=person)
-        each = {e.id: e.statement.of_dataset(e.dataset) for e in found if e.state != REFUNDED}
-        return add_statements(each, delta=delta)
-
-    def entries(self, dataset: str | None = None, *, person: str | None = None) -> Iterator[Entry]:
-        """All entries, the oldest of each data set first; of a person, those that count for it."""
-        if person is not None and dataset is None:
-            raise InvalidValue("a person is known within a data set; name that too")
-        name, whom = (None, EVERYBODY) if dataset is None else self._names(dataset, person)
-        with self._store.transaction(write=False) as connection:
-            found = list(chain.entries(connection, name, whom))
-        return iter(found)
-
-    def verify(self, receipts: Sequence[str | Path] = ()) -> "list[str]":
-        """What is wrong: with the chains, the totals, or these receipts. Empty if nothing is.
-
-        Args:
-            receipts: Of outputs whose entries must be there, and say the same.
-        """
-        from discreet.ledger.verify import problems
-
-        with self._store.transaction(write=False) as connection:
-            return problems(connection, self._key, [Path(path) for path in receipts])
-
-    def named(self, dataset: str, person: str | None = None) -> str:
-        """The keyed name under which a data set, or a person of it, is in this ledger."""
-        name, whom = self._names(dataset, person)
-        return whom or name
-
     # -- the same row again --------------------------------------------------------------------
-
-    def seen(self, dataset: str, texts: Sequence[str | bytes]) -> list[Seen | None]:
-        """For each input row, which release it was in first, and that release where it was kept."""
-        prints = [self._key.row(dataset, text) for text in texts]
-        with self._store.transaction(write=False) as connection:
-            return rows.seen(connection, self._key.dataset(dataset), prints)
 
     def remember(
         self,
@@ -422,22 +313,3 @@ class Ledger:
         prints = [self._key.row(dataset, text) for text in texts]
         with self._store.transaction() as connection:
             rows.remember(connection, name, prints, reservation.id, releases)
-
-    def _names(self, dataset: str, person: str | None) -> tuple[str, str]:
-        if not isinstance(dataset, str) or not dataset:
-            raise InvalidValue("a data set must have a name")
-        if person is None:
-            return self._key.dataset(dataset), EVERYBODY
-        if not person:
-            raise InvalidValue("a person must have a name that is not empty")
-        return self._key.dataset(dataset), self._key.person(dataset, person)
-
-
-@lru_cache(4096)
-def _priced(statement: PrivacyStatement, adjacency: Adjacency) -> tuple[Amount, str]:
-    """What a statement costs, and its JSON: the same one is charged again and again."""
-    return cost(statement, adjacency), json.dumps(statement.to_dict(), ensure_ascii=False)
-
-
-def _fields(amount: Amount) -> tuple[int, int, int]:
-    return amount.nano, amount.atto, amount.unbounded

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 
 from discreet.ledger.account import Account, locked, written_back
 from discreet.ledger.schema import Connection, Rows
+from discreet.statement import Adjacency
 
 
 class Writing(Connection):
@@ -57,9 +58,9 @@ class Writing(Connection):
                 self._gathered.setdefault(key, []).extend(part.rows)
 
     @property
-    def datasets(self) -> Set[str]:
-        """Those that the transaction has locked."""
-        return self._accounts.keys()
+    def counted(self) -> dict[str, Adjacency]:
+        """What the data sets count that the transaction has locked."""
+        return {name: account.adjacency for name, account in self._accounts.items()}
 
     def finish(self) -> None:
         """Write what is left, and the data sets."""

@@ -1,13 +1,8 @@
-"""Documents in, one released vector each: cut into sentences, encode, let a mechanism choose.
+"""Documents in, one released vector each: cut into sentences, encode, let a mechanism choose."""
 
-:class:`DocumentEmbedder` takes texts, :func:`embed_document_file` takes a file and leaves a receipt
-beside what it writes.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,20 +14,13 @@ from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
-from discreet.ledger.dataset import DatasetLedger
 from discreet.mechanisms.registry import described, find
 from discreet.protocols import ChoosingMechanism, DocumentMechanism, Release
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
-from discreet.release._batches import check_kept, kept_columns, released_batches
-from discreet.release.booked import BookedRows, read_twice
-from discreet.release.strength import refuse_weak_vectors
-from discreet.release.vectors import VectorSet, check_output, write_vectors
+from discreet.release.vectors import VectorSet
 from discreet.settings import Setting, Settings
 from discreet.statement import PrivacyStatement, Unit
-from discreet.text.fields import persons_of
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 from discreet.text.sentences import kept_documents, long_enough, refuse_short, split_sentences
 
 if TYPE_CHECKING:
@@ -40,7 +28,6 @@ if TYPE_CHECKING:
 
 CANDIDATE = "candidate"
 """The column with the public document that was chosen."""
-_BATCH = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +115,13 @@ class DocumentEmbedder:
     def statement(self) -> PrivacyStatement:
         """The guarantee for each sentence of a released document."""
         return self.mechanism.statement
+
+    def whole(self, count: int, unit: Unit) -> PrivacyStatement:
+        """The guarantee for a whole of so many sentences.
+
+        One release speaks of all sentences of a document: they are a group, not draws apart.
+        """
+        return group_as(self.statement, max(1, count), unit)
 
     def release(
         self,
@@ -228,103 +222,6 @@ class DocumentEmbedder:
     def _released_dimension(self) -> int:
         choices = getattr(self.mechanism, "choices", None)
         return self.mechanism.dimension if choices is None else int(choices.shape[1])
-
-
-def embed_document_file(
-    source: str | Path,
-    output: Path,
-    embedder: DocumentEmbedder | Callable[[], DocumentEmbedder],
-    *,
-    text_field: str = "text",
-    keep: Sequence[str] = (),
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = UTF_8,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
-    force: bool = False,
-    accept_weak: bool = False,
-    operator: str | None = None,
-    recipient: str | None = None,
-    rng: Generator | None = None,
-    progress: Progress | None = None,
-    person_field: str | None = None,
-    ledger: DatasetLedger | None = None,
-) -> Receipt:
-    """Release a vector for each text of a file, taken as a document; both files whole or neither.
-
-    Args:
-        source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
-        output: Ends in ``.parquet`` or ``.npz``; its receipt comes beside it.
-        embedder: Or a function that makes one, called once the input was opened.
-        text_field: Column or field that holds the text.
-        keep: Columns that are written as they are beside the vectors.
-        format: Of the input, if its name does not tell it.
-        delimiter: Between the fields of csv; a comma unless given.
-        encoding: Of the input.
-        max_document_bytes: Longer documents are refused.
-        force: Replace an output that exists.
-        accept_weak: Release even if the statement promises next to nothing.
-        operator: Who releases it, for the receipt.
-        recipient: Whom it is released for, for the receipt.
-        rng: Leave it out for a release.
-        progress: Called with the bytes read and in all (0: unknown).
-        person_field: For the ledger, column or field that says whose a text is.
-        ledger: Where the release is booked before anything is drawn.
-    """
-    check_kept(keep, protected=(text_field,))
-    if CANDIDATE in keep:
-        raise InvalidValue(
-            f"--keep {CANDIDATE} has the name of another column of the output; rename it first"
-        )
-    check_output(output, source, force=force, beside=["numbers of documents"])
-    rng = secure_generator() if rng is None else rng
-    read = 0
-    opened = partial(
-        open_documents,
-        source,
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        text_field=text_field,
-        max_document_bytes=max_document_bytes,
-        batch_documents=_BATCH,
-    )
-    with opened() as reader, ExitStack() as stack:
-        kept = kept_columns(reader, keep)
-        persons = None if person_field is None else persons_of(reader, person_field)
-        made = embedder() if callable(embedder) else embedder
-        if not accept_weak:
-            refuse_weak_vectors(made.statement)
-
-        def lifted(count: int, unit: Unit) -> PrivacyStatement:
-            # One release speaks of all sentences of a document: they are a group, not draws apart.
-            return group_as(made.statement, max(1, count), unit)
-
-        booked = BookedRows(ledger, lifted, made.mechanism.name)
-        batches: Iterable[Batch] = reader
-        if ledger is not None:
-            first, batches = read_twice(reader, source, opened)
-            for batch in first:
-                owners = None if persons is None else persons(batch)
-                booked.count(batch.texts, np.diff(split_sentences(batch.texts)[1]), owners)
-
-        def released(batch: Batch, show: Progress) -> Release[VectorSet]:
-            nonlocal read
-            read += len(batch.texts)
-            release = made.release(batch.texts, rng, first_row=batch.first_row, progress=show)
-            booked.remember(batch.texts)
-            return release
-
-        stack.enter_context(booked.reserved(rng))
-        release = released_batches(reader, kept, released, progress, batches)
-        if not len(release.values):
-            raise InvalidValue(
-                f"none of the {read} documents has 2 sentences; nothing can be released"
-            )
-        fields = {"format": reader.format, "text_field": reader.text_field, "kept": list(keep)}
-        receipt = made.receipt(release, read - len(release.values)).with_section("input", fields)
-        receipt = booked.entered(receipt.between(operator, recipient))
-        return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
 
 
 def _require_choice(mechanism: DocumentMechanism) -> ChoosingMechanism:

@@ -15,27 +15,24 @@ from typing import Any, TypeVar
 from discreet.arrays import Generator, Ids, Progress
 from discreet.bars import progress_bars
 from discreet.card import card
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import InvalidValue
 from discreet.protocols import Release, WordMechanism, watched
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
-from discreet.release._kinds import Kind, is_missing, kind_of
+from discreet.release._kinds import Kind, kind_of
 from discreet.release._plan import Plan, refuse_names
 from discreet.release.choice import chosen_sanitizer, refuse_weak
 from discreet.release.rows import Tally
+from discreet.release.streams import SanitizedStream, gathered, released
 from discreet.release.strength import share
 from discreet.release.text import TextSanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces import EmbeddingSpace
-from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
 from discreet.text.identifiers import Identifiers
 
 Y = TypeVar("Y")
-BLOCK_ROWS = 4096
-"""So many texts of an iterator are read ahead and released together, if they are short."""
-_BLOCK_CHARACTERS = 2**22
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,45 +67,6 @@ class TableRelease(Release[Y]):
         if (keep := about.get("keep")) is not None:
             return {"a word stays": f"with probability {share(keep)}"}
         return {}
-
-
-class SanitizedStream(Iterator[Any]):
-    """What comes out of an iterator: one item for each, read ahead by a block at most.
-
-    Attributes:
-        statement: what holds for each word; it does not depend on what is read.
-        units: words that were released so far.
-    """
-
-    def __init__(
-        self,
-        items: Iterator[Any],
-        statement: PrivacyStatement,
-        tally: Tally,
-        told: Callable[[], Receipt],
-    ) -> None:
-        self.statement = statement
-        self._items, self._tally, self._told = items, tally, told
-
-    def __next__(self) -> Any:
-        return next(self._items)
-
-    @property
-    def values(self) -> "SanitizedStream":
-        """The stream itself, where other releases have what was released."""
-        return self
-
-    @property
-    def units(self) -> int:
-        return self._tally.words.total()
-
-    @property
-    def receipt(self) -> Receipt:
-        """Of what was released so far."""
-        return self._told()
-
-    def __repr__(self) -> str:
-        return f"SanitizedStream({self.units:,} words so far; {self.statement.brief()})"
 
 
 def sanitize(
@@ -337,7 +295,7 @@ def _told(
 def _of_iterator(
     data: Iterator[Any], asked: _Asked, made: Callable[[], TextSanitizer], rng: Generator
 ) -> SanitizedStream:
-    blocks = _blocks(data)
+    blocks = gathered(data)
     one = next(blocks, None)
     kind = kind_of([] if one is None else one.table)
     fates = asked.fates(kind)
@@ -346,61 +304,11 @@ def _of_iterator(
     statement = plan.statement(kind.names, rng, more=kind.alone is None)
     read = [] if one is None else [one]
     return SanitizedStream(
-        _released(chain(read, blocks), plan, tally, rng),
+        released(chain(read, blocks), plan, tally, rng),
         statement,
         tally,
         lambda: plan.receipt(statement, tally, kind.names, "iterator"),
     )
-
-
-@dataclass(frozen=True)
-class _Gathered:
-    """Items of an iterator that are released together."""
-
-    table: Any = field(repr=False)
-    apart: bool
-    """Whether its rows come out one by one, as they went in."""
-
-
-def _blocks(items: Iterator[Any]) -> Iterator[_Gathered]:
-    """Texts and rows by the thousand; tables as they come."""
-    rows: list[Any] = []
-    size = 0
-    for item in items:
-        if not (isinstance(item, str | Mapping) or is_missing(item)):
-            if rows:
-                raise InputError("an iterator must give texts, rows or tables, and one of these")
-            yield _Gathered(item, apart=False)
-            continue
-        rows.append(item)
-        size += _size(item)
-        if len(rows) >= BLOCK_ROWS or size >= _BLOCK_CHARACTERS:
-            yield _Gathered(rows, apart=True)
-            rows, size = [], 0
-    if rows:
-        yield _Gathered(rows, apart=True)
-
-
-def _size(item: Any) -> int:
-    if isinstance(item, Mapping):
-        return sum(len(value) for value in item.values() if isinstance(value, str))
-    return len(item) if isinstance(item, str) else 0
-
-
-def _released(
-    blocks: Iterator[_Gathered], plan: Plan, tally: Tally, rng: Generator
-) -> Iterator[Any]:
-    for gathered in blocks:
-        kind = kind_of(gathered.table)
-        # A row may lack a field that others have; a field that nobody spoke of is refused.
-        plan.fates.refuse_undecided(kind.names, kind.what, python=True, repeat=not tally.documents)
-        block = plan.block(kind, rng)
-        tally.count(block.words, block.identifiers, block.draws, plan.persons(kind))
-        values = kind.rebuilt(plan.fates, block.columns)
-        if gathered.apart:
-            yield from values
-        else:
-            yield values
 
 
 def _silent(_done: int, _total: int) -> None:

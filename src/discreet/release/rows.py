@@ -1,7 +1,7 @@
 """Rows released to a writer, and what a receipt says of all of them together.
 
-One file is released from its first row to its last (:func:`discreet.release.text.sanitize_file`);
-the parts of a folder are released by many, and their tallies add up.
+One file is released from its first row to its last (:mod:`discreet.release.text_files`); the parts
+of a folder are released by many, and their tallies add up.
 """
 
 from collections import Counter

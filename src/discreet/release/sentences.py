@@ -1,14 +1,7 @@
-"""Text in, released vectors out: encode, map, normalise, release; the labels beside them.
+"""Text in, released vectors out: encode, map, normalise, release; the labels beside them."""
 
-:class:`SentenceEmbedder` takes texts, :func:`embed_sentence_file` takes a file and leaves a receipt
-beside what it writes.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,27 +11,19 @@ from discreet.arrays import Floats32, Generator, Ids, Progress, row_blocks
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import EncoderSettings, MapSettings
-from discreet.errors import InputError, InvalidValue
-from discreet.ledger.dataset import DatasetLedger
+from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described, find
 from discreet.mechanisms.sentence import unit_rows
 from discreet.protocols import LabelMechanism, Release, SentenceMechanism
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
-from discreet.release._batches import check_kept, kept_columns, released_batches
-from discreet.release.booked import BookedRows, read_twice
-from discreet.release.strength import refuse_weak_vectors
-from discreet.release.vectors import VectorSet, check_output, write_vectors
+from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement, Unit
-from discreet.text.fields import labels_of, persons_of, strings_of
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, open_documents
 
 if TYPE_CHECKING:
     from discreet.release.tables import Frame
 
 _BLOCK = 8192
-_BATCH = 65_536
 
 
 @dataclass(frozen=True)
@@ -167,6 +152,13 @@ class SentenceEmbedder:
             "what its task tells apart); between any two sentences the loss is at most "
             f"{most:.4g}"
         )
+
+    def whole(self, count: int, unit: Unit) -> PrivacyStatement:
+        """The guarantee for a whole of so many sentences.
+
+        Of a pair both sentences, each with its label, which is once more than it costs.
+        """
+        return self.statement.for_units(max(1, count), unit=unit)
 
     def units(self, texts: Sequence[str], *, progress: Progress | None = None) -> Any:
         """UNPROTECTED unit vectors after the map: for public text, and for what comes next here."""
@@ -309,121 +301,6 @@ class SentenceEmbedder:
         if self.label_mechanism is not None:
             indices = self.label_mechanism.release(indices, rng)
         return [self.labels[index] for index in indices]
-
-
-def embed_sentence_file(
-    source: str | Path,
-    output: Path,
-    embedder: SentenceEmbedder | Callable[[], SentenceEmbedder],
-    *,
-    text_field: str = "text",
-    pair_field: str | None = None,
-    label_field: str | None = None,
-    keep: Sequence[str] = (),
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = UTF_8,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
-    force: bool = False,
-    accept_weak: bool = False,
-    operator: str | None = None,
-    recipient: str | None = None,
-    rng: Generator | None = None,
-    progress: Progress | None = None,
-    tells: Callable[[SentenceEmbedder], Mapping[str, Any]] | None = None,
-    person_field: str | None = None,
-    ledger: DatasetLedger | None = None,
-) -> Receipt:
-    """Release a vector for each text of a file, taken as one sentence; both files whole or neither.
-
-    Args:
-        source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
-        output: Ends in ``.parquet``, ``.npz`` or ``.npy``; its receipt comes beside it.
-        embedder: Or a function that makes one, called once the input was opened: a mistake in a
-            name shows before an encoder is loaded.
-        text_field: Column or field that holds the text.
-        pair_field: Column or field of the second sentence, if rows are pairs.
-        label_field: Of the label, if the embedder releases labels.
-        keep: Columns that are written as they are beside the vectors.
-        format: Of the input, if its name does not tell it.
-        delimiter: Between the fields of csv; a comma unless given.
-        encoding: Of the input.
-        max_document_bytes: Longer texts are refused.
-        force: Replace an output that exists.
-        accept_weak: Release even if the statement promises next to nothing.
-        operator: Who releases it, for the receipt.
-        recipient: Whom it is released for, for the receipt.
-        rng: Leave it out for a release.
-        progress: Called with the bytes read and in all (0: unknown).
-        tells: What else the receipt says of an embedder, by heading; it never sees the file.
-        person_field: For the ledger, column or field that says whose a text is.
-        ledger: Where the release is booked before anything is drawn.
-    """
-    check_kept(keep, protected=(text_field, pair_field, label_field))
-    beside = {"second vectors": pair_field, "labels": label_field, "kept columns": keep}
-    check_output(output, source, force=force, beside=[what for what, is_ in beside.items() if is_])
-    used = [name for name in (text_field, pair_field, label_field, *keep) if name is not None]
-    if len(set(used)) < len(used):
-        raise InputError("each field can be used once: text, second text, label or kept")
-    rng = secure_generator() if rng is None else rng
-    opened = partial(
-        open_documents,
-        source,
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        text_field=text_field,
-        max_document_bytes=max_document_bytes,
-        batch_documents=_BATCH,
-    )
-    with opened() as reader, ExitStack() as stack:
-        kept = kept_columns(reader, keep)
-        persons = None if person_field is None else persons_of(reader, person_field)
-        second = None if pair_field is None else strings_of(reader, pair_field, "a second sentence")
-        labels = None if label_field is None else labels_of(reader, label_field)
-        made = embedder() if callable(embedder) else embedder
-        if not accept_weak:
-            refuse_weak_vectors(made.statement)
-        sides = 1 if second is None else 2
-
-        def lifted(count: int, unit: Unit) -> PrivacyStatement:
-            # Of a pair both sentences, each with its label, which is once more than it costs.
-            return made.statement.for_units(max(1, count), unit=unit)
-
-        booked = BookedRows(ledger, lifted, made.mechanism.name)
-        batches: Iterable[Batch] = reader
-        if ledger is not None:
-            first, batches = read_twice(reader, source, opened)
-            for batch in first:
-                owners = None if persons is None else persons(batch)
-                booked.count(batch.texts, np.full(len(batch.texts), sides), owners)
-
-        def released(batch: Batch, show: Progress) -> Release[VectorSet]:
-            release = made.release(
-                batch.texts,
-                None if labels is None else labels(batch),
-                rng,
-                second=None if second is None else second(batch),
-                first_row=batch.first_row,
-                progress=show,
-            )
-            booked.remember(batch.texts)
-            return release
-
-        stack.enter_context(booked.reserved(rng))
-        release = released_batches(reader, kept, released, progress, batches)
-        fields = {
-            "format": reader.format,
-            "text_field": reader.text_field,
-            "pair_field": pair_field,
-            "label_field": label_field,
-            "kept": list(keep),
-        }
-        receipt = made.receipt(release).with_section("input", fields)
-        for heading, told in (tells(made) if tells is not None else {}).items():
-            receipt = receipt.with_section(heading, told)
-        receipt = booked.entered(receipt.between(operator, recipient))
-        return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
 
 
 _PAIRS = (

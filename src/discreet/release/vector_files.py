@@ -1,0 +1,256 @@
+"""A file of texts in, a file of released vectors out, and a receipt beside it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import check
+from discreet.arrays import Generator, Ids, Progress
+from discreet.errors import InputError, InvalidValue
+from discreet.ledger.dataset import DatasetLedger
+from discreet.protocols import Release
+from discreet.randomness import secure_generator
+from discreet.receipt import Receipt
+from discreet.release.booked import BookedRows, read_twice
+from discreet.release.documents import CANDIDATE, DocumentEmbedder
+from discreet.release.sentences import SentenceEmbedder
+from discreet.release.strength import refuse_weak_vectors
+from discreet.release.vectors import RESERVED, VectorSet, check_output, write_vectors
+from discreet.statement import Unit
+from discreet.text.fields import Field, field_of, labels_of, persons_of, strings_of
+from discreet.text.formats import UTF_8
+from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, DocumentReader, open_documents
+from discreet.text.sentences import split_sentences
+
+Embedder = SentenceEmbedder | DocumentEmbedder
+_BATCHES = {Unit.SENTENCE: 65_536, Unit.DOCUMENT: 1024}
+"""Rows that are released in one call."""
+
+
+def embed_file(
+    source: str | Path,
+    output: Path,
+    embedder: Embedder | Callable[[], Embedder],
+    *,
+    unit: str = "sentence",
+    text_field: str = "text",
+    pair_field: str | None = None,
+    label_field: str | None = None,
+    keep: Sequence[str] = (),
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = UTF_8,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    force: bool = False,
+    accept_weak: bool = False,
+    operator: str | None = None,
+    recipient: str | None = None,
+    rng: Generator | None = None,
+    progress: Progress | None = None,
+    tells: Callable[[Any], Mapping[str, Any]] | None = None,
+    person_field: str | None = None,
+    ledger: DatasetLedger | None = None,
+) -> Receipt:
+    """Release a vector for each text of a file; it and its receipt appear whole or not at all.
+
+    Args:
+        source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
+        output: Ends in ``.parquet`` or ``.npz``, or in ``.npy`` for vectors of sentences alone; its
+            receipt comes beside it.
+        embedder: Or a function that makes one, called once the input was opened: a mistake in a
+            name shows before an encoder is loaded.
+        unit: What a text is, ``"sentence"`` or ``"document"``; the embedder's.
+        text_field: Column or field that holds the text.
+        pair_field: Column or field of the second sentence, if rows are pairs of sentences.
+        label_field: Of the label, if the embedder releases labels.
+        keep: Columns that are written as they are beside the vectors.
+        format: Of the input, if its name does not tell it.
+        delimiter: Between the fields of csv; a comma unless given.
+        encoding: Of the input.
+        max_document_bytes: Longer texts are refused.
+        force: Replace an output that exists.
+        accept_weak: Release even if the statement promises next to nothing.
+        operator: Who releases it, for the receipt.
+        recipient: Whom it is released for, for the receipt.
+        rng: Leave it out for a release.
+        progress: Called with the bytes read and in all (0: unknown).
+        tells: What else the receipt says of an embedder, by heading; it never sees the file.
+        person_field: For the ledger, column or field that says whose a text is.
+        ledger: Where the release is booked before anything is drawn.
+    """
+    check.one_of(unit, list(_BATCHES), "unit of embed_file")
+    of_documents = unit == Unit.DOCUMENT
+    _check_fields(of_documents, text_field, pair_field, label_field, keep)
+    beside = {
+        "numbers of documents": of_documents,
+        "second vectors": pair_field,
+        "labels": label_field,
+        "kept columns": keep,
+    }
+    check_output(output, source, force=force, beside=[what for what, is_ in beside.items() if is_])
+    rng = secure_generator() if rng is None else rng
+    opened = partial(
+        open_documents,
+        source,
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        text_field=text_field,
+        max_document_bytes=max_document_bytes,
+        batch_documents=_BATCHES[Unit(unit)],
+    )
+    with opened() as reader, ExitStack() as stack:
+        kept = {name: field_of(reader, name) for name in keep}
+        persons = None if person_field is None else persons_of(reader, person_field)
+        second = None if pair_field is None else strings_of(reader, pair_field, "a second sentence")
+        labels = None if label_field is None else labels_of(reader, label_field)
+        made = embedder() if callable(embedder) else embedder
+        if isinstance(made, DocumentEmbedder) != of_documents:
+            raise InvalidValue(f"unit says {unit}, and the embedder is for another one")
+        if not accept_weak:
+            refuse_weak_vectors(made.statement)
+        if isinstance(made, DocumentEmbedder):
+            work = _documents(made, rng)
+        else:
+            work = _sentences(made, rng, second, labels)
+        booked = BookedRows(ledger, made.whole, made.mechanism.name)
+        batches: Iterable[Batch] = reader
+        if ledger is not None:
+            first, batches = read_twice(reader, source, opened)
+            for batch in first:
+                owners = None if persons is None else persons(batch)
+                booked.count(batch.texts, work.units(batch), owners)
+
+        def released(batch: Batch, show: Progress) -> Release[VectorSet]:
+            release = work.release(batch, show)
+            booked.remember(batch.texts)
+            return release
+
+        stack.enter_context(booked.reserved(rng))
+        release, read = _released_batches(reader, kept, released, progress, batches)
+        fields = {"format": reader.format, "text_field": reader.text_field, "kept": list(keep)}
+        if not of_documents:
+            fields |= {"pair_field": pair_field, "label_field": label_field}
+        receipt = work.receipt(release, read).with_section("input", fields)
+        for heading, told in (tells(made) if tells is not None else {}).items():
+            receipt = receipt.with_section(heading, told)
+        receipt = booked.entered(receipt.between(operator, recipient))
+        return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What differs between sentences and documents."""
+
+    units: Callable[[Batch], Ids]
+    """How many units each text is."""
+    release: Callable[[Batch, Progress], Release[VectorSet]]
+    receipt: Callable[[Release[VectorSet], int], Receipt]
+    """Of what was released, and of how many texts."""
+
+
+def _sentences(
+    made: SentenceEmbedder, rng: Generator, second: Field | None, labels: Field | None
+) -> _Work:
+    sides = 1 if second is None else 2
+
+    def release(batch: Batch, show: Progress) -> Release[VectorSet]:
+        return made.release(
+            batch.texts,
+            None if labels is None else labels(batch),
+            rng,
+            second=None if second is None else second(batch),
+            first_row=batch.first_row,
+            progress=show,
+        )
+
+    return _Work(
+        lambda batch: np.full(len(batch.texts), sides),
+        release,
+        lambda release, _: made.receipt(release),
+    )
+
+
+def _documents(made: DocumentEmbedder, rng: Generator) -> _Work:
+    def release(batch: Batch, show: Progress) -> Release[VectorSet]:
+        return made.release(batch.texts, rng, first_row=batch.first_row, progress=show)
+
+    def receipt(release: Release[VectorSet], read: int) -> Receipt:
+        if not len(release.values):
+            raise InvalidValue(
+                f"none of the {read} documents has 2 sentences; nothing can be released"
+            )
+        return made.receipt(release, read - len(release.values))
+
+    return _Work(lambda batch: np.diff(split_sentences(batch.texts)[1]), release, receipt)
+
+
+def _check_fields(
+    of_documents: bool,
+    text: str,
+    second: str | None,
+    label: str | None,
+    keep: Sequence[str],
+) -> None:
+    """Refuse to keep what is protected, or what has the name of another part of the output."""
+    if of_documents and (second is not None or label is not None):
+        raise InvalidValue("pair_field and label_field are for sentences; leave them out")
+    for name in keep:
+        if name in (text, second, label):
+            raise InvalidValue(
+                f"--keep {name} would write out the very text that is to be protected; leave it out"
+            )
+        if name in RESERVED or (of_documents and name == CANDIDATE):
+            raise InvalidValue(
+                f"--keep {name} has the name of another column of the output; rename it first"
+            )
+    used = [name for name in (text, second, label, *keep) if name is not None]
+    if len(set(used)) < len(used):
+        raise InputError("each field can be used once: text, second text, label or kept")
+
+
+def _released_batches(
+    reader: DocumentReader,
+    kept: Mapping[str, Field],
+    released: Callable[[Batch, Progress], Release[VectorSet]],
+    progress: Progress | None,
+    batches: Iterable[Batch],
+) -> tuple[Release[VectorSet], int]:
+    """Release batch after batch, each with its kept columns, as one release; and count the texts.
+
+    Args:
+        reader: where the batches come from.
+        kept: columns that are written as they are.
+        released: the release of one batch; it is handed a function to call with (done, total).
+        progress: called with the bytes read and in all (0: unknown).
+        batches: of the reader.
+    """
+    parts = []
+    before = read = 0
+    for batch in batches:
+        now = reader.bytes_read
+
+        def show(done: int, total: int, before: int = before, now: int = now) -> None:
+            if progress is not None:
+                progress(before + (now - before) * done // total, reader.total_bytes or 0)
+
+        release = released(batch, show)
+        read += len(batch.texts)
+        values = release.values
+        columns = {name: field(batch) for name, field in kept.items()}
+        if values.rows is not None:
+            places = (values.rows - batch.first_row).tolist()
+            columns = {name: [column[i] for i in places] for name, column in columns.items()}
+        parts.append(replace(release, values=replace(values, kept={**columns, **values.kept})))
+        show(1, 1)
+        before = now
+    statement = parts[0].statement
+    if kept:
+        statement = statement.with_public(f"what is kept as it is: {', '.join(kept)}")
+    values = VectorSet.joined([part.values for part in parts])
+    return Release(values, statement, sum(part.units for part in parts)), read
