@@ -151,16 +151,18 @@ def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> 
     """
     norms: dict[str, torch.Tensor] = {}
     layouts: dict[int, list[torch.Tensor]] = {}
-    for factor in factors:
-        if id(factor.sentence) not in layouts:
-            layouts[id(factor.sentence)] = _blocks(group[factor.sentence], groups)
-        squares = torch.zeros(groups, dtype=torch.float64, device=group.device)
-        for block in layouts[id(factor.sentence)]:
-            step = max(1, _BLOCK_NUMBERS // max(1, factor.errors.shape[1] * block.shape[1]))
+    for alike in _by_errors(factors):
+        sentence, errors = alike[0].sentence, alike[0].errors
+        if id(sentence) not in layouts:
+            layouts[id(sentence)] = _blocks(group[sentence], groups)
+        squares = torch.zeros(len(alike), groups, dtype=torch.float64, device=group.device)
+        for block in layouts[id(sentence)]:
+            step = max(1, _BLOCK_NUMBERS // max(1, errors.shape[1] * block.shape[1]))
             for rows in torch.split(block, step):
-                squares[group[factor.sentence[rows[:, 0]]]] = _squares(factor, rows)
-        norm = factor.largest * squares.clamp_(min=0).sqrt_()
-        norms[factor.name] = norms[factor.name] + norm if factor.name in norms else norm
+                squares[:, group[sentence[rows[:, 0]]]] = _squares(alike, rows)
+        for factor, square in zip(alike, squares, strict=True):
+            norm = factor.largest * square.clamp_(min=0).sqrt_()
+            norms[factor.name] = norms[factor.name] + norm if factor.name in norms else norm
     total = torch.zeros(groups, dtype=torch.float64, device=group.device)
     for norm in norms.values():
         total += norm**2
@@ -217,21 +219,38 @@ def _blocks(group_of_row: torch.Tensor, groups: int) -> list[torch.Tensor]:
     return blocks
 
 
-def _squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
-    """The squared norm of each group of a block."""
-    there = (rows >= 0)[:, :, None]
-    rows = rows.clamp(min=0)
-    errors = torch.where(there, factor.errors[rows], 0.0).double()
-    if factor.inputs is None:
-        return (errors.sum(dim=1) ** 2).sum(dim=1)
-    products = torch.bmm(errors, errors.transpose(1, 2))
-    inputs = factor.inputs[rows]
-    if inputs.is_floating_point():
-        wide = inputs.double()
-        products *= torch.bmm(wide, wide.transpose(1, 2))
-    else:
-        products *= inputs[:, :, None] == inputs[:, None, :]
-    return products.sum(dim=(1, 2))
+def _by_errors(factors: Iterable[Factor]) -> Iterable[list[Factor]]:
+    """Factors that share their errors, as a matrix and its bias do."""
+    alike: dict[tuple[int, int], list[Factor]] = {}
+    for factor in factors:
+        alike.setdefault((id(factor.errors), id(factor.sentence)), []).append(factor)
+    return alike.values()
+
+
+def _squares(alike: Sequence[Factor], rows: torch.Tensor) -> torch.Tensor:
+    """The squared norm of each group of a block, for each of some factors with the same errors."""
+    there = rows >= 0
+    rows = torch.where(there, rows, rows[:, :1])  # what is no number stays in its own group
+    errors = alike[0].errors[rows].double()
+    both = there[:, :, None] & there[:, None, :]
+    products = torch.where(both, torch.bmm(errors, errors.transpose(1, 2)), 0.0)
+    squares = []
+    for factor in alike:
+        if factor.inputs is None:
+            summed = torch.bmm(there[:, None, :].double(), errors)
+            squares.append(summed.square_().sum(dim=(1, 2)))
+        else:
+            inputs = factor.inputs[rows]
+            squares.append((products * _products(inputs)).sum(dim=(1, 2)))
+    return torch.stack(squares)
+
+
+def _products(inputs: torch.Tensor) -> torch.Tensor:
+    """Of the inputs of a group's rows with each other; rows of an embedding are alike or not."""
+    if not inputs.is_floating_point():
+        return inputs[:, :, None] == inputs[:, None, :]
+    wide = inputs.double()
+    return torch.bmm(wide, wide.transpose(1, 2))
 
 
 def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) -> Parameters:
