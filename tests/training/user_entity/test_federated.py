@@ -22,13 +22,9 @@ from flwr.supercore.task_identity import TaskIdentity
 from discreet.errors import BudgetExceeded, InvalidValue, MissingExtra
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity import federated
-from discreet.training.user_entity.federated import (
-    FederatedTrainer,
-    client_app,
-    server_app,
-    users_per_client,
-)
+from discreet.training.user_entity.federated import FederatedTrainer, client_app, server_app
 from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.simulation import silent, users_per_client
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
@@ -318,7 +314,7 @@ def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
             rules(),
             build_model,
             lambda _: users,
-            answers=lambda _, key: not federated.silent(key, number, 0.5),
+            answers=lambda _, key: not silent(key, number, 0.5),
         )
         return lambda message: app(message, context)
 
@@ -327,7 +323,7 @@ def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
     missing = []
     for step in range(12):
         draws = there.draws(step)
-        loud = [n for n in range(2) if not federated.silent(draws.key, n, 0.5)]
+        loud = [n for n in range(2) if not silent(draws.key, n, 0.5)]
         missing.append(2 - len(loud))
         if loud:
             answering = [user for n in loud for user in blocks[n]]
@@ -335,9 +331,9 @@ def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
     assert set(missing) >= {0, 1}
     assert there.unusable == [count for count in missing if count < 2]
     assert MARKER not in everything_said(there._grid)
-    assert not any(federated.silent(bytes(32), n, 0.0) for n in range(99))
+    assert not any(silent(bytes(32), n, 0.0) for n in range(99))
     # The key is fixed, so this does not hang on chance.
-    assert 80 < sum(federated.silent(bytes(32), n, 0.3) for n in range(400)) < 160
+    assert 80 < sum(silent(bytes(32), n, 0.3) for n in range(400)) < 160
 
 
 def test_a_client_refuses_a_server_with_other_rules():
