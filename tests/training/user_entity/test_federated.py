@@ -135,10 +135,17 @@ def distance(one, other):
     return float(torch.cat([gap.reshape(-1) for gap in gaps]).norm())
 
 
-@pytest.mark.parametrize("algorithm", ["certified", "user-level"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm": "user-level"},
+        {"algorithm": "certified"},
+        {"algorithm": "certified", "one_cell": True, "cell_clip": 1.0},
+    ],
+)
 @pytest.mark.parametrize("clients", [1, 2, 4])
-def test_a_step_equals_the_one_in_process(algorithm, clients):
-    given = rules(algorithm=algorithm)
+def test_a_step_equals_the_one_in_process(changes, clients):
+    given = rules(**changes)
     blocks = [USERS[i::clients] for i in range(clients)]
     there = trainer_on(
         [client(block, given) for block in blocks],
