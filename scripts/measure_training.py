@@ -1,7 +1,7 @@
 """How much of what training gains certified training keeps: `docs/background/user-entity.md`.
 
     python scripts/measure_training.py DATA -o FOLDER [--set conll2003|agnews] [--start other|same]
-        [--seeds 3] [--epsilon 8] [--only NAME ...] [--workers 2] [--minutes 5]
+        [--seeds 3] [--plain-seeds 3] [--epsilon 8] [--only NAME ...] [--workers 2] [--minutes 5]
 
 One network (an AWD-LSTM of 3,000 public words) begins with public text: of another kind (``other``:
 AG News for CoNLL-2003 and the reverse), or for CoNLL-2003 also of the same kind (``same``: three of
@@ -20,13 +20,15 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy import stats
 
 from discreet.models.awd_lstm import AwdLstm
 from discreet.tensors import load_tensors, save_tensors
@@ -50,43 +52,65 @@ WORDS = 3000
 PUBLIC_STEPS = {"other": 240, "same": 50}
 # Texts of the two files of AG News; of the second, the first are what is chosen and tested on.
 NEWS, NEWS_TEST, NEWS_BOTH = 10_001, 2000, 7600
-ALL = ("noiseless", "de-identified", "user-level", "certified")
+PLAIN = ("noiseless", "de-identified")
+ALL = (*PLAIN, "user-level", "certified")
+STEPS, MOST_STEPS = 40, 400  # with noise, and without, where the dev text says when to end
+# What was chosen on the dev text; de-identified is trained as noiseless is.
+CHOSEN: dict[str, dict[str, dict[str, Any]]] = {
+    "conll2003": {
+        "noiseless": {"user_rate": 0.1, "learning_rate": 0.005},
+        "user-level": {"user_rate": 0.25, "learning_rate": 0.01},
+        "certified": {
+            "user_rate": 0.25, "learning_rate": 0.01, "holders": 2, "cell_clip": 0.25,
+        },
+    },
+    "agnews": {
+        "noiseless": {"user_rate": 0.025, "learning_rate": 0.008},
+        "user-level": {"user_rate": 0.1, "learning_rate": 0.05},
+        "certified": {
+            "user_rate": 0.25, "learning_rate": 0.03,
+            "one_cell": True, "holders": 1, "cell_clip": 1.0,
+        },
+    },
+}  # fmt: skip
 Users = tuple[UserText, ...]
 _STATE = "run that goes on"
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What is trained on, with and without entities masked, chosen on and tested on."""
+    """What is trained on, chosen on and tested on."""
 
     private: Users
-    masked: Users
     dev: Users
     test: Users
 
 
-def marked_conll(data: Path, part: str, words: PublicWords) -> Users:
-    return conll(data, part, words, CONLL["all"])
+def conll_texts(data: Path, words: PublicWords, masked: bool) -> Texts:
+    def documents(part: str, *, masked: bool = False) -> Users:
+        return conll(data, part, words, CONLL["all"], masked=masked)
 
-
-def conll_texts(data: Path, words: PublicWords) -> Texts:
-    validation = marked_conll(data, "valid", words)
     return Texts(
-        private=marked_conll(data, "train", words),
-        masked=conll(data, "train", words, CONLL["all"], masked=True),
-        dev=tuple(user for place, user in enumerate(validation) if place % 4 == 0),
-        test=marked_conll(data, "test", words),
+        private=documents("train", masked=masked),
+        dev=tuple(user for place, user in enumerate(documents("valid")) if place % 4 == 0),
+        test=documents("test"),
     )
 
 
-def news_texts(data: Path, words: PublicWords, folder: Path) -> Texts:
-    """Every text is a user, with its sentences: nobody knows who wrote it."""
-    found = []
+def marked_news(data: Path, folder: Path) -> list[tuple[str, Any]]:
+    """The texts of AG News with their entities, which are found once for a folder."""
+    found: list[tuple[str, Any]] = []
     for part, most in (("dev", NEWS), ("test", NEWS_BOTH)):
         kept, texts = folder / f"agnews-{part}-{most}.json", ag_news_texts(data, part, most)
         if not kept.exists():
             kept.write_text(json.dumps(found_entities(texts)))
         found += list(zip(texts, json.loads(kept.read_text()), strict=True))
+    return found
+
+
+def news_texts(data: Path, words: PublicWords, folder: Path, masked: bool) -> Texts:
+    """Every text is a user, with its sentences: nobody knows who wrote it."""
+    found = marked_news(data, folder)
 
     def users(places: Sequence[int], *, masked: bool = False) -> Users:
         texts, entities = zip(*(found[place] for place in places), strict=True)
@@ -97,8 +121,7 @@ def news_texts(data: Path, words: PublicWords, folder: Path) -> Texts:
     half, end = NEWS + NEWS_TEST // 2, NEWS + NEWS_TEST
     private = [*range(NEWS), *range(end, len(found))]
     return Texts(
-        private=users(private),
-        masked=users(private, masked=True),
+        private=users(private, masked=masked),
         dev=users(range(NEWS, half)),
         test=users(range(half, end)),
     )
@@ -121,7 +144,6 @@ def measured(model: AwdLstm, users: Sequence[UserText]) -> dict[str, float]:
 
 def run(
     rules: Rules,
-    users: Users,
     model: AwdLstm,
     texts: Texts,
     *,
@@ -136,7 +158,10 @@ def run(
     ``average`` is of the models of the second half of the steps: it costs nothing, since each of
     them is released.
     """
-    trainer, until_worse = UserEntityTrainer(rules, users, model, seed=seed), not rules.private
+    trainer, until_worse = (
+        UserEntityTrainer(rules, texts.private, model, seed=seed),
+        not rules.private,
+    )
     began, since = time.process_time(), time.monotonic()
     kept: dict[str, Any] = {"before": measured(model, texts.test), "dev": [], "seconds": 0.0}
     kept |= {"done": 0, "steps": 0, "after": kept["before"]}
@@ -180,54 +205,41 @@ def run(
     return kept | {
         "rules": asdict(rules),
         "dropped": asdict(trainer.dropped),
-        "users": len(users),
+        "users": len(texts.private),
         "epsilon": None
         if loss is None
         else {k: v for k, v in asdict(loss).items() if v < math.inf},
     }
 
 
-def rules_of(population: int, options: argparse.Namespace) -> dict[str, tuple[Rules, int]]:
-    """The rules and steps of every algorithm. Adam makes the size of the clipped sum no matter."""
-    plain = Rules(
-        algorithm="noiseless", user_rate=options.plain_rate,
-        learning_rate=options.plain_learning_rate, optimizer="adam", population=population,
+def rules_of(name: str, which: str, population: int) -> Rules:
+    """The rules of an algorithm. Adam makes the size of the clipped sum no matter."""
+    return Rules(
+        algorithm=name, entity_rate=1.0, optimizer="adam", population=population,
+        **CHOSEN[which].get(name, CHOSEN[which]["noiseless"]),
     )  # fmt: skip
-    private = replace(
-        plain, user_rate=options.rate, entity_rate=1.0, learning_rate=options.learning_rate,
-        clip=1.0, holders=options.holders, cells=options.cells, cell_clip=options.cell_ratio,
-        one_cell=options.one_cell,
-    )  # fmt: skip
-    return {
-        "noiseless": (plain, options.most_steps),
-        "de-identified": (replace(plain, algorithm="de-identified"), options.most_steps),
-        "user-level": (replace(private, algorithm="user-level"), options.steps),
-        "certified": (replace(private, algorithm="certified"), options.steps),
-    }
-
-
-def texts_of(options: argparse.Namespace) -> tuple[PublicWords, Texts]:
-    words = PublicWords.of_space("starter", WORDS)
-    if options.set == "conll2003":
-        return words, conll_texts(options.data, words)
-    return words, news_texts(options.data, words, options.output)
 
 
 def one(name: str, seed: int, options: argparse.Namespace) -> Path | None:
     """The file of one run, made if it is not there; None if it is not at its end."""
     torch.set_num_threads(1)
-    words, texts = texts_of(options)
+    words, masked = PublicWords.of_space("starter", WORDS), name == "de-identified"
+    texts = (
+        conll_texts(options.data, words, masked)
+        if options.set == "conll2003"
+        else news_texts(options.data, words, options.output, masked)
+    )
     path = public_start(options.data, options.output, words, options.set, options.start)
-    rules, steps = rules_of(len(texts.private), options)[name]
+    rules, steps = rules_of(name, options.set, len(texts.private)), MOST_STEPS
     if rules.private:
+        steps = STEPS
         rules = rules.calibrated(steps, options.epsilon)
     digest = hashlib.blake2b(f"{rules.digest} {steps}".encode(), digest_size=4).hexdigest()
     kept = options.output / f"{options.set}-{options.start}-{name}-{digest}-{seed}.json"
     if not kept.exists():
         print(f"{kept.stem}: noise {rules.noise:.3f}", flush=True)
         found = run(
-            rules, texts.masked if name == "de-identified" else texts.private,
-            start.network(path, words), texts,
+            rules, start.network(path, words), texts,
             steps=steps, seed=seed, every=max(1, steps // 8) if rules.private else 10,
             state=kept.with_suffix(".safetensors"), seconds=60 * options.minutes,
         )  # fmt: skip
@@ -244,28 +256,27 @@ def main() -> None:
     parser.add_argument("--set", choices=("conll2003", "agnews"), default="conll2003")
     parser.add_argument("--start", choices=("other", "same"), default="other")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--plain-seeds", type=int, default=3, help="of runs without noise")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--epsilon", type=float, default=8.0)
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--most-steps", type=int, default=400, help="without noise")
-    parser.add_argument("--rate", type=float, default=0.25)
-    parser.add_argument("--plain-rate", type=float, default=0.1, help="without noise")
-    parser.add_argument("--plain-learning-rate", type=float, default=0.005)
-    parser.add_argument("--learning-rate", type=float, default=0.01)
-    parser.add_argument("--holders", type=int, default=2)
-    parser.add_argument("--cells", type=int, default=1)
-    parser.add_argument("--cell-ratio", type=float, default=0.25)
-    parser.add_argument("--one-cell", action="store_true")
-    parser.add_argument("--only", nargs="+", default=ALL)
+    parser.add_argument("--only", nargs="+", choices=ALL, default=ALL)
     parser.add_argument("--workers", type=int, default=1, help="runs at once, a core each")
     parser.add_argument("--minutes", type=float, default=math.inf, help="of one run, at a time")
     options = parser.parse_args()
     began = time.monotonic()
     options.output.mkdir(parents=True, exist_ok=True)
-    words, _ = texts_of(options)  # what the runs share is made before they begin
+    # What the runs share is made before they begin.
+    words = PublicWords.of_space("starter", WORDS)
+    if options.set == "agnews":
+        marked_news(options.data, options.output)
     public_start(options.data, options.output, words, options.set, options.start)
-    seeds = range(options.first_seed, options.first_seed + options.seeds)
-    runs = [(name, seed) for name in ALL if name in options.only for seed in seeds]
+    runs = [
+        (name, seed)
+        for name in ALL
+        if name in options.only
+        for seed in range(options.plain_seeds if name in PLAIN else options.seeds)
+        if seed >= options.first_seed
+    ]
     if options.workers > 1:
         with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
             files = list(pool.map(one, *zip(*runs, strict=True), [options] * len(runs)))
@@ -274,28 +285,49 @@ def main() -> None:
     if None in files:
         sys.exit("not at its end: give the command again to go on")
     found = [json.loads(file.read_text()) for file in files if file is not None]
-    made = list(zip(runs, found, strict=True))
-    best = [figures["after"]["perplexity"] for (name, _), figures in made if name == ALL[0]]
-    for (name, seed), figures in made:
-        say(f"{options.set} from {options.start}, {name}, seed {seed}", figures, best)
+    for (name, seed), figures in zip(runs, found, strict=True):
+        print(f"{name}, seed {seed}: {_figures(figures)}")
+    by_name = {
+        name: [figures for (other, _), figures in zip(runs, found, strict=True) if other == name]
+        for name in options.only
+    }
+    for name, some in filter(lambda pair: pair[1], by_name.items()):
+        print(f"{options.set}, {name}: {_together(some, by_name.get('noiseless', []))}")
     print(f"{(time.monotonic() - began) / 60:.1f} minutes")
 
 
-def say(name: str, found: dict[str, Any], noiseless: Sequence[float]) -> None:
+def _figures(found: dict[str, Any]) -> str:
+    """Of one run: perplexity of all words and of entities, at the start, after it, averaged."""
     shown = [found[which] for which in ("before", "after", "average") if which in found]
     all_words, entities = (
         " -> ".join(f"{one.get(words, np.nan):.2f}" for one in shown)
         for words in ("perplexity", "entities")
     )
-    began = shown[0]["perplexity"]
-    gain = began - np.mean(noiseless) if noiseless else np.nan
-    shares = [(began - one["perplexity"]) / gain for one in shown[1:]]
-    print(
-        f"{name}: perplexity {all_words}, of entities {entities}; {found['steps']} steps; "
-        f"dropped {found['dropped']['sentences']:,}; {found['seconds']:.0f} s; "
-        f"share {' '.join(f'{share:.3f}' for share in shares)}",
-        flush=True,
+    return (
+        f"perplexity {all_words}, of entities {entities}; {found['steps']} steps; "
+        f"dropped {found['dropped']['sentences']:,}; {found['seconds']:.0f} s"
     )
+
+
+def _together(runs: Sequence[dict[str, Any]], noiseless: Sequence[dict[str, Any]]) -> str:
+    """Of all seeds: means with intervals of 95 %, if seeds are normal."""
+    after = {
+        words: np.array([found["after"].get(words, np.nan) for found in runs])
+        for words in ("perplexity", "entities")
+    }
+    said = [f"perplexity {_mean(after['perplexity'])}, of entities {_mean(after['entities'])}"]
+    if noiseless:
+        began = np.array([found["before"]["perplexity"] for found in runs])
+        best = np.mean([found["after"]["perplexity"] for found in noiseless])
+        said.append(f"share {_mean((began - after['perplexity']) / (began - best))}")
+    return "; ".join([*said, f"{len(runs)} seeds"])
+
+
+def _mean(values: NDArray[np.float64]) -> str:
+    if len(values) < 2:
+        return f"{values.mean():.3f}"
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return f"{values.mean():.3f} ± {stats.t.ppf(0.975, len(values) - 1) * error:.3f}"
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from discreet.release.vectors import VectorSet
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet.training.documents.recoder import train_recoder
-from discreet.training.loop import kept_arrays, restore_kept
+from discreet.training.kept_state import kept_arrays, restore_kept
 from discreet.training.texts.alignment import piece_table
 from discreet.training.texts.classifier import TextClassifier, fine_tune
 from discreet.training.texts.masked_lm import pretrain

@@ -23,9 +23,9 @@ from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity import settings
 from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity.build import built_network
-from discreet.training.user_entity.federated import silent
 from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.simulation import silent
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 

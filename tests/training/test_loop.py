@@ -6,9 +6,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from discreet.errors import InputError, InvalidValue, OutputError  # noqa: E402
+from discreet.training.kept_state import RunState  # noqa: E402
 from discreet.training.loop import (  # noqa: E402
     Epochs,
-    RunState,
     ShuffledRows,
     TrainingStage,
     constant,

@@ -152,7 +152,7 @@ class AwdLstm:
         run = _Run(self, packed, masks)
         last, weight = packed.predicting(run.outputs.detach()), self._output_weight()
         logits = torch.addmm(self._parameters["output.bias"], last, weight.T)
-        errors = torch.softmax(logits, dim=1)
+        errors = torch.softmax(logits, dim=1, out=logits)
         errors[torch.arange(len(errors), device=self._device), packed.targets] -= 1.0
         back = errors @ weight
         if self.shape.classes is not None:

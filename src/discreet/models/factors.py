@@ -13,6 +13,7 @@ The first is what a cell needs, the second what a user needs.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
 from typing import Protocol
 
 from discreet.errors import needs_extra
@@ -82,6 +83,11 @@ class Factor:
     mask: torch.Tensor | None = None
     largest: float = 1.0
 
+    @property
+    def by_row(self) -> bool:
+        """True if an input is the number of a row of an embedding."""
+        return self.inputs is not None and not self.inputs.is_floating_point()
+
     def gradient(
         self, rows: torch.Tensor | slice, weights: torch.Tensor, shape: torch.Size
     ) -> torch.Tensor:
@@ -89,7 +95,7 @@ class Factor:
         errors = self.errors[rows]
         if self.inputs is None:
             return weights @ errors
-        if not self.inputs.is_floating_point():
+        if self.by_row:
             out = errors.new_zeros(shape)
             return out.index_add_(0, self.inputs[rows], errors * weights[:, None])
         product = errors.T @ (self.inputs[rows] * weights[:, None])
@@ -147,20 +153,17 @@ def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> 
 
     ``group`` says which group each sentence belongs to, -1 for none. Equal to the norm but for two
     cases, in which it is an upper bound: weight drop (the largest entry of the mask stands for all)
-    and a parameter that is used twice (the two parts are added). Products are summed in 64 bits.
+    and a parameter that is used twice with other rows or another mask (the two norms are added).
+    Products are summed in 64 bits.
     """
-    norms: dict[str, torch.Tensor] = {}
-    layouts: dict[int, list[torch.Tensor]] = {}
+    alike: dict[tuple[int, int], list[Factor]] = {}
     for factor in factors:
-        if id(factor.sentence) not in layouts:
-            layouts[id(factor.sentence)] = _blocks(group[factor.sentence], groups)
-        squares = torch.zeros(groups, dtype=torch.float64, device=group.device)
-        for block in layouts[id(factor.sentence)]:
-            step = max(1, _BLOCK_NUMBERS // max(1, factor.errors.shape[1] * block.shape[1]))
-            for rows in torch.split(block, step):
-                squares[group[factor.sentence[rows[:, 0]]]] = _squares(factor, rows)
-        norm = factor.largest * squares.clamp_(min=0).sqrt_()
-        norms[factor.name] = norms[factor.name] + norm if factor.name in norms else norm
+        alike.setdefault((id(factor.sentence), id(factor.mask)), []).append(factor)
+    norms: dict[str, torch.Tensor] = {}
+    for some in alike.values():
+        for name, squares in _group_squares(some, group, groups).items():
+            norm = some[0].largest * squares.clamp_(min=0).sqrt_()
+            norms[name] = norms[name] + norm if name in norms else norm
     total = torch.zeros(groups, dtype=torch.float64, device=group.device)
     for norm in norms.values():
         total += norm**2
@@ -217,21 +220,67 @@ def _blocks(group_of_row: torch.Tensor, groups: int) -> list[torch.Tensor]:
     return blocks
 
 
-def _squares(factor: Factor, rows: torch.Tensor) -> torch.Tensor:
-    """The squared norm of each group of a block."""
-    there = (rows >= 0)[:, :, None]
-    rows = rows.clamp(min=0)
-    errors = torch.where(there, factor.errors[rows], 0.0).double()
-    if factor.inputs is None:
-        return (errors.sum(dim=1) ** 2).sum(dim=1)
-    products = torch.bmm(errors, errors.transpose(1, 2))
-    inputs = factor.inputs[rows]
-    if inputs.is_floating_point():
-        wide = inputs.double()
-        products *= torch.bmm(wide, wide.transpose(1, 2))
-    else:
-        products *= inputs[:, :, None] == inputs[:, None, :]
-    return products.sum(dim=(1, 2))
+def _group_squares(
+    factors: Sequence[Factor], group: torch.Tensor, groups: int
+) -> dict[str, torch.Tensor]:
+    """For each parameter the squared norm of each group, of factors with the same rows."""
+    sentence, widest = factors[0].sentence, max(factor.errors.shape[1] for factor in factors)
+    by_name: dict[str, list[Factor]] = {}
+    for factor in factors:
+        by_name.setdefault(factor.name, []).append(factor)
+    squares = {name: group.new_zeros(groups, dtype=torch.float64) for name in by_name}
+    for block in _blocks(group[sentence], groups):
+        for rows in torch.split(block, max(1, _BLOCK_NUMBERS // (widest * block.shape[1]))):
+            gathered, at = _Gathered(rows), group[sentence[rows[:, 0]]]
+            for name, parts in by_name.items():
+                pairs = combinations_with_replacement(parts, 2)
+                squares[name][at] = sum(
+                    (1 if one is other else 2) * gathered.inner(one, other) for one, other in pairs
+                )
+    return squares
+
+
+class _Gathered:
+    """The rows of some groups as a rectangle, and products of what is in them, in 64 bits.
+
+    A missing row repeats the first of its group, so that what is no number stays in its group.
+    """
+
+    def __init__(self, rows: torch.Tensor) -> None:
+        there = rows >= 0
+        self._rows = torch.where(there, rows, rows[:, :1])
+        self._there = there[:, None, :].double()
+        self._both = there[:, :, None] & there[:, None, :]
+        self._wide: dict[int, torch.Tensor] = {}
+
+    def inner(self, one: Factor, other: Factor) -> torch.Tensor:
+        """The inner product of two parts of a parameter's gradient, for each group."""
+        if one.inputs is None or other.inputs is None:
+            sums = [torch.bmm(self._there, self._of(part.errors)) for part in (one, other)]
+            return (sums[0] * sums[1]).sum(dim=(1, 2))
+        if one.by_row == other.by_row:
+            pairs = _products(self._of(one.errors), self._of(other.errors))
+            if one.by_row:
+                ids = one.inputs[self._rows][:, :, None], other.inputs[self._rows][:, None, :]
+                pairs *= ids[0] == ids[1]
+            else:
+                pairs *= _products(self._of(one.inputs), self._of(other.inputs))
+        else:  # as in a matrix that words come in and go out by
+            into, out = (one, other) if one.by_row else (other, one)
+            pairs = _products(self._of(out.inputs), self._of(into.errors))
+            ids = into.inputs[self._rows][:, None, :].expand_as(pairs)
+            pairs *= self._of(out.errors).gather(2, ids)
+        return torch.where(self._both, pairs, 0.0).sum(dim=(1, 2))
+
+    def _of(self, values: torch.Tensor) -> torch.Tensor:
+        if id(values) not in self._wide:
+            self._wide[id(values)] = values[self._rows].double()
+        return self._wide[id(values)]
+
+
+def _products(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Of every row of a group with every row of the same group."""
+    return torch.bmm(one, other.transpose(1, 2))
 
 
 def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) -> Parameters:
@@ -246,7 +295,7 @@ def sentence_gradients(factors: Iterable[Factor], like: Parameters, count: int) 
             errors = torch.where(there, factor.errors[rows.clamp(min=0)], 0.0)
             if factor.inputs is None:
                 part = errors.sum(dim=1)
-            elif factor.inputs.is_floating_point():
+            elif not factor.by_row:
                 part = torch.bmm(errors.transpose(1, 2), factor.inputs[rows.clamp(min=0)])
                 part = part if factor.mask is None else part * factor.mask
             else:

@@ -22,13 +22,9 @@ from flwr.supercore.task_identity import TaskIdentity
 from discreet.errors import BudgetExceeded, InvalidValue, MissingExtra
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity import federated
-from discreet.training.user_entity.federated import (
-    FederatedTrainer,
-    client_app,
-    server_app,
-    users_per_client,
-)
+from discreet.training.user_entity.federated import FederatedTrainer, client_app, server_app
 from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.simulation import silent, users_per_client
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
@@ -139,10 +135,17 @@ def distance(one, other):
     return float(torch.cat([gap.reshape(-1) for gap in gaps]).norm())
 
 
-@pytest.mark.parametrize("algorithm", ["certified", "user-level"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm": "user-level"},
+        {"algorithm": "certified"},
+        {"algorithm": "certified", "one_cell": True, "cell_clip": 1.0},
+    ],
+)
 @pytest.mark.parametrize("clients", [1, 2, 4])
-def test_a_step_equals_the_one_in_process(algorithm, clients):
-    given = rules(algorithm=algorithm)
+def test_a_step_equals_the_one_in_process(changes, clients):
+    given = rules(**changes)
     blocks = [USERS[i::clients] for i in range(clients)]
     there = trainer_on(
         [client(block, given) for block in blocks],
@@ -318,7 +321,7 @@ def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
             rules(),
             build_model,
             lambda _: users,
-            answers=lambda _, key: not federated.silent(key, number, 0.5),
+            answers=lambda _, key: not silent(key, number, 0.5),
         )
         return lambda message: app(message, context)
 
@@ -327,7 +330,7 @@ def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
     missing = []
     for step in range(12):
         draws = there.draws(step)
-        loud = [n for n in range(2) if not federated.silent(draws.key, n, 0.5)]
+        loud = [n for n in range(2) if not silent(draws.key, n, 0.5)]
         missing.append(2 - len(loud))
         if loud:
             answering = [user for n in loud for user in blocks[n]]
@@ -335,9 +338,9 @@ def test_a_silent_client_of_a_simulation_is_one_that_is_missing():
     assert set(missing) >= {0, 1}
     assert there.unusable == [count for count in missing if count < 2]
     assert MARKER not in everything_said(there._grid)
-    assert not any(federated.silent(bytes(32), n, 0.0) for n in range(99))
+    assert not any(silent(bytes(32), n, 0.0) for n in range(99))
     # The key is fixed, so this does not hang on chance.
-    assert 80 < sum(federated.silent(bytes(32), n, 0.3) for n in range(400)) < 160
+    assert 80 < sum(silent(bytes(32), n, 0.3) for n in range(400)) < 160
 
 
 def test_a_client_refuses_a_server_with_other_rules():

@@ -20,7 +20,7 @@ from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.vectors import VectorSet
 from discreet.statement import MetricKind, Notion
 from discreet.text.labelled import Labelled
-from discreet.training.loop import RunState
+from discreet.training.kept_state import RunState
 from discreet.training.settings import Resumption
 from discreet.training.vectors import end_to_end
 from discreet.training.vectors.end_to_end import (

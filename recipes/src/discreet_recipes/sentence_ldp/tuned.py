@@ -11,7 +11,7 @@ import numpy as np
 from discreet.models.bert import load_masked_model
 from discreet.release.vectors import VectorSet
 from discreet.text.labelled import Labelled, read_labelled
-from discreet.training.loop import RunState
+from discreet.training.kept_state import RunState
 from discreet.training.settings import Resumption
 from discreet.training.vectors.end_to_end import (
     EndToEnd,

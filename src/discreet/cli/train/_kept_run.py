@@ -10,7 +10,7 @@ from discreet.cli._terminal import say
 @contextmanager
 def tells_of_kept_run(output: Path) -> Iterator[None]:
     """Say, whatever stopped a run, that its state is there to go on from."""
-    from discreet.training.loop import RunState
+    from discreet.training.kept_state import RunState
 
     try:
         yield

@@ -23,14 +23,9 @@ from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
 from discreet.training.batches import batches_of_like_length
+from discreet.training.kept_state import RunState
 from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
-from discreet.training.loop import (
-    Epochs,
-    RunState,
-    TrainingStage,
-    train_in_stages,
-    warmed_up,
-)
+from discreet.training.loop import Epochs, TrainingStage, train_in_stages, warmed_up
 from discreet.training.settings import Resumption
 from discreet.training.texts.alignment import padded
 from discreet.training.texts.settings import FineTuning, FineTuningResumption

@@ -26,9 +26,9 @@ from discreet.models.bert import MaskedModel, save_masked_model
 from discreet.protocols import WordMechanism, release_texts
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch, tokenizer_for
+from discreet.training.kept_state import RunState
 from discreet.training.loop import (
     Epochs,
-    RunState,
     TrainingStage,
     epoch_order,
     step_seed,

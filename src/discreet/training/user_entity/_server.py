@@ -9,7 +9,7 @@ from discreet.devices import moved
 from discreet.errors import InvalidValue
 from discreet.models.factors import Parameters
 from discreet.tensors import Arrays
-from discreet.training.loop import fits, kept_arrays, restore_kept
+from discreet.training.kept_state import fits, kept_arrays, restore_kept
 from discreet.training.user_entity.rules import Plan
 
 

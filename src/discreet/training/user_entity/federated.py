@@ -16,14 +16,11 @@ An answer that is not numbers of the right shape counts as none; one that is too
 on the ball. A client that cheats can spoil the model, but nobody else's guarantee.
 """
 
-import hashlib
 import json
-import logging
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -35,11 +32,11 @@ from discreet.errors import DiscreetError, InvalidValue, needs_extra
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.statement import PrivacyStatement
-from discreet.training.loop import put_weights, shapes_of
+from discreet.training.kept_state import put_weights, shapes_of
 from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity._gradients import add_to, norm_of, scaled
 from discreet.training.user_entity.rules import Rules
-from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer
+from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import UserText
 
 FEDERATED = ("certified", "user-level")
@@ -57,9 +54,6 @@ HOLDERS_CAVEAT = (
 )
 _PARAMETERS, _STEP, _SUM = "parameters", "step", "sum"
 _POLL = 0.2
-# In a simulation clients do not go missing; they wait for a processor, and Ray begins slowly.
-_SIMULATION_TIMEOUT = 600.0
-_RAY_OVERRIDE = "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"
 
 
 def client_app(
@@ -81,7 +75,7 @@ def client_app(
         answers: For simulations: whether the client answers at all, from the context and the key of
             the step. It must not look at the text.
     """
-    flower = _flower()
+    flower = flower_library()
     _federated(rules)
     app = flower.clientapp.ClientApp()
 
@@ -167,7 +161,7 @@ class FederatedTrainer(UserEntityTrainer):
 
     def _ask(self, draws: StepDraws) -> tuple[int, list[Any]]:
         """How many clients were asked, and at most one reply of each."""
-        flower = _flower()
+        flower = flower_library()
         current = {n: array_of(p) for n, p in self.model.trainable().items()}
         parameters = _record(flower, current)
         step = flower.app.ConfigRecord({"key": draws.key, "rules": _agreed(self.rules)})
@@ -225,7 +219,7 @@ def server_app(
         clients: So many must be connected before it begins.
         connect_timeout: Seconds to wait for them.
     """
-    flower = _flower()
+    flower = flower_library()
     check.whole(clients, "clients", at_least=1)
     check.positive(connect_timeout, "connect timeout")
     app = flower.serverapp.ServerApp()
@@ -243,100 +237,6 @@ def server_app(
         train(grid)
 
     return app
-
-
-def silent(key: bytes, client: int, share: float) -> bool:
-    """Whether a simulated client says nothing in the step with this key, whatever its text."""
-    drawn = hashlib.blake2b(b"%d" % client, digest_size=8, key=key, person=b"silent").digest()
-    return int.from_bytes(drawn, "little") < int(share * 2**64)
-
-
-def simulated(
-    trainer: UserEntityTrainer,
-    clients: int,
-    run: Callable[[FederatedTrainer], TrainingOutcome],
-    *,
-    drop_out: float = 0.0,
-) -> tuple[TrainingOutcome, list[int]]:
-    """The run of a trainer, on clients that Flower simulates on this machine with a block of users.
-
-    All is in one place, so what holds is what the trainer says, and no bound is merely assumed.
-
-    Args:
-        trainer: Rules, users, model and seed; client i gets every ``clients``-th user from i on.
-        clients: How many, at most as many as users.
-        run: Runs the trainer that it is given, which asks the clients.
-        drop_out: Chance that a client says nothing in a step, as a dead or a late one does not.
-
-    Returns:
-        The outcome, and for each step that was made now how many clients were missing in it.
-    """
-    flower = _flower_that_tells_nobody()
-    rules, model, users = trainer.rules, trainer.model, trainer.users
-    most = users_per_client(len(users), clients)
-    blocks = [users[first::clients] for first in range(clients)]
-    check.in_range(drop_out, "drop out", at_least=0, below=1)
-    outcomes: list[tuple[TrainingOutcome, list[int]]] = []
-
-    def train(grid: Any) -> None:
-        asking = FederatedTrainer(
-            rules,
-            model,
-            grid,
-            users_per_client=most,
-            timeout=_SIMULATION_TIMEOUT,
-            seed=trainer.seed,
-            spent=trainer.spent,
-        )
-        outcomes.append((run(asking), asking.unusable))
-
-    def own_block(context: Any) -> tuple[UserText, ...]:
-        return blocks[int(context.node_config["partition-id"])]
-
-    def answers(context: Any, key: bytes) -> bool:
-        return not silent(key, int(context.node_config["partition-id"]), drop_out)
-
-    try:
-        flower.simulation.run_simulation(
-            server_app(train, clients=clients, connect_timeout=_SIMULATION_TIMEOUT),
-            client_app(rules, lambda: model, own_block, answers=answers),
-            num_supernodes=clients,
-            backend_config={
-                "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
-                "init_args": {"num_cpus": 1, "log_to_driver": False, "logging_level": "ERROR"},
-            },
-        )
-    finally:
-        import ray
-
-        ray.shutdown()
-    outcome, missing = outcomes[0]
-    return replace(outcome, statement=trainer.statement(outcome.charged)), missing
-
-
-def simulation_section(clients: int, missing: Sequence[int]) -> dict[str, Any]:
-    """What a receipt says of a simulation, where nobody but this machine saw the sums."""
-    return {
-        "simulated": True,
-        "clients": clients,
-        "missing": list(missing),
-        "trust": (
-            "all text was in one place; among machines the server would be trusted with each "
-            "client's clipped sum, without noise: there is no secure aggregation"
-        ),
-    }
-
-
-def users_per_client(users: int, clients: int) -> int:
-    """How many users the largest block of a simulation holds.
-
-    >>> users_per_client(10, 4)
-    3
-    """
-    check.whole(clients, "clients", at_least=1)
-    if clients > users:
-        raise InvalidValue(f"clients must be at most {users}, the number of users; got {clients}")
-    return -(-users // clients)
 
 
 class _OtherRules(InvalidValue):
@@ -378,26 +278,14 @@ def _federated(rules: Rules) -> Rules:
     return rules
 
 
-def _flower() -> Any:
+def flower_library() -> Any:
+    """Flower, or an error that names the extra with it."""
     with needs_extra("federated training", "federated"):
         import flwr
         import flwr.app
         import flwr.clientapp
         import flwr.serverapp
     return flwr
-
-
-def _flower_that_tells_nobody() -> Any:
-    """Flower with Ray; neither reports to its makers that it runs, and both say errors only."""
-    # These are read when the libraries begin.
-    for name in ("FLWR_TELEMETRY_ENABLED", "RAY_USAGE_STATS_ENABLED", _RAY_OVERRIDE):
-        os.environ.setdefault(name, "0")
-    flower = _flower()
-    with needs_extra("federated simulation", "federated"):
-        import flwr.simulation  # noqa: F401
-        import ray  # noqa: F401
-    logging.getLogger("flwr").setLevel(logging.ERROR)
-    return flower
 
 
 def _record(flower: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:

@@ -138,7 +138,7 @@ class UserEntityRun:
         if settings.federated is None:
             outcome = made_by(self.trainer)
             return outcome, self._write(outcome, self._receipt(outcome), reservation)
-        from discreet.training.user_entity.federated import simulated, simulation_section
+        from discreet.training.user_entity.simulation import simulated, simulation_section
 
         outcome, missing = simulated(
             self.trainer, settings.federated, made_by, drop_out=settings.drop_out

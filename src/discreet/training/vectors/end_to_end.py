@@ -32,14 +32,8 @@ from discreet.statement import PrivacyStatement
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch
 from discreet.training.batches import batches_of_like_length
-from discreet.training.loop import (
-    Epochs,
-    RunState,
-    TrainingStage,
-    seeded_weights,
-    train_in_stages,
-    warmed_up,
-)
+from discreet.training.kept_state import RunState
+from discreet.training.loop import Epochs, TrainingStage, seeded_weights, train_in_stages, warmed_up
 from discreet.training.vectors.reading import LowerStates, SentenceReader
 from discreet.training.vectors.settings import EndToEndSettings
 from discreet.training.vectors.task import TaskTarget
