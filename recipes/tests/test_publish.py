@@ -20,6 +20,8 @@ def publish(tmp_path, monkeypatch):
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "PAGE", tmp_path / "run.md")
     monkeypatch.setattr(module, "IMAGES", tmp_path / "images")
+    monkeypatch.setattr(module, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(module, "draw", lambda plot, path: path.write_text(plot.title))
     return module
 
 
@@ -47,6 +49,10 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     assert "| 1 | 0.512 |" in page
     assert "A note." in page
     assert "![It rises.](../images/run/sentdp-curve.png)" in page
-    assert (tmp_path / "images" / "sentdp-curve.png").is_file()
-    assert "the tea is good" not in page
+    assert (tmp_path / "images" / "sentdp-curve.png").read_text() == "C"
+    kept = (tmp_path / "records" / "sentdp.json").read_text()
+    for hidden in ("the tea is good", "/models"):
+        assert hidden not in page + kept
+    publish.main()  # what is kept is enough
+    assert (tmp_path / "run.md").read_text() == page
     assert "Where we differ." in page
