@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from discreet.report.claims import VERDICTS
 from discreet.report.plots import Plot, draw
 from discreet.report.stored import stored
 from discreet.settings import declared_in
@@ -69,9 +70,31 @@ def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
         yield f"    {each.flag} {said}"
 
 
-def section(recipe: Recipe) -> Iterator[str]:
+def summary(records: dict[Recipe, dict[str, Any]]) -> Iterator[str]:
+    """What a reader in a hurry needs: the main claims, verdicts counted, key figures."""
+    yield from ("## Summary", "", "The main claims; all of them are in the parts below.", "")
+    rows = [
+        [f"{recipe.subject}: {finding['claim']}", *(finding[name] for name in _CLAIMS[1:])]
+        for recipe, record in records.items()
+        for finding in record["findings"]
+        if finding["main"]
+    ]
+    yield from (*markdown_table(_CLAIMS, rows), "", "All claims by verdict:", "")
+    counts = [
+        [recipe.subject, *([f["verdict"] for f in record["findings"]].count(v) for v in VERDICTS)]
+        for recipe, record in records.items()
+    ]
+    yield from (*markdown_table(("subject", *VERDICTS), counts), "", "Key figures:", "")
+    figures = [
+        [recipe.subject, figure["subject"], figure["what"], figure["figure"]]
+        for recipe, record in records.items()
+        for figure in record["headlines"]
+    ]
+    yield from (*markdown_table(("paper", "of", "what", "figure"), figures), "")
+
+
+def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
     """One record as a part of the page."""
-    record = json.loads((RECORDS / f"{recipe.name}.json").read_text("utf-8"))
     yield from (f"## {recipe.subject}", "")
     yield from (f"{recipe.paper} The command:", "", "```text")
     yield from (" \\\n".join(command(recipe, record["settings"])), "```", "")
@@ -95,10 +118,15 @@ def main(run: Path | None = None) -> None:
         if run is not None and (run / recipe.name / "record.json").is_file():
             keep(recipe, run / recipe.name)
     IMAGES.mkdir(parents=True, exist_ok=True)
-    there = [recipe for recipe in RECIPES if (RECORDS / f"{recipe.name}.json").is_file()]
-    lines = [line for recipe in there for line in section(recipe)]
+    paths = {recipe: RECORDS / f"{recipe.name}.json" for recipe in RECIPES}
+    records = {
+        recipe: json.loads(path.read_text("utf-8"))
+        for recipe, path in paths.items()
+        if path.is_file()
+    }
+    lines = [*summary(records), *(line for pair in records.items() for line in section(*pair))]
     PAGE.write_text(_OPENING + "\n" + "\n".join(lines), "utf-8")
-    print(f"{PAGE}: {', '.join(recipe.name for recipe in there)}")
+    print(f"{PAGE}: {', '.join(recipe.name for recipe in records)}")
 
 
 if __name__ == "__main__":
