@@ -308,7 +308,7 @@ def _gain(pretraining: list[dict[str, Any]], other: str) -> tuple[float, float]:
 
 
 def _key_figures(record: Record, size: SanTextOptions, figures: Figures) -> None:
-    middle = size.epsilons[-2]
+    middle = size.epsilons[-2:][0]  # the last but one, or the only one
     accuracy = {c: plus_minus(figures.utility[key_of("santext", c, middle)]) for c in BOTH}
     defence = {
         row["calibration"]: row["defence"]["value"]
