@@ -1,19 +1,22 @@
 """Put finished records of ``discreet reproduce`` on a page of the documentation.
 
-    python scripts/publish_run.py RUN
+    python scripts/publish_run.py [RUN]
 
-RUN holds a folder for each recipe that was run, as ``discreet reproduce all -o RUN`` leaves it. The
-page is docs/background/run.md, its pictures docs/images/run/. Every command is written out of the
-record's own settings. Tables of examples are left out: they quote the data sets.
+RUN holds a folder for each recipe that was run, as ``discreet reproduce all -o RUN`` leaves it. Its
+records are kept in recipes/records, without tables of examples, which quote the data sets, and
+without anybody's folders. The page docs/background/run.md and its pictures in docs/images/run/ are
+written from what is kept there. Every command is written out of the record's own settings.
 """
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from discreet.report.claims import VERDICTS
+from discreet.report.plots import Plot, draw
+from discreet.report.stored import stored
 from discreet.settings import declared_in
 from discreet_recipes.recipe import Recipe
 from discreet_recipes.record import markdown_table
@@ -21,6 +24,7 @@ from discreet_recipes.together import RECIPES
 
 ROOT = Path(__file__).parent.parent
 PAGE, IMAGES = ROOT / "docs" / "background" / "run.md", ROOT / "docs" / "images" / "run"
+RECORDS = ROOT / "recipes" / "records"
 _CLAIMS = ("claim", "published", "measured", "verdict", "why")
 _LEFT_OUT = ("examples",)
 _OPENING = """\
@@ -35,6 +39,23 @@ says otherwise; what rests on one seed has no ±.
 """
 
 
+def keep(recipe: Recipe, folder: Path) -> None:
+    """Take a record into the repository."""
+    record = json.loads((folder / "record.json").read_text("utf-8"))
+    record["tables"] = [table for table in record["tables"] if table["name"] not in _LEFT_OUT]
+    record["settings"] = {name: _without_folders(v) for name, v in record["settings"].items()}
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    (RECORDS / f"{recipe.name}.json").write_text(text + "\n", "utf-8")
+
+
+def _without_folders(value: Any) -> Any:
+    """A file of vectors or a model is the reader's own; its name says which."""
+    if isinstance(value, list):
+        return [_without_folders(one) for one in value]
+    return Path(value).name if isinstance(value, str) else value
+
+
 def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
     """The lines of the command that makes a record: what is not as ``--quick`` has it."""
     yield f"discreet reproduce {recipe.name} --quick --data DATA -o RUN/{recipe.name}"
@@ -45,14 +66,35 @@ def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
         if value == usual:
             continue
         words = value if isinstance(value, tuple) else (value,)
-        # A file of vectors is the reader's own; its name says which.
-        said = ",".join(Path(w).name if isinstance(w, str) else f"{w:g}" for w in words) or "none"
+        said = ",".join(w if isinstance(w, str) else f"{w:g}" for w in words) or "none"
         yield f"    {each.flag} {said}"
 
 
-def section(recipe: Recipe, folder: Path) -> Iterator[str]:
+def summary(records: dict[Recipe, dict[str, Any]]) -> Iterator[str]:
+    """What a reader in a hurry needs: the main claims, verdicts counted, key figures."""
+    yield from ("## Summary", "", "The main claims; all of them are in the parts below.", "")
+    rows = [
+        [f"{recipe.subject}: {finding['claim']}", *(finding[name] for name in _CLAIMS[1:])]
+        for recipe, record in records.items()
+        for finding in record["findings"]
+        if finding["main"]
+    ]
+    yield from (*markdown_table(_CLAIMS, rows), "", "All claims by verdict:", "")
+    counts = [
+        [recipe.subject, *([f["verdict"] for f in record["findings"]].count(v) for v in VERDICTS)]
+        for recipe, record in records.items()
+    ]
+    yield from (*markdown_table(("subject", *VERDICTS), counts), "", "Key figures:", "")
+    figures = [
+        [recipe.subject, figure["subject"], figure["what"], figure["figure"]]
+        for recipe, record in records.items()
+        for figure in record["headlines"]
+    ]
+    yield from (*markdown_table(("paper", "of", "what", "figure"), figures), "")
+
+
+def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
     """One record as a part of the page."""
-    record = json.loads((folder / "record.json").read_text("utf-8"))
     yield from (f"## {recipe.subject}", "")
     yield from (f"{recipe.paper} The command:", "", "```text")
     yield from (" \\\n".join(command(recipe, record["settings"])), "```", "")
@@ -62,23 +104,30 @@ def section(recipe: Recipe, folder: Path) -> Iterator[str]:
     yield from (*markdown_table(_CLAIMS, claims), "")
     for plot in record["plots"]:
         name = f"{recipe.name}-{plot['name']}.png"
-        shutil.copy(folder / "plots" / f"{plot['name']}.png", IMAGES / name)
+        draw(stored(Plot, plot), IMAGES / name)
         yield from (f"![{plot['alternative']}](../images/run/{name})", "")
     for table in record["tables"]:
-        if table["name"] not in _LEFT_OUT:
-            yield from (f"### {recipe.subject}: {table['title']}", "")
-            yield from (*markdown_table(table["columns"], table["rows"]), "")
-            yield from (table["note"], "") if table["note"] else ()
+        yield from (f"### {recipe.subject}: {table['title']}", "")
+        yield from (*markdown_table(table["columns"], table["rows"]), "")
+        yield from (table["note"], "") if table["note"] else ()
 
 
-def main(run: Path) -> None:
-    """Write the page from what is in the folder."""
+def main(run: Path | None = None) -> None:
+    """Write the page from what is kept, after taking over what is in the folder."""
+    for recipe in RECIPES:
+        if run is not None and (run / recipe.name / "record.json").is_file():
+            keep(recipe, run / recipe.name)
     IMAGES.mkdir(parents=True, exist_ok=True)
-    there = [recipe for recipe in RECIPES if (run / recipe.name / "record.json").is_file()]
-    lines = [line for recipe in there for line in section(recipe, run / recipe.name)]
+    paths = {recipe: RECORDS / f"{recipe.name}.json" for recipe in RECIPES}
+    records = {
+        recipe: json.loads(path.read_text("utf-8"))
+        for recipe, path in paths.items()
+        if path.is_file()
+    }
+    lines = [*summary(records), *(line for pair in records.items() for line in section(*pair))]
     PAGE.write_text(_OPENING + "\n" + "\n".join(lines), "utf-8")
-    print(f"{PAGE}: {', '.join(recipe.name for recipe in there)}")
+    print(f"{PAGE}: {', '.join(recipe.name for recipe in records)}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:2]))

@@ -20,6 +20,8 @@ def publish(tmp_path, monkeypatch):
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "PAGE", tmp_path / "run.md")
     monkeypatch.setattr(module, "IMAGES", tmp_path / "images")
+    monkeypatch.setattr(module, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(module, "draw", lambda plot, path: path.write_text(plot.title))
     return module
 
 
@@ -29,6 +31,8 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     run = tmp_path / "run"
     record = Record.of(RECIPE, run / "sentdp", asdict(size), print, "Where we differ.")
     record.add_claim("it works", "yes", "0.5", "does not hold", "because")
+    record.add_claim("it is fast", "1 s", "2 s", "not settled", main=True)
+    record.add_key_figure("speed", "all of it", "2 s")
     record.add_table("scores", "Scores", [{"epsilon": 1.0, "F1": 0.51234}], "A note.")
     record.add_table("examples", "Examples", [{"text": "the tea is good"}])
     record.add_plot("curve", "C", ("x", "y"), [Curve("a", (1.0,), (2.0,))], "It rises.")
@@ -45,8 +49,17 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     ]
     assert "| it works | yes | 0.5 | does not hold | because |" in page
     assert "| 1 | 0.512 |" in page
+    short = page[page.index("## Summary") : page.index("```text")]
+    assert "| SentDP: it is fast | 1 s | 2 s | not settled |" in short
+    assert "it works" not in short
+    assert "| SentDP | 0 | 0 | 1 | 1 |" in short
+    assert "| SentDP | speed | all of it | 2 s |" in short
     assert "A note." in page
     assert "![It rises.](../images/run/sentdp-curve.png)" in page
-    assert (tmp_path / "images" / "sentdp-curve.png").is_file()
-    assert "the tea is good" not in page
+    assert (tmp_path / "images" / "sentdp-curve.png").read_text() == "C"
+    kept = (tmp_path / "records" / "sentdp.json").read_text()
+    for hidden in ("the tea is good", "/models"):
+        assert hidden not in page + kept
+    publish.main()  # what is kept is enough
+    assert (tmp_path / "run.md").read_text() == page
     assert "Where we differ." in page

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import NotFound
-from discreet.models.bert import load_masked_model
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
-from discreet.text.labelled import Labelled
 from discreet_recipes.record import Record
 from discreet_recipes.santext import bench as santext
 from discreet_recipes.santext.bench import Bench
@@ -23,7 +21,7 @@ from discreet_recipes.santext.data import (
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
 from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD
-from discreet_recipes.santext.tuned import TunedBench, joint_tokens
+from discreet_recipes.santext.tuned import TunedBench
 from discreet_recipes.santext.tuned_pages import Shown, add_shown
 from small_data import write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
@@ -88,20 +86,6 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     both = [found[name]["attack"]["defence"]["bayes"] for name in ("plain", "sanitised")]
     assert both[0] == both[1]
     json.dumps(found)
-
-
-def test_a_pair_is_read_with_a_mark_between(data):
-    model = load_masked_model(str(write_bert(data / "bert", head=False)))
-    pairs = Labelled(["tea is good", "run"], ["cup", "the warm cup"], None)
-    both = joint_tokens(model, pairs)
-    one, other = (model.tokenizer.encode(texts) for texts in (pairs.texts, pairs.seconds))
-    for row in range(2):
-        parts = [
-            batch.ids[batch.offsets[row] : batch.offsets[row + 1]].tolist()
-            for batch in (one, other)
-        ]
-        joined = both.ids[both.offsets[row] : both.offsets[row + 1]].tolist()
-        assert joined == [*parts[0], model.marks.end, *parts[1]]
 
 
 def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, NotFound
+from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import accounting
 from discreet_recipes.uedp import data as corpora
@@ -35,6 +36,7 @@ SIZE = replace(
     seeds=2,
     ag_news=30,
     ag_news_test=6,
+    topics=(30, 8),
     canaries=16,
 )
 
@@ -65,8 +67,9 @@ def data(tmp_path):
     write_rows(folder / "conll2003-train.jsonl.gz", rows)
     write_rows(folder / "conll2003-test.jsonl.gz", rows[:10])
     write_rows(folder / "conll2003-valid.jsonl.gz", rows[:40])
-    write_rows(folder / "agnews-dev.jsonl.gz", [{"text": TEXTS[i % 2]} for i in range(40)])
-    write_rows(folder / "agnews-test.jsonl.gz", [{"text": TEXTS[1]} for _ in range(10)])
+    news = [{"text": TEXTS[i % 2], "label": "ab"[i % 2]} for i in range(40)]
+    write_rows(folder / "agnews-dev.jsonl.gz", news)
+    write_rows(folder / "agnews-test.jsonl.gz", news[:10])
     return folder
 
 
@@ -131,6 +134,19 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     ]
     assert joint == pytest.approx(1.0, rel=0.02)
     assert joint <= 1.0
+    topics = {row[0]: row for row in tables["topics"].rows}
+    assert list(topics) == [
+        "public start",
+        "noiseless",
+        "de-identified",
+        "certified",
+        "user-level",
+        "published",
+        "published-optimized",
+    ]
+    assert {row[4] for row in topics.values()} <= {"0.0000", "0.5000", "1.0000"}
+    assert topics["certified"][3] <= 1.0
+    assert topics["published"][3].startswith("at least")
     kinds = [row[:2] for row in tables["attack"].rows]
     assert kinds[:2] == [("published", "entities"), ("published-optimized", "entities")]
     assert all(row[4] <= row[3] for row in tables["attack"].rows[2:])
@@ -253,3 +269,19 @@ def test_what_is_missing_is_named(data, tmp_path):
     with pytest.raises(InputError, match="line 2") as caught:
         corpora.ag_news_texts(data, "dev", 5)
     assert "secret" not in str(caught.value)
+
+
+def test_topics_are_learnt_from_texts_of_users(data):
+    size = replace(SIZE, topics=(40, 10))
+    record = Record(data, "uedp", {"topics": (40, 10)})
+    record.part("topics-entities", lambda: in_bonn(TEXTS * 20), ("topics",))
+    corpus = corpora.topics_corpus(record, data, size)
+    users = corpus.users("all", False)
+    assert corpus.classes == 2
+    assert sorted(topic for user in users for topic in user.labels) == [0] * 20 + [1] * 20
+    model = corpus.words.network(classes=corpus.classes)
+    rules = replace(uedp._PLAIN, algorithm="noiseless", user_rate=1.0, population=len(users))
+    trainer = UserEntityTrainer(rules, users, model, seed=0)
+    for step in range(25):
+        trainer.step(step)
+    assert quality(model, corpus.test()).error_rate == 0.0

@@ -76,7 +76,7 @@ def test_descent_is_adam_by_hand():
     ours, theirs = network(), network()
     (stage,) = stages(ours)[1:]
     train_in_stages(ours.eval(), [stage], seed=3, weight_decay=0.0, clip=None)
-    optimizer = torch.optim.Adam(theirs.parameters(), lr=0.0)
+    optimizer = torch.optim.Adam(theirs.parameters(), lr=0.0, fused=True)
     from discreet.training.loop import step_seed
 
     theirs.train()

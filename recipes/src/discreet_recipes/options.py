@@ -32,6 +32,14 @@ def count(help: str, at_least: int = 1) -> Setting:
     return Setting(help, at_least=at_least)
 
 
+PACKAGED = "all-MiniLM-L6-v2"
+"""The encoder that every recipe has where none is given, but for the paper's size."""
+SentenceEncoder = Annotated[str, Model("Model that makes vectors of sentences.")]
+Vocabulary = Annotated[int, count("Most words of a vocabulary, the first; 0 for all.", 0)]
+Trials = Annotated[int, count("Repetitions over the noise.")]
+"""Options of several recipes."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Settings):
     """Everything a recipe can be told: its parts, its sizes, its lists of epsilons.

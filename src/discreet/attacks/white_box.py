@@ -35,7 +35,7 @@ from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue, needs_extra
 from discreet.models.bert import MaskedModel
 from discreet.spaces.encoder_space import model_space
-from discreet.training.vectors.reading import SentenceReader, run_layers_from
+from discreet.training.vectors.reading import SentenceReader, joint_tokens, run_layers_from
 
 if TYPE_CHECKING:
     import torch
@@ -164,7 +164,7 @@ class _Search:
     def means_of(self, texts: Sequence[str]) -> Floats:
         """The lower-layer mean of each text."""
         reader = SentenceReader(self.model, self.model.longest, self.effort.layer)
-        kept = reader.lower_states(reader.tokens(texts))
+        kept = reader.lower_states(joint_tokens(reader.model, texts))
         sums = np.add.reduceat(kept.states.astype(np.float64), kept.starts)
         return np.asarray(sums / kept.counts[:, None])
 

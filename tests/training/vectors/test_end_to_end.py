@@ -29,7 +29,7 @@ from discreet.training.vectors.end_to_end import (
     read_texts,
     train_end_to_end,
 )
-from discreet.training.vectors.reading import SentenceReader, joined
+from discreet.training.vectors.reading import SentenceReader, joint_tokens
 from discreet.training.vectors.settings import EndToEndSettings
 from discreet.training.vectors.task import TaskTarget
 from tiny_bert import sentences, write_bert
@@ -208,10 +208,7 @@ def test_frozen_layers_stay_and_give_the_same_vectors(deep):
 def test_pairs_are_read_as_one_sequence(bert):
     reader = SentenceReader(load_masked_model(bert), 16)
     marks = reader.model.marks
-    first, second = (
-        reader.model.tokenizer.encode(t) for t in (["the tea", "a"], ["bad", "cup is"])
-    )
-    both = joined(first, second, marks)
+    both = joint_tokens(reader.model, ["the tea", "a"], ["bad", "cup is"])
     pieces = [reader.model.pieces[i] for i in both.ids]
     assert pieces == ["the", "tea", "[SEP]", "bad", "a", "[SEP]", "cup", "is"]
     assert both.offsets.tolist() == [0, 4, 8]

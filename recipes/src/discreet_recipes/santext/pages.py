@@ -104,8 +104,8 @@ def _utility(record: Record, size: SanTextOptions, utility: dict[str, list[float
         "Accuracy at the same guarantee (SST-2, bag of words)",
         (f"epsilon per unit of distance (space {Path(size.space).stem})", "accuracy"),
         curves,
-        "Accuracy against epsilon: certified SanText rises to the unsanitised level where the "
-        "published calibration is still near chance; SanText+ is flat in between.",
+        "Accuracy against epsilon, a curve for each mechanism and calibration, and the level of "
+        "the text as it is.",
         level=("unsanitised", float(np.mean(utility[_PLAIN]))),
     )
 
@@ -133,8 +133,7 @@ def _order(record: Record, size: SanTextOptions, utility: dict[str, list[float]]
             for e in size.order_epsilons
         ],
         f"Published calibration, in the first {FEW} principal directions of the space, vectors "
-        "of length 1. In all its 80 dimensions CMP guesses at every epsilon at which SanText+ is "
-        "still ahead of SanText.",
+        "of length 1: in many dimensions CMP's noise leaves nothing.",
     )
 
 
@@ -177,7 +176,7 @@ def _privacy(
             Curve(calibration, tuple(sorted(some)), tuple(some[x] for x in sorted(some)))
             for calibration, some in points.items()
         ],
-        "Accuracy falls as the defence rate rises; both calibrations lie on one curve.",
+        "Accuracy against the defence rate, a curve for each calibration.",
     )
 
 
@@ -309,7 +308,7 @@ def _gain(pretraining: list[dict[str, Any]], other: str) -> tuple[float, float]:
 
 
 def _key_figures(record: Record, size: SanTextOptions, figures: Figures) -> None:
-    middle = size.epsilons[-2]
+    middle = size.epsilons[-2:][0]  # the last but one, or the only one
     accuracy = {c: plus_minus(figures.utility[key_of("santext", c, middle)]) for c in BOTH}
     defence = {
         row["calibration"]: row["defence"]["value"]

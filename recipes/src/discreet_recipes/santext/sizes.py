@@ -5,7 +5,17 @@ from typing import Annotated
 
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
-from discreet_recipes.options import Counts, Model, Numbers, Options, count, positive, words_of
+from discreet_recipes.options import (
+    PACKAGED,
+    Counts,
+    Model,
+    Numbers,
+    Options,
+    Vocabulary,
+    count,
+    positive,
+    words_of,
+)
 
 PAIR_TASKS = ("stsb", "medsts")
 
@@ -15,7 +25,7 @@ class SanTextOptions(Options):
     """Options of the recipe santext."""
 
     space: Annotated[str, words_of("Public words with vectors, as for sanitize.")]
-    vocabulary: Annotated[int, count("Most words of it, the first; 0 for all.", 0)]
+    vocabulary: Vocabulary
     pieces: Annotated[
         str, Setting("The space of the encoder's own tokens: for pretraining and for Figure 5.")
     ]
@@ -61,7 +71,7 @@ QUICK = SanTextOptions(
     space="starter",
     vocabulary=0,
     pieces="encoder",
-    encoder="all-MiniLM-L6-v2",
+    encoder=PACKAGED,
     train=6000,
     seeds=2,
     epsilons=(5.0, 6.0, 7.0, 8.0, 10.0),

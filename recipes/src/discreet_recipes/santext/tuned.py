@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.models.bert import MaskedModel, load_masked_model
+from discreet.models.bert import load_masked_model
 from discreet.release.text import Sanitizer
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled, read_labelled
-from discreet.text.tokens import TokenBatch
 from discreet.training.scores import class_scores, number_scores
 from discreet.training.texts.classifier import fine_tune
 from discreet.training.texts.settings import FineTuning
-from discreet.training.vectors.reading import joined
+from discreet.training.vectors.reading import joint_tokens
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.santext.data import Setting
 from discreet_recipes.santext.sizes import SanTextOptions
@@ -57,9 +56,9 @@ class TunedBench:
             Labelled(train.texts, None, train.labels),
             FineTuning(epochs=self.size.epochs, seed=seed),
             regression=regression,
-            tokens=(joint_tokens(model, train), None),
+            tokens=(joint_tokens(model, train.texts, train.seconds), None),
         )
-        said = tuned.predict_tokens(joint_tokens(model, test))
+        said = tuned.predict_tokens(joint_tokens(model, test.texts, test.seconds))
         if regression:
             return number_scores(test.numbers(), [float(one) for one in said])["pearson"]
         return class_scores(test.labels or [], [str(one) for one in said])["accuracy"]
@@ -86,14 +85,6 @@ class TunedBench:
         order = np.random.default_rng(seed).permutation(len(every))
         first = len(every) * 2 // 3
         return every.part(order[:first]), every.part(order[first:])
-
-
-def joint_tokens(model: MaskedModel, examples: Labelled) -> TokenBatch:
-    """A text, or a pair with the model's mark between its two texts."""
-    first = model.tokenizer.encode(examples.texts)
-    if examples.seconds is None:
-        return first
-    return joined(first, model.tokenizer.encode(examples.seconds), model.marks)
 
 
 def sanitised(examples: Labelled, mechanism: Any, rng: np.random.Generator) -> Labelled:

@@ -144,7 +144,7 @@ def _both(record: Record, both: list[dict[str, Any]]) -> None:
                 curve(f"{name}: accuracy", {row["epsilon"]: row["accuracy"] for row in rows}),
             )
         ],
-        "The share of words that stay and accuracy rise with epsilon in both spaces.",
+        "The share of words that stay, and accuracy, against epsilon in both spaces.",
     )
     rises = all(
         list(map(key, rows)) == sorted(map(key, rows), reverse=falls)
@@ -178,7 +178,7 @@ def _grid(record: Record, size: SanTextOptions, influence: list[dict[str, Any]])
             curve(f"w = {w:g}", {r["p"]: r["accuracy"] for r in influence if r["w"] == w})
             for w in shares
         ],
-        "Accuracy against p, a curve for each share w of sensitive words: it falls with both.",
+        "Accuracy against p, a curve for each share w of sensitive words.",
     )
 
 

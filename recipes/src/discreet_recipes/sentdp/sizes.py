@@ -6,11 +6,13 @@ from typing import Annotated
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
 from discreet_recipes.options import (
+    PACKAGED,
     Counts,
-    Model,
     Names,
     Numbers,
     Options,
+    SentenceEncoder,
+    Trials,
     count,
     positive,
     words_of,
@@ -27,7 +29,7 @@ class SentDPOptions(Options):
     """Options of the recipe sentdp."""
 
     space: Annotated[str, words_of("Public words of the word-level baseline.")]
-    encoder: Annotated[str, Model("Model that makes vectors of sentences.")]
+    encoder: SentenceEncoder
     classifier: Annotated[
         str,
         Setting("Logistic regression, or the paper's network of four layers.", choices=CLASSIFIERS),
@@ -41,7 +43,7 @@ class SentDPOptions(Options):
     yelp: Annotated[Counts, count("The same of Yelp, ten sentences each.")]
     epsilons: Annotated[Numbers, positive("Epsilons, for a sentence.")]
     candidates: Annotated[int, count("Candidates of DeepCandidate.", 2)]
-    trials: Annotated[int, count("Repetitions over the noise.")]
+    trials: Trials
     word_documents: Annotated[
         int, count("Documents of the word-level baseline, which encodes anew.")
     ]
@@ -52,7 +54,7 @@ class SentDPOptions(Options):
 _EPSILONS = (1.0, 3.0, 6.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 QUICK = SentDPOptions(
     space="starter",
-    encoder="all-MiniLM-L6-v2",
+    encoder=PACKAGED,
     classifier="logistic",
     data_sets=("20news", "imdb"),
     news=(700, 120, 250),

@@ -102,8 +102,7 @@ def _epsilon_page(record: Record, name: str, figures: Figures) -> None:
         title,
         ("epsilon1 (per radian; per unit of distance for planar Laplace)", "accuracy"),
         [_curve(label, some) for label, some in series.items()],
-        f"Accuracy on {DATA_SETS[name]} rises with epsilon1; maps to 2 dimensions lie above maps "
-        "to 16, most of all where epsilon1 is small.",
+        f"Accuracy on {DATA_SETS[name]} against epsilon1, for maps to 2 and to 16 dimensions.",
         level=("unprotected", base),
     )
 
@@ -134,7 +133,7 @@ def _dimension_page(record: Record, name: str, figures: Figures) -> None:
         title,
         ("m'", "accuracy"),
         [_curve(mechanism, series) for mechanism, series in figures.by_size.items()],
-        f"Accuracy on {DATA_SETS[name]} falls as the number of dimensions rises.",
+        f"Accuracy on {DATA_SETS[name]} against the number of dimensions.",
         log_x=True,
         level=("unprotected", figures.base),
     )

@@ -5,7 +5,18 @@ from typing import Annotated
 
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
-from discreet_recipes.options import Counts, Model, Names, Numbers, Options, count, positive
+from discreet_recipes.options import (
+    PACKAGED,
+    Counts,
+    Model,
+    Names,
+    Numbers,
+    Options,
+    SentenceEncoder,
+    Trials,
+    count,
+    positive,
+)
 
 DATA_SETS = ("sst2", "imdb")
 MECHANISMS = ("purkayastha", "planar-laplace")
@@ -15,7 +26,7 @@ MECHANISMS = ("purkayastha", "planar-laplace")
 class SentenceLDPOptions(Options):
     """Options of the recipe sentence-ldp."""
 
-    encoder: Annotated[str, Model("Model that makes vectors of sentences.")]
+    encoder: SentenceEncoder
     data_sets: Annotated[Names, Setting("Data sets of the curves and attacks.", choices=DATA_SETS)]
     sst2: Annotated[Counts, count("Public, private and test rows of SST-2.")]
     imdb: Annotated[Counts, count("The same of IMDb.")]
@@ -25,7 +36,7 @@ class SentenceLDPOptions(Options):
     attacked_epsilons: Annotated[Numbers, positive("Epsilons of the attacks.")]
     map_epochs: Annotated[int, count("Epochs of a map.")]
     model_epochs: Annotated[int, count("Epochs of the task's layers.")]
-    trials: Annotated[int, count("Repetitions over the noise.")]
+    trials: Trials
     attacked: Annotated[int, count("Rows that are attacked.")]
     model: Annotated[str, Model("BERT-style model that is trained end to end.")]
     tuned: Annotated[Counts, count("SST-2 rows it is trained on; then test rows.", 10)]
@@ -50,7 +61,7 @@ class SentenceLDPOptions(Options):
 
 
 QUICK = SentenceLDPOptions(
-    encoder="all-MiniLM-L6-v2",
+    encoder=PACKAGED,
     data_sets=DATA_SETS,
     sst2=(6735, 6000, 872),
     imdb=(1200, 1200, 800),
@@ -62,7 +73,7 @@ QUICK = SentenceLDPOptions(
     model_epochs=5,
     trials=3,
     attacked=800,
-    model="all-MiniLM-L6-v2",
+    model=PACKAGED,
     tuned=(1500, 872),
     tuned_public=(1500, 0),
     least_words=8,

@@ -5,7 +5,17 @@ from typing import Annotated
 
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
-from discreet_recipes.options import Model, Names, Numbers, Options, count, positive, words_of
+from discreet_recipes.options import (
+    PACKAGED,
+    Model,
+    Names,
+    Numbers,
+    Options,
+    Vocabulary,
+    count,
+    positive,
+    words_of,
+)
 
 PAPER_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
 METRIC = ("cmp", "mahalanobis", "random-projection")
@@ -23,7 +33,7 @@ class TrLaplaceOptions(Options):
             "first. Utility is measured in the first."
         ),
     ]
-    vocabulary: Annotated[int, count("Most words of a vocabulary; 0 for all.", 0)]
+    vocabulary: Vocabulary
     encoder: Annotated[str, Model("Model of BERTScore.")]
     tasks: Annotated[Names, Setting("Data sets.", choices=TASKS)]
     epsilons: Annotated[Numbers, positive("Epsilons of the privacy test.")]
@@ -52,7 +62,7 @@ class TrLaplaceOptions(Options):
 QUICK = TrLaplaceOptions(
     space=("starter",),
     vocabulary=0,
-    encoder="all-MiniLM-L6-v2",
+    encoder=PACKAGED,
     tasks=("sst2", "agnews"),
     epsilons=PAPER_EPSILONS,
     high_epsilons=(50.0, 100.0, 200.0),

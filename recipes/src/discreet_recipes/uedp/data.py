@@ -60,6 +60,8 @@ class Corpus:
     public: Callable[[], list[tuple[Users, int]]]
     """Public text, and for how many steps it is trained on."""
     population: int
+    classes: int | None = None
+    """Of a sentence, where classes are predicted and not next words."""
 
 
 def public_words(space: str, most: int) -> PublicWords:
@@ -94,8 +96,21 @@ def public_conll(data: Path, words: PublicWords) -> Users:
 def ag_news_texts(data: Path, part: str, most: int) -> list[str]:
     """The first texts of a part of AG News."""
     texts = read_labelled(data_file(data, f"agnews-{part}"), label_field=None).texts
-    worded = islice((text for text in texts if _WORD.search(text)), most)
-    return [_ESCAPE.sub(lambda found: chr(int(found[1])), text) for text in worded]
+    return [_mended(text) for text in islice(filter(_WORD.search, texts), most)]
+
+
+def ag_news_topics(data: Path, part: str, most: int) -> tuple[list[str], list[int]]:
+    """The same texts, and the number of the topic of each."""
+    rows = read_labelled(data_file(data, f"agnews-{part}"))
+    places = {topic: place for place, topic in enumerate(sorted(set(rows.labels or ())))}
+    topics = [places[topic] for topic in rows.labels or ()]
+    worded = (pair for pair in zip(rows.texts, topics, strict=True) if _WORD.search(pair[0]))
+    texts, own = zip(*islice(worded, most), strict=True)
+    return [_mended(text) for text in texts], list(own)
+
+
+def _mended(text: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1])), text)
 
 
 def found_entities(texts: Sequence[str]) -> list[list[list[Any]]]:
@@ -122,9 +137,11 @@ def users_of_texts(count: int, seed: int) -> list[int]:
     return [owner[place] for place in rng.permutation(count)]
 
 
-def as_users(texts: Sequence[str], words: PublicWords) -> Users:
+def as_users(
+    texts: Sequence[str], words: PublicWords, topics: Sequence[int] | None = None
+) -> Users:
     """Texts without entities, each a user: to test on, or public ones to train on."""
-    return ag_news(texts, [[] for _ in texts], range(len(texts)), words, ())
+    return ag_news(texts, [[] for _ in texts], range(len(texts)), words, (), topics=topics)
 
 
 def ag_news(
@@ -136,6 +153,7 @@ def ag_news(
     *,
     masked: bool = False,
     by_sentence: bool = False,
+    topics: Sequence[int] | None = None,
 ) -> Users:
     """AG News as users: a text is one sentence, or with ``by_sentence`` is cut into its own."""
     chosen = frozenset(categories)
@@ -153,7 +171,11 @@ def ag_news(
             ]
             ids = words.vocabulary.encode(tokens)
             yield Sentence(
-                f"user {owners[place]}", ids, frozenset(e[3] for e in here), marked=marked
+                f"user {owners[place]}",
+                ids,
+                frozenset(e[3] for e in here),
+                label=None if topics is None else topics[place],
+                marked=marked,
             )
 
     return gather(sentence for place in range(len(texts)) for sentence in sentences(place))
@@ -206,4 +228,27 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
         test=lambda: as_users(ag_news_texts(data, "test", size.ag_news_test), words),
         public=lambda: [(public_conll(data, words), size.public_steps[1])],
         population=max(owners) + 1,
+    )
+
+
+def topics_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
+    """AG News by topic. There is no public text with topics: the network begins untrained."""
+    words = public_words(size.space, size.words)
+    (texts, topics), tested = (
+        ag_news_topics(data, part, most)
+        for part, most in zip(("dev", "test"), size.topics, strict=True)
+    )
+    entities = record.part("topics-entities", lambda: found_entities(texts), ("topics",))
+    owners = users_of_texts(len(texts), seed=0)
+    return Corpus(
+        "topics",
+        words,
+        AG_NEWS,
+        users=lambda category, masked: ag_news(
+            texts, entities, owners, words, AG_NEWS[category], masked=masked, topics=topics
+        ),
+        test=lambda: as_users(tested[0], words, tested[1]),
+        public=list,
+        population=max(owners) + 1,
+        classes=len(set(topics)),
     )

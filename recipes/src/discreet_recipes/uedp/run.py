@@ -30,12 +30,14 @@ from discreet_recipes.uedp.data import (
     ag_news_corpus,
     conll_corpus,
     sensitive_share,
+    topics_corpus,
 )
 from discreet_recipes.uedp.pages import (
     Row,
     add_attack,
     add_claims,
     add_data_set,
+    add_topics,
     add_vocabularies,
 )
 from discreet_recipes.uedp.sizes import UeDPOptions
@@ -62,6 +64,8 @@ _PRIVATE = Rules(
 )
 _TRAINED = ("lstm", "output")
 _PLAIN = replace(_PRIVATE, user_rate=0.25, learning_rate=0.005, optimizer="adam")
+# Of the product's own default; nothing was tried on topics.
+_TOPICS_RATE = 0.01
 # As the paper has them for the AWD-LSTM.
 _PUBLISHED = replace(
     _PRIVATE, user_rate=0.05, entity_rate=0.5, clip=0.1, learning_rate=1.0, optimizer="sgd"
@@ -95,6 +99,8 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
     if size.ag_news:
         news = _data_set(_Bench(record, ag_news_corpus(record, data, size), size), size)
         add_data_set(record, "agnews", "AG News", news)
+    if size.topics:
+        add_topics(record, _topics(_Bench(record, topics_corpus(record, data, size), size), size))
     record.add_key_figure(
         "speed",
         f"exact accounting of {_TIMED_STEPS} steps for a user and an entity together",
@@ -188,6 +194,29 @@ def _data_set(bench: "_Bench", size: UeDPOptions) -> list[Row]:
             optimized = replace(_PUBLISHED, algorithm="published-optimized", noise=2.0)
             rows.append(bench.claimed(optimized, category))
     return rows
+
+
+def _topics(bench: "_Bench", size: UeDPOptions) -> list[Row]:
+    """Every algorithm once, at the first epsilon and the largest noise of the published ones."""
+    certified, plain = (
+        replace(rules, optimizer="adam", learning_rate=_TOPICS_RATE) for rules in _rules_for(bench)
+    )
+    private = [certified, replace(certified, algorithm="user-level")]
+    published = [
+        replace(_PUBLISHED, algorithm=name, noise=max(size.published_noises))
+        for name in ("published", "published-optimized")
+    ]
+    return [
+        bench.untrained(),
+        *(
+            bench.measured(rules, "all")
+            for rules in (
+                *(replace(plain, algorithm=name) for name in ("noiseless", "de-identified")),
+                *(bench.at(rules, size.epsilons[0]) for rules in private),
+                *published,
+            )
+        ),
+    ]
 
 
 def _compared(bench: "_Bench", size: UeDPOptions) -> list[Row]:
@@ -301,6 +330,8 @@ class _Bench:
         }
 
     def _model(self, algorithm: str) -> AwdLstm:
+        if self.corpus.classes is not None:
+            return self.corpus.words.network(classes=self.corpus.classes)
         steps = "-".join(map(str, self._size.public_steps))
         name = f"{self._name}-start-{steps}-{self._record.digest}.safetensors"
         path = self._record.folder / "parts" / name

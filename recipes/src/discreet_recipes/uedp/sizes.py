@@ -52,6 +52,9 @@ class UeDPOptions(Options):
     ]
     ag_news: Annotated[int, count("Texts of AG News to train on; 0 leaves it out.", 0)]
     ag_news_test: Annotated[int, count("And to test on.", 0)]
+    topics: Annotated[
+        Counts, count("Texts of AG News to learn topics from, and to test on; or none.")
+    ]
     canaries: Annotated[int, count("Runs of the attack.")]
 
 
@@ -69,6 +72,7 @@ QUICK = UeDPOptions(
     seeds=3,
     ag_news=0,
     ag_news_test=0,
+    topics=(),
     canaries=60,
 )
 STANDARD = replace(
@@ -83,6 +87,7 @@ STANDARD = replace(
     categories=CATEGORIES,
     ag_news=4000,
     ag_news_test=1000,
+    topics=(4000, 2000),
 )
 PAPER = replace(
     STANDARD,
@@ -94,9 +99,11 @@ PAPER = replace(
     sentence_rates=(0.0, 0.2, 0.4, 0.6, 0.8),
     ag_news=10_001,
     ag_news_test=7600,
+    topics=(10_001, 7600),
 )
 
 
 def files(options: UeDPOptions) -> list[str]:
     """What it reads."""
-    return [*files_of("conll2003"), "agnews-dev", *(["agnews-test"] if options.ag_news else [])]
+    tested = options.ag_news or options.topics
+    return [*files_of("conll2003"), "agnews-dev", *(["agnews-test"] if tested else [])]

@@ -34,7 +34,7 @@ from discreet.text.tokens import TokenBatch
 from discreet.training.batches import batches_of_like_length
 from discreet.training.kept_state import RunState
 from discreet.training.loop import Epochs, TrainingStage, seeded_weights, train_in_stages, warmed_up
-from discreet.training.vectors.reading import LowerStates, SentenceReader
+from discreet.training.vectors.reading import LowerStates, SentenceReader, joint_tokens
 from discreet.training.vectors.settings import EndToEndSettings
 from discreet.training.vectors.task import TaskTarget
 
@@ -120,7 +120,7 @@ def read_texts(
     reader: SentenceReader, examples: Labelled, progress: Progress | None = None
 ) -> ReadTexts:
     """Cut texts, or pairs as one sequence each, into pieces; run the frozen layers once."""
-    tokens = reader.tokens(examples.texts, examples.seconds)
+    tokens = joint_tokens(reader.model, examples.texts, examples.seconds)
     if not reader.frozen:
         return ReadTexts(tokens, None)
     return ReadTexts(tokens, reader.lower_states(tokens, progress))

@@ -82,14 +82,6 @@ class SentenceReader:
         kept += ["pooler.", *(f"encoder.layer.{number}." for number in range(self.frozen))]
         return [p for name, p in self.network.named_parameters() if not name.startswith((*kept,))]
 
-    def tokens(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> TokenBatch:
-        """The pieces of each text; of a pair both, with the mark that parts them."""
-        first = self.model.tokenizer.encode(texts)
-        if seconds is None:
-            return first
-        require_pairs(texts, seconds, True)
-        return joined(first, self.model.tokenizer.encode(seconds), self.model.marks)
-
     def lower_states(self, batch: TokenBatch, progress: Progress | None = None) -> LowerStates:
         """What the frozen layers make of all texts, without gradients and without dropout."""
         import torch
@@ -147,11 +139,18 @@ class SentenceReader:
         return found.last_hidden_state, attention
 
 
-def joined(first: TokenBatch, second: TokenBatch, marks: SpecialPieces) -> TokenBatch:
-    """Pairs of texts as one text each, with the mark that parts them in between."""
+def joint_tokens(
+    model: MaskedModel, texts: Sequence[str], seconds: Sequence[str] | None = None
+) -> TokenBatch:
+    """The pieces of each text; of a pair both, with the model's mark in between."""
+    first = model.tokenizer.encode(texts)
+    if seconds is None:
+        return first
+    require_pairs(texts, seconds, True)
+    second = model.tokenizer.encode(seconds)
     ones, twos = np.diff(first.offsets), np.diff(second.offsets)
     offsets = np.concatenate([[0], np.cumsum(ones + 1 + twos)]).astype(np.int64)
-    ids = np.full(int(offsets[-1]), marks.end, dtype=np.int32)
+    ids = np.full(int(offsets[-1]), model.marks.end, dtype=np.int32)
     ids[ragged_places(offsets[:-1], ones)[0]] = first.ids
     ids[ragged_places(offsets[:-1] + ones + 1, twos)[0]] = second.ids
     return TokenBatch(ids, offsets)
