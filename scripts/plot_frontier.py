@@ -9,9 +9,11 @@ A panel for each: upwards what is left of the use, to the right what the best at
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
+from discreet.report.notes import Note, write_notes
 from discreet.report.plots import write_figure
 
 PANELS = {"agnews": "AG News", "sst2": "SST-2", "reuters50": "Reuters 50"}
@@ -40,21 +42,23 @@ def main() -> None:
         if (given.report / name / "comparison.json").is_file()
     }
     figure = Figure(figsize=(4.2 * len(found), 5.0), layout="constrained")
-    panels = figure.subplots(1, len(found), squeeze=False)[0]
+    panels, notes = figure.subplots(1, len(found), squeeze=False)[0], []
     for axes, (name, values) in zip(panels, found.items(), strict=True):
-        draw(axes, values)
+        notes.append(draw(axes, values))
         axes.set_title(f"{PANELS[name]}: {values['measure']}, {values['texts']:,} texts")
-    shown = {}
+    shown: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             shown.setdefault(label, handle)
     figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=4, fontsize=9)
+    for axes, own in zip(panels, notes, strict=True):  # when all else has its place
+        write_notes(axes, own)
     write_figure(given.output, figure)
 
 
-def draw(axes, values) -> None:
-    """One data set."""
-    measure, points = values["measure"], []
+def draw(axes, values) -> list[Note]:
+    """One data set; what is to be written beside its points."""
+    measure, points, notes = values["measure"], [], []
     for label, (name, colour, mark, line) in STYLES.items():
         own = [row for row in values["rows"] if row["label"] == label]
         own = sorted((named(row), row["utility"][measure]["value"], row) for row in own)
@@ -63,16 +67,11 @@ def draw(axes, values) -> None:
         x, y, _ = zip(*own, strict=True)
         axes.plot(x, y, color=colour, marker=mark, linestyle=line, label=name, markersize=6)
         points += zip(x, y, strict=True)
-        for place, height, row in own:
-            if row["epsilon"] is not None:
-                axes.annotate(
-                    f"{row['epsilon']:g}",
-                    (place, height),
-                    xytext=(4, -10),
-                    textcoords="offset points",
-                    fontsize=7,
-                    color=colour,
-                )
+        notes += [
+            Note(place, height, f"{row['epsilon']:g}", colour)
+            for place, height, row in own
+            if row["epsilon"] is not None
+        ]
     best: list[tuple[float, float]] = []
     for x, y in sorted(points, key=lambda point: (point[0], -point[1])):
         if not best or y > best[-1][1]:
@@ -86,6 +85,7 @@ def draw(axes, values) -> None:
     axes.set(xlabel="words that the best attacker names", xlim=(0, 1.05))
     axes.set_ylabel(f"{measure} of what was released")
     axes.grid(alpha=0.25)
+    return notes
 
 
 def named(row) -> float:

@@ -186,8 +186,9 @@ def compared(
         for entry in entries
         for job in _jobs(elsewhere.get(entry.name, bench), entry, folder, at)
     ]
-    last: list[Job] = [("sentence vectors", parts, partial(_vectors, bench))] if vectors else []
-    jobs = [("without protection", parts, partial(_raw, bench)), *others, *own, *last]
+    search: list[Job] = [("sentence vectors", parts, partial(_vectors, bench))] if vectors else []
+    plain: Job = ("without protection", parts, partial(_raw, bench))
+    jobs = [*search, plain, *others, *own]
     clock = _Clock(len(jobs), say, progress)
     benches = {id(each): each for each in (bench, *elsewhere.values())}.values()
     for name, known in finished(jobs, workers, [each.prepare for each in benches]):
@@ -196,10 +197,10 @@ def compared(
     def kept(some: Sequence[Job]) -> list[dict[str, Any]]:
         return [where.get(name, compute) for name, where, compute in some]
 
-    raw = Row.of(kept(jobs[:1])[0])
+    raw = Row.of(kept([plain])[0])
     rows = [Row.of(each) for each in kept(own)]
     rows += [Row.of(each) for peer in kept(others) for each in peer["rows"]]
-    searched = tuple(VectorRow(**each) for one in kept(last) for each in one["rows"])
+    searched = tuple(VectorRow(**each) for one in kept(search) for each in one["rows"])
     labels = bench.task.labels
     commonest = 0.0 if labels is None else float(np.bincount(labels).max() / len(labels))
     authors = 0 if bench.task.authors is None else int(bench.task.authors.max()) + 1
