@@ -134,7 +134,7 @@ def peer_jobs(
 
 def _measured(bench: Bench, peer: Peer, folder: Path, say: Say) -> dict[str, Any]:
     """The rows of a peer. One process does all of it: some take minutes to begin."""
-    longest, words_of = bench.effort.longest, bench.task.texts[: bench.effort.encoded]
+    longest, words_of = bench.effort.longest, bench.task.texts[: bench.reading.count]
     texts = _first(words_of, longest, _TEXTS)
     own = _first(bench.task.public, longest, _OWN)
     asked = [

@@ -18,6 +18,8 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.by_vectors import right_by_vectors
 from discreet.evaluation.comparison.task import Effort, Task
 
+_USUAL_WORDS = 40
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -53,10 +55,11 @@ class Reading:
         except DiscreetError:
             return None
 
-    @property
+    @cached_property
     def count(self) -> int:
-        """How many texts are read."""
-        return min(self.effort.encoded, len(self.task.texts))
+        """How many texts are read: fewer of long ones."""
+        words = np.cumsum([len(text.split()) for text in self.originals[: self.effort.encoded]])
+        return max(1, int(np.searchsorted(words, _USUAL_WORDS * self.effort.encoded, "right")))
 
     @cached_property
     def vectors(self) -> Floats:

@@ -27,7 +27,9 @@ class Effort(Settings):
     attacked: Annotated[
         int, Setting("Words to attack, in whole texts; about so many.", at_least=1)
     ] = 6000
-    encoded: Annotated[int, Setting("Texts for the encoder.", at_least=1)] = 300
+    encoded: Annotated[
+        int, Setting("Texts of usual length for the encoder; fewer of long ones.", at_least=1)
+    ] = 300
     judged: Annotated[
         int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
     ] = 1000
