@@ -4,7 +4,10 @@ import json
 import os
 import signal
 import stat
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,6 +248,41 @@ def test_a_process_that_fails_is_told_and_what_is_done_stays(tmp_path, fails, sa
     assert not parts.has("bad")
     assert [name for name, _ in finished(jobs[:1], 2)] == ["good"]
     assert parts.has("good")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one process")
+def test_nothing_goes_on_when_a_run_is_killed(tmp_path):
+    def begun():
+        (tmp_path / str(os.getpid())).touch()
+        time.sleep(60)
+
+    run = os.fork()
+    if not run:
+        try:
+            list(finished([(name, Parts(tmp_path / "parts", {}), begun) for name in "ab"], 2))
+        finally:
+            os._exit(1)
+    workers = _soon(lambda: [int(path.name) for path in tmp_path.iterdir()], lambda ids: ids[1:])
+    os.kill(run, signal.SIGKILL)
+    os.waitpid(run, 0)
+    _soon(lambda: [each for each in workers if _goes_on(each)], lambda left: not left)
+
+
+def _soon(look, good):
+    """What is seen once it is good."""
+    for _ in range(300):
+        if good(seen := look()):
+            return seen
+        time.sleep(0.1)
+    raise AssertionError("nothing happened for half a minute")
+
+
+def _goes_on(process):
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def test_a_mechanism_may_have_a_vocabulary_of_its_own(bench, tmp_path):

@@ -5,12 +5,15 @@ it finishes into the folder, as a run in one process does; only the name of the 
 """
 
 import multiprocessing
+import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from time import sleep
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -26,6 +29,7 @@ Job = tuple[str, Parts, Callable[[], Mapping[str, Any]]]
 MOST = 4
 """Processes unless more are asked for: each needs memory for a language model."""
 
+_LOOKS = 0.5  # seconds between looks whether the run is still there
 _jobs: Sequence[Job] = ()
 
 
@@ -65,7 +69,7 @@ def _in_processes(jobs: Sequence[Job], left: Sequence[int], workers: int) -> Ite
         min(workers, len(left)),
         mp_context=multiprocessing.get_context("fork"),
         initializer=_begin,
-        initargs=(jobs,),  # a copied process has them: nothing is sent
+        initargs=(jobs, os.getpid()),  # a copied process has them: nothing is sent
     )
     try:
         with warnings.catch_warnings():
@@ -107,9 +111,17 @@ def _single_threads() -> Iterator[None]:
         set_threads(threads)
 
 
-def _begin(jobs: Sequence[Job]) -> None:
+def _begin(jobs: Sequence[Job], parent: int) -> None:
     global _jobs
     _jobs = jobs
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A process whose run was killed would wait for more work for ever."""
+    while os.getppid() == parent:
+        sleep(_LOOKS)
+    os._exit(1)
 
 
 def _numbered(number: int) -> str:
