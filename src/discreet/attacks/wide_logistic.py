@@ -7,7 +7,6 @@ are texts. A descent that knows how long the axes are takes few steps.
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from scipy.special import logsumexp
 
 from discreet.arrays import Floats, Ids
 
@@ -35,7 +34,8 @@ def wide_logistic(features: csr_array, labels: Ids, classes: int, penalty: float
     def loss(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(truth.shape)
         said = places @ weights
-        logs = said - logsumexp(said, axis=1, keepdims=True)
+        logs = said - said.max(axis=1, keepdims=True)
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
         value = -float((truth * logs).sum()) + penalty / 2 * float((weights**2).sum())
         return value, (places.T @ (np.exp(logs) - truth) + penalty * weights).ravel()
 

@@ -29,7 +29,7 @@ class Effort(Settings):
     ] = 6000
     encoded: Annotated[
         int, Setting("Texts of usual length for the encoder; fewer of long ones.", at_least=1)
-    ] = 300
+    ] = 200
     judged: Annotated[
         int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
     ] = 1000
