@@ -1,6 +1,7 @@
 """Peers: driven in a process of their own, counted for what they pass, and named if they fail."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -84,11 +85,12 @@ def test_a_peer_that_cannot_run_is_a_row_that_says_why(bench, tmp_path, monkeypa
     assert row.best_attacker is None
 
 
-def test_what_a_slow_peer_has_done_in_its_time_counts(bench, tmp_path, monkeypatch):
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_a_slow_peer_has_done_in_its_time_counts(bench, tmp_path, monkeypatch, waits):
     """It is done with one setting, and in the middle of an answer of the next when time is over."""
 
     def late(command, *, input, timeout, **_):
-        assert timeout == 60 * peers.MINUTES
+        assert json.loads(input.splitlines()[0]) == {"peer": "toy", "seconds": 360}
         asked = [json.loads(line) for line in input.splitlines()[1:]]
         done = [{"ready": 3.0}]
         done += [
@@ -97,14 +99,18 @@ def test_what_a_slow_peer_has_done_in_its_time_counts(bench, tmp_path, monkeypat
             if each["mechanism"] == "quick"
         ]
         written = "\n".join(map(json.dumps, done)) + '\n{"words": ["a", "b'
-        raise subprocess.TimeoutExpired(command, timeout, written.encode())
+        if waits:
+            raise subprocess.TimeoutExpired(command, timeout, written.encode())
+        return subprocess.CompletedProcess(command, -signal.SIGXCPU, written.encode(), b"")
 
     monkeypatch.setattr(peers.subprocess, "run", late)
     both = Peer("toy", "1.0", (("quick", 8.0), ("slow", 8.0)))
     quick, slow = _rows(bench, tmp_path, monkeypatch, TURNS, both)
     assert quick.attackers["watching"].value == 1.0
     assert slow.best_attacker is None
-    assert "did not finish: 0 of 123 texts in 6 minutes, of which it took 3 s to begin" in slow.note
+    assert slow.note == (
+        "did not finish: 0 of 123 texts in 6 minutes of computing, of which it took 3 s to begin"
+    )
 
 
 def test_what_would_be_fetched_is_not_even_installed(bench, tmp_path, monkeypatch):
@@ -129,7 +135,7 @@ def test_the_driver_needs_nothing_of_ours_and_speaks_json(tmp_path):
         "EMBED = 'file'\ndef validate_and_load_embeddings(f): return f\n"
     )
     text = {"mechanism": "tem", "epsilon": 1.0, "words": ["a", "b"]}
-    asked = "\n".join(map(json.dumps, [{"peer": "mldp-text"}, text])) + "\n"
+    asked = "\n".join(map(json.dumps, [{"peer": "mldp-text", "seconds": 60}, text])) + "\n"
     done = subprocess.run(
         [sys.executable, "-S", peers._DRIVER],
         input=asked,

@@ -1,10 +1,12 @@
 """Runs inside a peer's own environment: JSON lines in, JSON lines out. Imports nothing of ours.
 
-The first line says which peer; when it is ready, how many seconds that took is written. Each
-further line is a mechanism, an epsilon and the words of a text, and is answered by the words of its
-release and the seconds that it took. Whatever a peer prints goes to standard error.
+The first line says which peer, and how many seconds it may compute. When it is ready, how long that
+took is written. Each further line is a mechanism, an epsilon and the words of a text; it is answered
+by the words of its release and the seconds that it took. Whatever a peer prints goes to standard
+error.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -69,8 +71,12 @@ def main() -> None:
         answers.write(json.dumps(values) + "\n")
         answers.flush()
 
-    start = perf_counter()
-    release = MAKERS[json.loads(sys.stdin.readline())["peer"]]()
+    start, told = perf_counter(), json.loads(sys.stdin.readline())
+    with contextlib.suppress(ImportError):  # where there is none, only patience ends
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (told["seconds"], resource.RLIM_INFINITY))
+    release = MAKERS[told["peer"]]()
     answer(ready=perf_counter() - start)
     for line in sys.stdin:
         asked, start = json.loads(line), perf_counter()

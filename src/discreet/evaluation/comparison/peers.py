@@ -33,9 +33,10 @@ _NOTHING = 1e-3
 # attacker's own, and for what passes in clear.
 _TEXTS, _OWN, _CLEAR = 1200, 600, 150
 _MOST_TEXTS, _FEWEST_TEXTS = 100, 10
+_TIME_IS_OVER = -24  # what a process ends with that has used up its time (SIGXCPU)
 MINUTES = 6
-"""That a peer may take for everything, once it is installed."""
-_INSTALL_MINUTES = 20
+"""Of computing that a peer may take for everything, once it is installed."""
+_WAIT_MINUTES = 20  # for installing, and for the six minutes on a machine that has other work
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _figures(bench: Bench, asked: _Asked, answered: _Answered) -> dict[str, Any]
     texts, own, released = asked.texts, asked.own, answered.words
     count = len(asked.lines())
     if len(released) < count:
-        done = f"{len(released)} of {count} texts in {MINUTES} minutes"
+        done = f"{len(released)} of {count} texts in {MINUTES} minutes of computing"
         return {"note": f"did not finish: {done}, of which it took {answered.ready:.0f} s to begin"}
     rng = np.random.default_rng(bench.effort.seed)
     theirs, rest = released[: len(texts)], released[len(texts) :]
@@ -232,17 +233,18 @@ def _environment(peer: Peer, folder: Path, say: Say) -> Path:
         [sys.executable, "-m", "venv", "--clear", str(place)],
         [str(python), "-m", "pip", "install", "-q", wanted],
     ):
-        _, ended = _called(command, "it cannot be installed", _INSTALL_MINUTES)
+        _, ended = _called(command, "it cannot be installed")
         if not ended:
-            raise _CannotRun(f"it could not be installed within {_INSTALL_MINUTES} minutes")
+            raise _CannotRun(f"it could not be installed within {_WAIT_MINUTES} minutes")
     done.write_text(wanted)
     return python
 
 
 def _run(peer: Peer, lines: Sequence[str], python: Path) -> _Answered:
     """The releases of texts by a process of the peer's own, as many as it makes in its time."""
-    asked = "\n".join([json.dumps({"peer": peer.package}), *lines]) + "\n"
-    written, ended = _called([str(python), str(_DRIVER)], "it stopped", MINUTES, asked)
+    first = json.dumps({"peer": peer.package, "seconds": 60 * MINUTES})
+    asked = "\n".join([first, *lines]) + "\n"
+    written, ended = _called([str(python), str(_DRIVER)], "it stopped", asked)
     # What was being written when the time was over does not count.
     told = written[: written.rfind("\n") + 1].splitlines()
     try:
@@ -257,9 +259,7 @@ def _run(peer: Peer, lines: Sequence[str], python: Path) -> _Answered:
     return _Answered(ready, released, seconds)
 
 
-def _called(
-    command: Sequence[str], problem: str, minutes: int, given: str = ""
-) -> tuple[str, bool]:
+def _called(command: Sequence[str], problem: str, given: str = "") -> tuple[str, bool]:
     """What a command writes, and whether it ended within its time.
 
     Why it failed is told by the kind of error, never by its text.
@@ -273,13 +273,15 @@ def _called(
             input=given.encode(),
             capture_output=True,
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | offline,
-            timeout=60 * minutes,
+            timeout=60 * _WAIT_MINUTES,
             check=False,
         )
     except subprocess.TimeoutExpired as late:
         return (late.stdout or b"").decode("utf-8", "replace"), False
     except OSError as error:
         raise _CannotRun(f"{problem} ({type(error).__name__})") from None
+    if done.returncode == _TIME_IS_OVER:
+        return done.stdout.decode("utf-8", "replace"), False
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace")
         kinds = re.findall(r"^(?:[\w.]*\.)?(\w*(?:Error|Exception|NotFound))\b", said, re.M)

@@ -6,6 +6,7 @@ it finishes into the folder, as a run in one process does; only the name of the 
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -65,6 +66,7 @@ def finished(
 
 
 def _in_processes(jobs: Sequence[Job], left: Sequence[int], workers: int) -> Iterator[str]:
+    others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         min(workers, len(left)),
         mp_context=multiprocessing.get_context("fork"),
@@ -84,7 +86,9 @@ def _in_processes(jobs: Sequence[Job], left: Sequence[int], workers: int) -> Ite
             "again with --workers 1: it goes on where this one stopped"
         ) from None
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.kill()  # a run that was stopped waits for none
 
 
 def _can_copy() -> bool:
@@ -114,6 +118,8 @@ def _single_threads() -> Iterator[None]:
 def _begin(jobs: Sequence[Job], parent: int) -> None:
     global _jobs
     _jobs = jobs
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
