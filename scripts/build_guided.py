@@ -81,8 +81,9 @@ class Measure:
                 spared=self.spared,
             )
             # The lists of the largest pools hold the others.
-            pools = mechanism._pools if pools is None else pools
-            mechanism.__dict__["_pools"] = tuple(part[:, : mechanism.pool] for part in pools)
+            sets = mechanism._sets
+            pools = sets.pools if pools is None else pools
+            sets.__dict__["pools"] = tuple(part[:, : mechanism.pool] for part in pools)
             rng = np.random.default_rng(count)
             released = mechanism.release(self.ids, rng, self.offsets, self.passed)
             near.append(self.cost(mechanism, released))
@@ -107,7 +108,7 @@ class Measure:
         starts = self.offsets[np.searchsorted(self.offsets, places, "right") - 1]
         sums = []
         for start, place in zip(starts, places, strict=True):
-            sets = mechanism._sets_after(self.words, released[start:place])
+            sets = mechanism._sets.after(self.words, released[start:place])
             best = np.zeros(mechanism.outputs)
             np.maximum.at(best, sets.ravel(), np.repeat(self.shares, mechanism.near))
             sums.append(best.sum())

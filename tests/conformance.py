@@ -451,6 +451,22 @@ def assert_release_is_the_search_of_the_noisy_vectors(mechanism, ids, seed: int)
 # -- documents -------------------------------------------------------------------------------------
 
 
+def check_capitals(fed: Fed) -> None:
+    """Where it is told which words have capitals, the law with them keeps the same promise."""
+    if "capitals" not in inspect.signature(fed.mechanism.release).parameters:
+        return
+    ids, told = np.arange(fed.count), np.ones(fed.count, bool)
+    law = fed.mechanism.log_probabilities(ids, (), told)
+    assert np.abs(np.exp(law).sum(axis=1) - 1).max() < TOLERANCE, "the law does not add up"
+    with np.errstate(invalid="ignore"):
+        losses = np.nan_to_num(law[:, None] - law, nan=0.0).max(axis=2)
+    assert (losses <= fed.allowed + TOLERANCE).all(), "more is lost with capitals"
+    unknown = fed.mechanism.space.unknown or 0
+    drawn, rng = np.full(fed.draws, unknown), np.random.default_rng(2)
+    out = fed.mechanism.release(drawn, rng, capitals=np.ones(fed.draws, bool))
+    assert fits(out, np.exp(law[unknown])), "another law than it says"
+
+
 def check_choice(fed: Fed) -> None:
     """A document mechanism that chooses releases what it chose."""
     if fed.family == "document" and fed.law is not None:
@@ -470,6 +486,7 @@ PER_MECHANISM: tuple[Callable[[Fed], None], ...] = (
     check_inputs_stay,
     check_refusals,
     check_nearest,
+    check_capitals,
     check_choice,
 )
 

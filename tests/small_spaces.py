@@ -3,6 +3,7 @@
 import numpy as np
 
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.stand_ins import NAMES, NOUNS
 
 
 def random_space(count: int = 120, dimension: int = 8, seed: int = 0) -> EmbeddingSpace:
@@ -17,6 +18,13 @@ def clustered_space(count: int = 120, dimension: int = 8, seed: int = 0) -> Embe
     vectors = centres[np.arange(count) % 3] + 0.05 * rng.standard_normal((count, dimension))
     vectors[-1] = 3.0
     return EmbeddingSpace.from_arrays(_names(count), vectors, "test: clusters", name="clusters")
+
+
+def everyday_space(count: int = 60, dimension: int = 6, seed: int = 0) -> EmbeddingSpace:
+    """With some of the nouns and names that stand in for unknown words."""
+    vectors = np.random.default_rng(seed).standard_normal((count, dimension))
+    words = [*_names(count - 10), *NOUNS[:5], *NAMES[:5]]
+    return EmbeddingSpace.from_arrays(words, vectors, "test: everyday", name="everyday")
 
 
 def both_spaces(count: int = 120) -> list[EmbeddingSpace]:

@@ -10,10 +10,10 @@ from discreet.mechanisms.document import SentenceVotes, Truncation, VoteHistogra
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.registry import Entry, entries, find
 from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
-from discreet.mechanisms.word import CMP, Gaussian, SanText
+from discreet.mechanisms.word import CMP, Gaussian, NearWords, SanText
 from discreet.statement import Unit
 from mechanism_examples import examples
-from small_spaces import clustered_space, random_space
+from small_spaces import clustered_space, everyday_space, random_space
 
 CASES = [
     pytest.param(entry, make, id=f"{entry.family}-{entry.name}-{name}")
@@ -164,6 +164,24 @@ class Looking(CMP):
         return np.where(out == ids, (out + 1) % len(self.space), out)
 
 
+class MoreNames(NearWords):
+    """More names are near an unknown word with a capital than outputs are near any other."""
+
+    def log_probabilities(self, ids, released=(), capitals=None):
+        law = super().log_probabilities(ids, released, capitals)
+        if capitals is not None:
+            law[self.space.unknown, self.words[:9]] = law.max()
+            law[self.space.unknown] -= np.log(np.exp(law[self.space.unknown]).sum())
+        return law
+
+
+class UntoldNames(NearWords):
+    """Draws unknown words with a capital like others, and says that names are near them."""
+
+    def release(self, ids, rng, offsets=None, passed=None, capitals=None):  # noqa: ARG002
+        return super().release(ids, rng, offsets, passed)
+
+
 class Averaging(SentenceVotes):
     def release(self, vectors, rng, offsets=None):
         return super().release(vectors, rng, offsets) / 2
@@ -230,6 +248,16 @@ MUTANTS = {
     "takes anything": ("label", lambda: Trusting(4, 0.0), "refusals"),
     "repeats what it was given": ("label", lambda: Telling(4, 1.0), "refusals"),
     "avoids the input": ("word", lambda: Looking(random_space(), 1.0), "nearest"),
+    "a larger set for names": (
+        "word",
+        lambda: MoreNames(everyday_space(), 2.0, near=2, outputs=30),
+        "capitals",
+    ),
+    "names that are not drawn": (
+        "word",
+        lambda: UntoldNames(everyday_space(), 2.0, near=2, outputs=30),
+        "capitals",
+    ),
     "releases something else": ("document", lambda: Averaging(CENTROIDS, 2.0), "choice"),
 }
 

@@ -133,8 +133,9 @@ def exact_law(mechanism, distances):
 def two_weights(mechanism, count):
     """The law of near words, from its whole weights, which 64 bits of a long double hold."""
     weights, rows = mechanism._law, np.full((count, mechanism.outputs), LONG(mechanism._law.light))
-    assert {len(set(near.tolist())) for near in mechanism._sets} == {mechanism.near}
-    np.put_along_axis(rows, mechanism._sets.astype(np.int64), LONG(weights.heavy), axis=1)
+    assert {len(set(near.tolist())) for near in mechanism._sets.fixed} == {mechanism.near}
+    places = mechanism._sets.fixed[:count].astype(np.int64)
+    np.put_along_axis(rows, places, LONG(weights.heavy), axis=1)
     out = np.full((count, count), LONG(-np.inf))
     out[:, mechanism.words] = np.log(rows) - np.log(LONG(weights.total))
     return out

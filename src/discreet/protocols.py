@@ -79,11 +79,19 @@ class ContextualMechanism(Protocol):
     def statement(self) -> PrivacyStatement:
         """The guarantee for each released word, given all that was released before."""
 
-    def release(self, ids: Any, rng: Generator, offsets: Any = None, passed: Any = None) -> Ids:
+    def release(
+        self,
+        ids: Any,
+        rng: Generator,
+        offsets: Any = None,
+        passed: Any = None,
+        capitals: Any = None,
+    ) -> Ids:
         """A draw for each word id; ``offsets`` says where each text starts.
 
         Without them every word is a text of its own: nothing was released before it. Where
-        ``passed`` is true, the word is public and released as it is.
+        ``passed`` is true, the word is public and released as it is. ``capitals`` says which words
+        begin with a capital, where that is public.
         """
 
     def log_probabilities(self, ids: Any, released: Any = ()) -> Floats:
@@ -96,8 +104,9 @@ def release_texts(
     rng: Generator,
     offsets: Ids,
     passed: NDArray[np.bool_] | None = None,
+    capitals: NDArray[np.bool_] | None = None,
 ) -> Ids:
-    """Release the words of some texts; mechanisms that read on are told where texts start.
+    """Release the words of some texts; mechanisms that read on are told what is public of them.
 
     Args:
         mechanism: for words.
@@ -105,12 +114,12 @@ def release_texts(
         rng: where the noise comes from.
         offsets: where each text starts.
         passed: words that are public and come out as they are.
+        capitals: words that begin with a capital, where that is public.
     """
-    contextual = isinstance(mechanism, ContextualMechanism) and mechanism.contextual
+    if isinstance(mechanism, ContextualMechanism):
+        return mechanism.release(ids, rng, offsets, passed, capitals)
     if passed is None:
-        return mechanism.release(ids, rng, *([offsets] if contextual else []))
-    if isinstance(mechanism, ContextualMechanism) and contextual:
-        return mechanism.release(ids, rng, offsets, passed)
+        return mechanism.release(ids, rng)
     out = ids.astype(np.int64)
     out[~passed] = mechanism.release(ids[~passed], rng)
     return out

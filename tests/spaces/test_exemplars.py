@@ -16,6 +16,7 @@ from discreet.spaces.exemplars import (
 )
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.function_words import FUNCTION_WORDS
 from discreet.text.unsaid import are_unsaid
 from small_spaces import all_distances, both_spaces, random_space
 
@@ -27,10 +28,10 @@ def _with_frequencies(space: EmbeddingSpace, seed: int = 1) -> EmbeddingSpace:
     )
 
 
-def _slow_order(space: EmbeddingSpace, count: int) -> list[int]:
+def _slow_order(space: EmbeddingSpace, count: int, factors=1.0) -> list[int]:
     """Try every word at every step."""
     words = [i for i in range(len(space)) if i != space.unknown]
-    weights = np.sqrt(rank_prior(space)[words])
+    weights = np.sqrt(rank_prior(space)[words]) * factors
     squared = all_distances(space)[np.ix_(words, words)] ** 2
     left = np.full(len(words), squared.mean())
     chosen: list[int] = []
@@ -70,6 +71,24 @@ def test_more_exemplars_than_are_looked_for_come_by_frequency(monkeypatch):
     rest = np.concatenate([values["chosen"], module._others(space, np.array(values["chosen"]))])
     assert len(values["chosen"]) == 10
     assert (np.diff(space.frequencies[rest[10:-1]]) < 0).all()
+
+
+def test_ten_function_words_are_enough():
+    listed = sorted(FUNCTION_WORDS)[:25]
+    words = ["[UNK]", *listed, *(f"word{i}" for i in range(40))]
+    vectors = np.random.default_rng(2).standard_normal((len(words), 4))
+    counts = np.random.default_rng(3).permutation(len(words)).astype(float)
+    space = EmbeddingSpace.from_arrays(words, vectors, frequencies=counts)
+    found = exemplars(space)
+    are_listed = np.isin(found.order, range(1, 26))
+    assert are_listed[:50].sum() == 10
+    left_out = found.order[50:65]
+    assert are_listed[50:65].all()
+    assert (np.diff(counts[left_out]) < 0).all()
+    # The ten are the first that would be chosen, and the others keep their order.
+    wanted = _slow_order(space, 65, np.where(np.arange(1, 66) <= 25, 0.1, 1.0))
+    ten = [word for word in wanted if word <= 25][:10]
+    assert found.order[:50].tolist() == [word for word in wanted if word > 25 or word in ten]
 
 
 def test_the_means_are_those_of_frequent_words():

@@ -12,6 +12,7 @@ from discreet.attacks.word_attack import WordAttack
 from discreet.errors import InvalidValue
 from discreet.evaluation import simulated
 from discreet.evaluation.privacy import likely_outputs, word_privacy
+from discreet.evaluation.reading_along import Named, reading_along
 from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
 from discreet.release.strength import best_guess
@@ -52,6 +53,8 @@ class Explanation:
     """How often two draws of a word in the same place agree; None where that is not known."""
     named: Mapping[str, float] | None = None
     """Shares of the words of a public sample that attackers name; None without a sample."""
+    along: Named | None = None
+    """The same of the texts that the package was measured on; None where it was not."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -67,6 +70,7 @@ class Explanation:
             "guess": self.guess,
             "again": self.again,
             "named": None if self.named is None else dict(self.named),
+            "reading_along": None if self.along is None else self.along._asdict(),
             "steps": [asdict(step) for step in self.steps],
         }
 
@@ -108,9 +112,13 @@ class Explanation:
                 f"{100 * self.named['contextual']:.0f} by also using which words follow each other."
             )
         elif self.guess is not None:
+            more = ""
+            if self.along is not None:
+                more = f", {self.along.along:.2g} instead of {self.along.single:.2g} of the words "
+                more += "of public reviews and news"
             out.append(
-                "Somebody who also knows which words follow each other names more; --public-sample "
-                "shows how many, on public text of your kind."
+                f"Somebody who also knows which words follow each other names more{more}; "
+                "--public-sample shows how many, on public text of your kind."
             )
         return out + [step.line() for step in self.steps]
 
@@ -167,6 +175,7 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
         exact=measured.exact,
         guess=best_guess(mechanism),
         again=_agreement(mechanism),
+        along=reading_along(mechanism),
     )
 
 

@@ -243,7 +243,9 @@ class Sanitizer:
         if self._once:
             released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
         else:
-            released = release_texts(self.mechanism, batch.ids, rng, starts, passed)
+            released = release_texts(
+                self.mechanism, batch.ids, rng, starts, passed, template.capitals
+            )
             draws = draws_of(starts, passed)
         count = batch.tokens - (0 if passed is None else int(passed.sum()))
         return self._layout.write(template, released), count, draws

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Ids
 from discreet.errors import InvalidValue
@@ -58,6 +58,11 @@ class Template:
 
     def __repr__(self) -> str:
         return f"Template({len(self.offsets) - 1} documents, {self.offsets[-1]} tokens)"
+
+    @property
+    def capitals(self) -> NDArray[np.bool_] | None:
+        """Which tokens begin with a capital, if that is public."""
+        return self.codes[self.codes <= _WORD] < _WORD - LOWER if len(self.codes) else None
 
 
 class Layout(Protocol):

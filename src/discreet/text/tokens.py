@@ -21,6 +21,7 @@ from discreet.arrays import Ids, ragged_places
 from discreet.check import fail
 from discreet.errors import InvalidValue
 from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_array
+from discreet.text.numbers import KnownNumbers
 
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"
@@ -248,8 +249,9 @@ class WordTokenizer(_Vocabulary):
     unknown. What stands between white space is one token if it is an entry as a whole ("u.s.",
     "'s", ":)"). A word with inner marks that is not an entry is split: at a contraction if both
     halves are entries ("do" + "n't"), else at its apostrophes and hyphens, which become tokens
-    only if they are entries. A number is not split at its points and commas. Bracketed entries
-    ("<unk>", "[MASK]") cannot be reached from text.
+    only if they are entries. A number is not split at its points and commas; one with a point or
+    commas that is not an entry is read as the nearest that is (:class:`KnownNumbers`). Bracketed
+    entries ("<unk>", "[MASK]") cannot be reached from text.
 
     Scripts written without spaces are not segmented: a run of letters is one word.
 
@@ -263,6 +265,10 @@ class WordTokenizer(_Vocabulary):
         super().__init__(words, unknown)
         self._ids = {w: i for i, w in enumerate(self.words) if not SPECIAL.fullmatch(w)}
 
+    @cached_property
+    def _numbers(self) -> KnownNumbers:
+        return KnownNumbers(self._ids)
+
     def _row(self, chunk: str) -> list[int]:
         numbers: list[int] = []
         for part in chunk.split():  # a chunk may hold line ends and other white space
@@ -275,6 +281,8 @@ class WordTokenizer(_Vocabulary):
 
     def _sign(self, sign: str) -> list[int]:
         found = self._find(sign)
+        if found is None:
+            found = self._numbers.nearest(sign)
         if found is not None:
             return [found]
         parts = re.split(f"([{INNER_MARKS}])", sign)

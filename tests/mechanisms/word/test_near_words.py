@@ -22,7 +22,13 @@ from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, Unit
 from goodness import fits
-from small_spaces import all_distances, both_spaces, clustered_space, random_space
+from small_spaces import (
+    all_distances,
+    both_spaces,
+    clustered_space,
+    everyday_space,
+    random_space,
+)
 from toy_guide import ToyGuide
 
 EXAMPLES = {
@@ -40,6 +46,10 @@ EXAMPLES = {
     "guided by likelihood alone": lambda: NearWords(
         clustered_space(40), 2.0, near=2, outputs=40, guide=ToyGuide(40), pool=40, weight=0.0
     ),
+    "stand-ins": lambda: NearWords(everyday_space(), 3.0, near=2, outputs=30),
+    "guided stand-ins": lambda: NearWords(
+        everyday_space(), 3.0, near=2, outputs=30, guide=ToyGuide(60), pool=8
+    ),
 }
 
 
@@ -49,7 +59,7 @@ EXAMPLES = {
 def exact_law(mechanism: NearWords, word: int, released=()) -> list[Fraction]:
     """The law over outputs as fractions, from whole weights and the sets of the mechanism."""
     law = mechanism._law
-    sets = mechanism._sets_after(np.array([word]), released)[0]
+    sets = mechanism._sets.after(np.array([word]), released)[0]
     assert len(set(sets.tolist())) == mechanism.near == law.near
     weights = [law.light] * mechanism.outputs
     for place in sets:
@@ -180,7 +190,7 @@ def test_the_near_outputs_are_the_nearest_of_the_alphabet(space):
 def test_of_equal_distances_the_first_word_is_near():
     space = EmbeddingSpace.from_arrays("abcde", [[0.0], [1.0], [1.0], [-1.0], [9.0]])
     mechanism = NearWords(space, 1.0, near=2, outputs=5)
-    assert mechanism._sets[0].tolist() == [0, 1]
+    assert mechanism._sets.fixed[0].tolist() == [0, 1]
 
 
 def test_the_unknown_token_comes_out_only_if_everything_may():
@@ -297,8 +307,8 @@ def test_the_near_words_are_the_likeliest_of_the_nearest():
     nearest = all_distances(random_space()).argsort(axis=1, kind="stable")[:, :9]
     for released in ((), (7,), (7, 99)):
         row = guide.table[released[-1] if released else -1]
-        sets = mechanism._sets_after(np.arange(120), released)
-        for word in range(120):
+        sets = mechanism._sets.after(np.arange(120), released)
+        for word in range(1, 120):
             best = nearest[word][np.argsort(-row[nearest[word]])][:3]
             assert set(mechanism.words[sets[word]]) == set(best)
 
@@ -310,9 +320,8 @@ def test_equal_scores_leave_the_nearest():
             random_space(), 3.0, near=4, outputs=50, guide=flat, pool=20, weight=weight
         )
         plain = NearWords(random_space(), 3.0, near=4, outputs=50)
-        assert (
-            guided.log_probabilities(np.arange(120), [3]) == plain.log_probabilities(np.arange(120))
-        ).all()
+        known = np.arange(1, 120)
+        assert (guided.log_probabilities(known, [3]) == plain.log_probabilities(known)).all()
 
 
 def test_texts_follow_the_law_after_what_was_released_and_a_guide_that_peeks_is_seen():
@@ -496,20 +505,16 @@ def test_bad_offsets(offsets):
 class _Peeking(NearWords):
     """Tells the guide the word itself instead of what came out for it."""
 
-    def _release_on(self, guide, words, starts, out, rng):
-        plain = guide.extend
-        where = dict(zip(range(len(starts) - 1), starts[:-1].tolist(), strict=True))
-        told = [0] * len(where)
+    def _release_on(self, guide, public, starts, rows, out, rng):
+        plain, words, told = guide.extend, out.copy(), np.zeros(len(starts) - 1, int)
 
-        def extend(state, rows, _released):
-            private = [words[where[row] + told[row]] for row in rows.tolist()]
-            for row in rows.tolist():
-                told[row] += 1
-            plain(state, rows, np.array(private))
+        def extend(state, texts, _released):
+            plain(state, texts, words[starts[texts] + told[texts]])
+            told[texts] += 1
 
         guide.extend = extend
         try:
-            super()._release_on(guide, words, starts, out, rng)
+            super()._release_on(guide, public, starts, rows, out, rng)
         finally:
             guide.extend = plain
 

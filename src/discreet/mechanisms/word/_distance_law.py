@@ -15,17 +15,16 @@ the public neighbour index of the space (no product at all, good for most words)
 """
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Ids, row_blocks
 from discreet.errors import InvalidValue
+from discreet.mechanisms.word._heads import CHUNK, Head, IndexHead, RowHead
 from discreet.parallel import ahead
 from discreet.randomness import exponential
-from discreet.spaces.distances import WIDTH_UNIT, Distances, block_error
+from discreet.spaces.distances import Distances, block_error
 from discreet.spaces.index import NeighborIndex
 from discreet.spaces.space import EmbeddingSpace
 
@@ -40,14 +39,11 @@ _SHIFT_ROUNDING = 2.0**-22
 _MOST_MISSED = 8.0
 LARGEST_EXPONENT = 1e10
 """What kappa times the largest distance may be: so far float64 distances decide a law."""
-_CHUNK = WIDTH_UNIT
 _ROW_BLOCK_NUMBERS = 2**22
 _INDEX_BLOCK_NUMBERS = 2**20
 # One row product costs about as much as this many proposals from the rest.
 _PROPOSALS_PER_ROW = 1000
 _MOST_ROUNDS = 64
-# From so many draws a row on, its running sum costs less than the chunks they fall in.
-_MANY_DRAWS = 256
 
 
 class DistanceLaw:
@@ -122,11 +118,11 @@ class DistanceLaw:
                 out[members[accepted]] = drawn[accepted]
                 members, rows = members[~accepted], rows[~accepted]
 
-    def _whole_rows(self, words: Ids) -> "_Head":
+    def _whole_rows(self, words: Ids) -> Head:
         weights, shift = (self._double_weights if self._double else self._single_weights)(words)
         bound = np.empty(len(words))
         outside = np.empty(len(words), dtype=np.bool_)
-        sums = np.empty((len(words), weights.shape[1] // _CHUNK))
+        sums = np.empty((len(words), weights.shape[1] // CHUNK))
         for part in row_blocks(len(words), weights.shape[1]):
             some = weights[part]
             limit = some.sum(axis=1) * np.float32(_HEAD_SHARE)
@@ -134,9 +130,9 @@ class DistanceLaw:
             some *= listed
             bound[part] = limit
             outside[part] = ~listed[:, : len(self.targets)].all(axis=1)
-            chunks = some.reshape(len(some), -1, _CHUNK)
+            chunks = some.reshape(len(some), -1, CHUNK)
             np.einsum("rcw->rc", chunks, dtype=np.float64, casting="same_kind", out=sums[part])
-        return _RowHead(
+        return RowHead(
             cumulative=np.cumsum(sums, axis=1, out=sums),
             bound=bound,
             outside=outside,
@@ -208,13 +204,13 @@ class DistanceLaw:
             left.append(members)
         return np.concatenate(left) if left else order[:0]
 
-    def _index_rows(self, words: Ids, index: NeighborIndex) -> "_Head":
+    def _index_rows(self, words: Ids, index: NeighborIndex) -> Head:
         weights = np.exp(-self.kappa * index.lower[words].astype(np.float64))
         last = weights[:, -1]
         limit = weights.sum(axis=1) * _HEAD_SHARE
         bound = np.maximum(limit, last)
         weights *= weights >= limit[:, None]
-        return _IndexHead(
+        return IndexHead(
             cumulative=np.cumsum(weights, axis=1),
             bound=bound,
             outside=np.count_nonzero(weights, axis=1) < len(self.targets),
@@ -224,7 +220,7 @@ class DistanceLaw:
             neighbors=index.neighbors[words],
         )
 
-    def _rest(self, head: "_Head") -> Floats:
+    def _rest(self, head: Head) -> Floats:
         """Weight of all proposals from the rest of each row.
 
         They are made uniformly over all targets, listed ones too (which are then refused), so each
@@ -235,7 +231,7 @@ class DistanceLaw:
     # -- one round of proposals ----------------------------------------------------------------
 
     def _round(
-        self, head: "_Head", words: Ids, rows: Ids, rng: np.random.Generator
+        self, head: Head, words: Ids, rows: Ids, rng: np.random.Generator
     ) -> tuple[Ids, NDArray[np.bool_]]:
         """Propose a word for each occurrence and say which proposals are accepted."""
         listed = head.cumulative[:, -1]
@@ -302,96 +298,6 @@ class DistanceLaw:
         accepted[unsure] = self.kappa * exact <= reach[unsure]
         places = np.flatnonzero(accepted)
         return places, least[places]
-
-
-@dataclass(frozen=True)
-class _Head(ABC):
-    """Upper bounds of the weights of some rows, all scaled by exp(shift)."""
-
-    cumulative: Floats
-    bound: Floats
-    """Upper bound of the weight of any word that the head does not list."""
-    outside: NDArray[np.bool_]
-    """True where there are words that the head does not list."""
-    shift: Floats
-    reach: Floats
-    """Upper bound of the distance of any word that the head lists."""
-
-    @abstractmethod
-    def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
-        """Column and weight of the word at a point of the row's cumulative weight."""
-
-    @abstractmethod
-    def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
-        """True where the head lists that column."""
-
-
-@dataclass(frozen=True)
-class _RowHead(_Head):
-    """All words of a row; cumulated by chunks, so that no long running sum is needed."""
-
-    weights: NDArray[np.float32]
-
-    def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
-        if len(rows) > _MANY_DRAWS * len(self.weights):
-            column = self._find_many(rows, point)
-        else:
-            column = self._find_few(rows, point)
-        return column, self.weights[rows, column].astype(np.float64)
-
-    def _find_many(self, rows: Ids, point: Floats) -> Ids:
-        """A running sum of each row, which so many draws are worth; rows come in rising order."""
-        column = np.empty(len(rows), dtype=np.int64)
-        ends = np.searchsorted(rows, np.arange(len(self.weights)), side="right")
-        for own, first, last in zip(self.weights, np.append(0, ends), ends, strict=False):
-            summed = np.cumsum(own, dtype=np.float64)
-            column[first:last] = np.searchsorted(summed, point[first:last], side="right")
-        return np.asarray(np.minimum(column, self.weights.shape[1] - 1))
-
-    def _find_few(self, rows: Ids, point: Floats) -> Ids:
-        chunk, before = _bisect(self.cumulative, rows, point)
-        chunked = self.weights.reshape(len(self.weights), -1, _CHUNK)
-        left = point - before
-        column = np.empty(len(rows), dtype=np.int64)
-        for part in row_blocks(len(rows), _CHUNK):
-            inner = np.cumsum(chunked[rows[part], chunk[part]], axis=1, dtype=np.float64)
-            place = np.count_nonzero(inner <= left[part, None], axis=1)
-            column[part] = chunk[part] * _CHUNK + np.minimum(place, _CHUNK - 1)
-        return column
-
-    def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
-        return np.asarray(self.weights[rows, columns] > 0)
-
-
-@dataclass(frozen=True)
-class _IndexHead(_Head):
-    """The nearest words of a row, from the public index."""
-
-    weights: Floats
-    neighbors: NDArray[np.int32]
-
-    def find(self, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
-        place, _ = _bisect(self.cumulative, rows, point)
-        return self.neighbors[rows, place].astype(np.int64), self.weights[rows, place]
-
-    def lists(self, rows: Ids, columns: Ids) -> NDArray[np.bool_]:
-        match = (self.neighbors[rows] == columns[:, None]) & (self.weights[rows] > 0)
-        return np.asarray(match.any(axis=1))
-
-
-def _bisect(cumulative: Floats, rows: Ids, point: Floats) -> tuple[Ids, Floats]:
-    """For each point the first column of its row with a greater value, and the value before it."""
-    width = cumulative.shape[1]
-    flat = cumulative.ravel()
-    start = rows * width
-    low = np.zeros(len(rows), dtype=np.int64)
-    size = width
-    while size > 1:
-        half = size // 2
-        low += np.where(flat[start + low + half - 1] <= point, half, 0)
-        size -= half
-    before = np.where(low > 0, flat[start + low - 1], 0.0)
-    return low, before
 
 
 def _row_blocks(ids: Ids, order: Ids, block: int) -> "list[tuple[Ids, Ids, Ids]]":

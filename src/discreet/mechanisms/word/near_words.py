@@ -1,7 +1,6 @@
 """Near words: one of a few words that are near it, or now and then any other."""
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, ragged_places, row_blocks
+from discreet.arrays import Floats, Generator, Ids, Progress
 from discreet.composition import UnitLoss
 from discreet.errors import InvalidValue
 from discreet.guides import load_guide
 from discreet.mechanisms.word._alphabet import Wanted, choose
-from discreet.mechanisms.word._two_weights import Places, TwoWeights
+from discreet.mechanisms.word._near_sets import NearSets
+from discreet.mechanisms.word._two_weights import TwoWeights
 from discreet.mechanisms.word._words import PUBLIC
 from discreet.protocols import Guide
 from discreet.spaces.prior import rank_prior
@@ -34,6 +34,7 @@ class NearWords:
     ``near`` of them; each comes out with weight ``exp(epsilon)``, each other output with weight 1.
     With a guide, H(x) is chosen anew at every place: of the ``pool`` outputs nearest to x, those
     that a public language model finds likeliest after the words that were already released.
+    A word outside the vocabulary is one word, whatever it was, and nouns or names are near it.
 
     Privacy: unit word, adjacency replace, pure. For any two words x, x', any output y and any text
     released before, ``P(y|x) <= exp(epsilon) * P(y|x')``: all words have as many near outputs, so
@@ -101,6 +102,7 @@ class NearWords:
         self.words = self._alphabet.words
         """What can come out, as ids of the space."""
         self._law = TwoWeights(self.epsilon, self.near, self.outputs)
+        self._sets = NearSets(self._alphabet, self.guide, self.pool, self.weight)
         self._statement = PrivacyStatement(
             notion=Notion.PURE,
             epsilon=self.epsilon,
@@ -149,7 +151,7 @@ class NearWords:
 
     def near_outputs(self, word: int) -> Ids:
         """What a word may well become, nearest first; with a guide, what it chooses from."""
-        return self._alphabet.nearest_words(word, self.pool or self.near)
+        return self._sets.nearest_words(word)
 
     def sparing(self, spared: NDArray[np.bool_]) -> "NearWords":
         """The same for texts in which some words are public: what was not given is chosen anew."""
@@ -171,6 +173,7 @@ class NearWords:
         rng: Generator,
         offsets: ArrayLike | None = None,
         passed: ArrayLike | None = None,
+        capitals: ArrayLike | None = None,
     ) -> NDArray[np.int64]:
         """A draw for each word id.
 
@@ -180,23 +183,33 @@ class NearWords:
             offsets: where each text starts; without them every word is a text of its own. They
                 matter to a guide alone.
             passed: which words are public and come out as they are; a guide reads them too.
+            capitals: which words begin with a capital, where that is public: names stand in for
+                unknown ones.
         """
         words = self.space.checked_ids(ids)
         public = np.zeros(len(words), np.bool_) if passed is None else np.asarray(passed)
+        rows = self._rows(words, capitals)
         out = words.copy()
         if self.guide is None:
-            out[~public] = self.words[self._law.draw(self._sets, words[~public], rng)]
+            out[~public] = self.words[self._law.draw(self._sets.fixed, rows[~public], rng)]
             return out
         starts = _checked_offsets(offsets, len(words))
-        for part in row_blocks(len(starts) - 1, numbers=self.guide.documents):
-            self._release_on(self.guide, public, starts[part.start : part.stop + 1], out, rng)
+        self._release_on(self.guide, public, starts, rows, out, rng)
         return out
 
-    def log_probabilities(self, ids: ArrayLike, released: ArrayLike = ()) -> Floats:
-        """``(n, words)``: the law of each word after a released text, given as word ids."""
-        words = self.space.checked_ids(ids)
-        table = np.full((len(words), len(self.space)), -np.inf)
-        table[:, self.words] = self._law.log_probabilities(self._sets_after(words, released))
+    def log_probabilities(
+        self, ids: ArrayLike, released: ArrayLike = (), capitals: ArrayLike | None = None
+    ) -> Floats:
+        """``(n, words)``: the law of each word after a released text, given as word ids.
+
+        Args:
+            ids: of words.
+            released: the text.
+            capitals: which of the words begin with a capital, where that is public.
+        """
+        rows = self._rows(self.space.checked_ids(ids), capitals)
+        table = np.full((len(rows), len(self.space)), -np.inf)
+        table[:, self.words] = self._law.log_probabilities(self._sets.after(rows, released))
         return table
 
     def guess_rate(self, prior: ArrayLike, released: ArrayLike = ()) -> float:
@@ -209,7 +222,7 @@ class NearWords:
             released: what was released before, as word ids.
         """
         shares = np.asarray(prior, dtype=np.float64)
-        sets = self._sets_after(np.arange(len(self.space)), released)
+        sets = self._sets.after(np.arange(len(self.space)), released)
         best = np.zeros(self.outputs)
         np.maximum.at(best, sets.ravel(), np.repeat(shares, self.near))
         heavy, light = np.exp(self._law.log_chances)
@@ -244,45 +257,13 @@ class NearWords:
         """
         came_out = self.space.checked_ids(released)
         drawn = np.ones(len(came_out), np.bool_) if passed is None else ~np.asarray(passed)
-        at = np.full(len(self.space), -1)
-        at[self.words] = np.arange(self.outputs)
-        outputs = at[came_out]
-        if (outputs[drawn] < 0).any():
-            raise InvalidValue("a word was given that cannot come out of this mechanism")
-        near = self._sets if self.guide is None else self._pools[0]
-        asked_about = np.arange(near.size)
-        if among is not None:
-            asked_about = np.flatnonzero(np.repeat(among, near.shape[1]))
-        order = asked_about[np.argsort(near.ravel()[asked_about], kind="stable")]
-        starts = np.searchsorted(near.ravel()[order], np.arange(self.outputs + 1))
-        owners, counts = order // near.shape[1], np.diff(starts)
-        starts = starts[:-1]
-        if self.guide is None:
-            own = np.flatnonzero(drawn)
-            found, place = ragged_places(starts[outputs[own]], counts[outputs[own]])
-            return own[place], owners[found]
-        places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         bounds = _checked_offsets(offsets, len(came_out))
-        for part in row_blocks(len(bounds) - 1, numbers=self.guide.documents):
-            for guide, state, texts, here in self._read_along(
-                self.guide, bounds[part.start : part.stop + 1]
-            ):
-                mine, own = drawn[here], here[drawn[here]]
-                found, row = ragged_places(starts[outputs[own]], counts[outputs[own]])
-                asked = owners[found]
-                sets = self._likeliest(guide, state, texts[mine][row], asked)
-                near_one = (sets == outputs[own][row][:, None]).any(axis=1)
-                places.append(own[row[near_one]])
-                words.append(asked[near_one])
-                guide.extend(state, texts, came_out[here])
-        flat, whose = np.concatenate(places), np.concatenate(words)
-        rising = np.argsort(flat, kind="stable")
-        return flat[rising], whose[rising]
+        return self._sets.inverted(came_out, bounds, drawn, among)
 
     @property
     def candidates(self) -> Ids:
         """``(words, n)``: the outputs that can be near each word, whatever was released before."""
-        return self.words[self._sets if self.guide is None else self._pools[0]]
+        return self.words[self._sets.candidates]
 
     def near_at(self, ids: ArrayLike, places: ArrayLike, released: ArrayLike) -> Ids:
         """``(n, near)``: the near outputs of words, each as if it stood at a place of a text.
@@ -292,86 +273,44 @@ class NearWords:
             places: for each how many words of the text were released before it.
             released: the text, as word ids.
         """
-        words = self.space.checked_ids(ids)
-        if self.guide is None:
-            return self.words[self._sets[words]]
-        text = self.space.checked_ids(released)
-        state = self.guide.begin(len(text) + 1)
-        # Document p is the text up to place p.
-        for place, word in enumerate(text, 1):
-            later = np.arange(place, len(text) + 1)
-            self.guide.extend(state, later, np.full(len(later), word))
-        return self.words[self._likeliest(self.guide, state, np.asarray(places), words)]
-
-    # -- near sets ---------------------------------------------------------------------------------
-
-    @cached_property
-    def _sets(self) -> Places:
-        """The near places of every word, without a guide."""
-        return np.sort(self._alphabet.nearest(self.near)[0], axis=1)
-
-    @cached_property
-    def _pools(self) -> tuple[Places, Floats32]:
-        """What a guide chooses from for every word, and what the distance of each counts for."""
-        pools, distances = self._alphabet.nearest(self.pool or self.near)
-        each = np.float32((self.weight or 0.0) / self._alphabet.typical_distance)
-        return pools, distances * each
-
-    def _sets_after(self, words: Ids, released: ArrayLike) -> Places:
-        if self.guide is None:
-            return self._sets[words]
-        state = self.guide.begin(1)
-        here = np.zeros(1, dtype=np.int64)
-        for word in self.space.checked_ids(released):
-            self.guide.extend(state, here, np.array([word]))
-        return self._likeliest(self.guide, state, np.zeros(len(words), dtype=np.int64), words)
-
-    def _likeliest(self, guide: Guide, state: Any, documents: Ids, words: Ids) -> Places:
-        """The near places of each word: whatever a guide says, exactly so many different ones."""
-        every, penalties = self._pools
-        pools = every[words]
-        scores = np.asarray(guide.scores(state, documents, self.words[pools]), dtype=np.float64)
-        if scores.shape != pools.shape:
-            raise InvalidValue(
-                f"a guide must give a score for each of {pools.shape[1]} candidates of each of "
-                f"{len(words)} documents; got shape {scores.shape}"
-            )
-        # A stable order: of equal scores the nearer word comes first.
-        order = np.argsort(penalties[words] - scores, axis=1, kind="stable")
-        return np.sort(np.take_along_axis(pools, order[:, : self.near], axis=1), axis=1)
+        words, text = self.space.checked_ids(ids), self.space.checked_ids(released)
+        return self.words[self._sets.at(words, np.asarray(places), text)]
 
     def _release_on(
-        self, guide: Guide, public: NDArray[np.bool_], starts: Ids, out: Ids, rng: Generator
+        self,
+        guide: Guide,
+        public: NDArray[np.bool_],
+        starts: Ids,
+        rows: Ids,
+        out: Ids,
+        rng: Generator,
     ) -> None:
-        """Release texts from left to right, all texts at once; the guide sees what came out.
+        """Release texts from left to right, many at once; the guide sees what came out.
 
-        ``out`` holds the words, each until it is released.
+        ``rows`` says whose near outputs each word has. ``out`` holds what is public, and takes what
+        is released.
         """
-        done = int(starts[0])
-        for _, state, texts, places in self._read_along(guide, starts):
+        done = 0
+        for reading, texts, places in self._sets.read_along(guide, starts):
             drawn = ~public[places]
             if drawn.any():
                 own = places[drawn]
-                sets = self._likeliest(guide, state, texts[drawn], out[own])
+                sets = reading.likeliest(texts[drawn], rows[own])
                 out[own] = self.words[self._law.draw(sets, np.arange(len(own)), rng)]
-            guide.extend(state, texts, out[places])
+            reading.extend(texts, out[places])
             done += len(places)
             if self.progress is not None:
                 self.progress(done, len(out))
 
-    def _read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple[Guide, Any, Ids, Ids]]:
-        """Place after place of some texts: the guide and its state, which texts, and where."""
-        lengths = np.diff(starts)
-        longest_first = np.argsort(-lengths, kind="stable")
-        left = len(lengths) - np.searchsorted(
-            np.sort(lengths), np.arange(lengths.max(initial=0)), "right"
-        )
-        state = guide.begin(len(lengths))
-        for step, count in enumerate(left):
-            texts = longest_first[:count]
-            yield guide, state, texts, starts[texts] + step
-
     # -- settings ----------------------------------------------------------------------------------
+
+    def _rows(self, words: Ids, capitals: ArrayLike | None) -> Ids:
+        if capitals is None:
+            return words
+        mask = np.asarray(capitals)
+        if mask.dtype != np.bool_ or mask.shape != words.shape:
+            raise InvalidValue("capitals of NearWords must say true or false of each word")
+        return self._sets.rows(words, mask)
 
     def _guide(self, guide: str | Guide | None) -> Guide | None:
         if isinstance(guide, str):
