@@ -1,8 +1,9 @@
 """Runs inside a peer's own environment: JSON lines in, JSON lines out. Imports nothing of ours.
 
 The first line says which peer, and how many seconds it may compute. When it is ready, how long that
-took is written. Each further line is a mechanism, an epsilon and the words of a text, answered by
-the words of its release and the seconds that it took. Whatever a peer prints goes to standard error.
+took is written. Each further line is a mechanism, an epsilon and the words of a text, and is
+answered by the words of its release and the seconds that it took. Whatever a peer prints goes to
+standard error.
 """
 
 import contextlib
