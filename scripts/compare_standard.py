@@ -21,6 +21,22 @@ PARTS = {
     "reuters50": ("Reuters 50", "test", "train", ("--author-field", "author")),
 }
 
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Mechanisms compared</title>
+<style>
+body { margin: 1.5rem auto; padding: 0 1rem; max-width: 60rem; font: 1rem/1.55 sans-serif }
+img { max-width: 100%; height: auto }
+</style>
+<h1>Mechanisms compared</h1>
+<p>Upwards: what is left of the use. To the right: what attackers get who know the mechanism. The
+pages behind the pictures have all figures, intervals and samples.</p>
+SHOWN
+</html>
+"""
+
 
 def main() -> None:
     """Run them one after the other."""
@@ -48,11 +64,7 @@ def main() -> None:
             f'left of the use on {html.escape(title)}, against what attackers get"></a>'
         )
     page = given.output / "index.html"
-    page.write_text(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mechanisms compared</title>'
-        f"<body><h1>Mechanisms compared</h1>{''.join(shown)}</body></html>\n",
-        "utf-8",
-    )
+    page.write_text(PAGE.replace("SHOWN", "".join(shown)), "utf-8")
     print(f"Written: {page}")
 
 

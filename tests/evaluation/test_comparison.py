@@ -1,15 +1,20 @@
 """Comparing mechanisms: what is compared, on what, the frontier, and the command."""
 
 import json
+import os
+import signal
 import stat
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from command import UNKNOWN, WORDS, called, write_space
 from discreet.attacks.outcome import Estimate
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import DiscreetError, InputError, InvalidValue
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import STANDARD, contenders
 from discreet.evaluation.comparison.frontier import beaten_by, choices
@@ -18,9 +23,11 @@ from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.run import Comparison, Row, compared
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
+from discreet.evaluation.comparison.workers import finished
 from discreet.report.frontier import frontier_plot
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text.labelled import read_labelled
 from discreet.text.tokens import TokenBatch
 
 EFFORT = Effort(texts=80, longest=20, attacked=300, encoded=20, judged=20, seeds=2, folds=4)
@@ -215,6 +222,69 @@ def test_what_is_done_is_not_done_again(bench, tmp_path, monkeypatch):
     assert not other.has("without protection")
 
 
+def test_several_processes_find_what_one_finds(bench, found, tmp_path):
+    entries = contenders(["santext:epsilon=0.5/1.5/60", "uniform"], [], len(bench.space))
+    told = []
+    both = compared(bench, entries, tmp_path, workers=2, say=told.append)
+    assert [line.split(":")[0] for line in told] == [f"{number} of 5" for number in range(1, 6)]
+    assert len(list(tmp_path.iterdir())) == 5
+    for one, other in zip((found.raw, *found.rows), (both.raw, *both.rows), strict=True):
+        assert replace(one, speed=None) == replace(other, speed=None)
+
+
+@pytest.mark.parametrize(
+    ("fails", "says"),
+    [
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was lost, for lack of memory perhaps"),
+        (lambda: read_labelled("nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_a_process_that_fails_is_told_and_what_is_done_stays(tmp_path, fails, says):
+    parts = Parts(tmp_path, {})
+    jobs = [("good", parts, dict), ("bad", parts, fails)]
+    done = []
+    with pytest.raises(DiscreetError, match=says):
+        done.extend(finished(jobs, 2))
+    assert not parts.has("bad")
+    assert [name for name, _ in finished(jobs[:1], 2)] == ["good"]
+    assert parts.has("good")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one process")
+def test_nothing_goes_on_when_a_run_is_killed(tmp_path):
+    def begun():
+        (tmp_path / str(os.getpid())).touch()
+        time.sleep(60)
+
+    run = os.fork()
+    if not run:
+        try:
+            list(finished([(name, Parts(tmp_path / "parts", {}), begun) for name in "ab"], 2))
+        finally:
+            os._exit(1)
+    workers = _soon(lambda: [int(path.name) for path in tmp_path.iterdir()], lambda ids: ids[1:])
+    os.kill(run, signal.SIGKILL)
+    os.waitpid(run, 0)
+    _soon(lambda: [each for each in workers if _goes_on(each)], lambda left: not left)
+
+
+def _soon(look, good):
+    """What is seen once it is good."""
+    for _ in range(300):
+        if good(seen := look()):
+            return seen
+        time.sleep(0.1)
+    raise AssertionError("nothing happened for half a minute")
+
+
+def _goes_on(process):
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
 def test_a_mechanism_may_have_a_vocabulary_of_its_own(bench, tmp_path):
     few = EmbeddingSpace.from_arrays(
         list(bench.space.words[:-5]), bench.space.vectors[:-5], unknown=bench.space.words[0]
@@ -233,8 +303,8 @@ def test_identifiers_behind_the_words_that_are_used_do_not_count(bench):
     effort = replace(EFFORT, longest=5)
     task = Task.of(texts, ["a", "b"] * 20, None, texts, effort)
     other = Bench(task, bench.space, effort, encoder=False, judges=())
-    assert other.originals[0] == "a b c d e"
-    columns = dict(other._attacks(None, other.batch.ids, other.originals, 0))["identifiers"]
+    assert other.reading.originals[0] == "a b c d e"
+    columns = dict(other._attacks(None, other.batch.ids, other.reading.originals, 0))["identifiers"]
     assert [each.tolist() for each in columns] == [[0, 1] * 20] * 2
 
 

@@ -1,6 +1,7 @@
 """Peers: driven in a process of their own, counted for what they pass, and named if they fail."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -19,14 +20,16 @@ from discreet.report.search import search_section
 from discreet.spaces import load_space
 
 EFFORT = Effort(texts=60, longest=12, attacked=200, encoded=60, judged=5, seeds=1, folds=3)
-PEER = Peer("toy", "1.0", "", (8.0,))
+PEER = Peer("toy", "1.0", (("", 8.0),))
 # A peer that turns words round, but lets those with a q pass; at any epsilon.
 TURNS = """
 import json, sys
 told = json.loads(sys.stdin.readline())
+print(json.dumps({"ready": 2.0}))
 for line in sys.stdin:
     words = json.loads(line)["words"]
-    print(json.dumps({"words": [w if "q" in w else w[::-1] for w in words]}))
+    turned = [w if "q" in w else w[::-1] for w in words]
+    print(json.dumps({"words": turned, "seconds": 0.5}))
 """
 
 
@@ -39,7 +42,7 @@ def bench(tmp_path_factory):
     return Bench(task, space, EFFORT, encoder=False, judges=())
 
 
-def _row(bench, tmp_path, monkeypatch, script, peer=PEER):
+def _rows(bench, tmp_path, monkeypatch, script, peer=PEER):
     driver = tmp_path / "driver.py"
     driver.write_text(script)
     monkeypatch.setattr(peers, "_DRIVER", driver)
@@ -48,13 +51,16 @@ def _row(bench, tmp_path, monkeypatch, script, peer=PEER):
     (place / "bin" / "python").symlink_to(sys.executable)
     (place / "installed").write_text("")
     ((_, job),) = peer_jobs(bench, tmp_path, lambda _line: None, [peer])
-    return Row.of(job())
+    return [Row.of(row) for row in job()["rows"]]
 
 
 def test_what_a_peer_passes_and_what_watching_sees(bench, tmp_path, monkeypatch):
-    row = _row(bench, tmp_path, monkeypatch, TURNS)
-    clear = np.mean(["q" in word for text in bench.task.texts[:40] for word in text.split()])
+    (row,) = _rows(bench, tmp_path, monkeypatch, TURNS)
+    # The first texts of about 150 words say what passes; all 60 have fewer words than are released.
+    clear = np.mean(["q" in word for text in bench.task.texts[:13] for word in text.split()])
     assert f"{100 * clear:.0f} of 100 words pass in clear" in row.note
+    assert "60 texts; begins after 2 s" in row.note
+    assert row.speed == 24.0
     assert row.peer
     # Turned round is no protection: whoever has watched knows.
     assert row.attackers["watching"].value > 0.99
@@ -66,23 +72,54 @@ def test_what_a_peer_passes_and_what_watching_sees(bench, tmp_path, monkeypatch)
     ("script", "says"),
     [
         ("raise LookupError('secret word')", "it stopped \\(LookupError\\)"),
-        ("print('nonsense')", "did not answer for every text"),
+        ("print('nonsense')", "what it answered cannot be read"),
+        ("print('{\"ready\": 1}')", "did not answer for every text"),
         (TURNS.replace("[w ", "['more'] + [w "), "cannot be laid beside"),
     ],
 )
 def test_a_peer_that_cannot_run_is_a_row_that_says_why(bench, tmp_path, monkeypatch, script, says):
-    row = _row(bench, tmp_path, monkeypatch, script)
+    (row,) = _rows(bench, tmp_path, monkeypatch, script)
     assert row.note.startswith("cannot run here: ")
     assert __import__("re").search(says, row.note)
     assert "secret" not in row.note
     assert row.best_attacker is None
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_a_slow_peer_has_done_in_its_time_counts(bench, tmp_path, monkeypatch, waits):
+    """It is done with one setting, and in the middle of an answer of the next when time is over."""
+
+    def late(command, *, input, timeout, **_):
+        assert json.loads(input.splitlines()[0]) == {"peer": "toy", "seconds": 360}
+        asked = [json.loads(line) for line in input.splitlines()[1:]]
+        done = [{"ready": 3.0}]
+        done += [
+            {"words": each["words"], "seconds": 1.0}
+            for each in asked
+            if each["mechanism"] == "quick"
+        ]
+        written = "\n".join(map(json.dumps, done)) + '\n{"words": ["a", "b'
+        if waits:
+            raise subprocess.TimeoutExpired(command, timeout, written.encode())
+        return subprocess.CompletedProcess(command, -signal.SIGXCPU, written.encode(), b"")
+
+    monkeypatch.setattr(peers.subprocess, "run", late)
+    both = Peer("toy", "1.0", (("quick", 8.0), ("slow", 8.0)))
+    quick, slow = _rows(bench, tmp_path, monkeypatch, TURNS, both)
+    assert quick.attackers["watching"].value == 1.0
+    assert slow.best_attacker is None
+    assert slow.note == (
+        "did not finish: 0 of 123 texts in 6 minutes of computing, of which it took 3 s to begin"
+    )
+
+
 def test_what_would_be_fetched_is_not_even_installed(bench, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    needy = Peer("dpmlm", "1.3.0", "", (9.0,), ".cache/model")
+    needy = Peer("dpmlm", "1.3.0", (("", 9.0), ("", 10.0)), ".cache/model")
     ((_, job),) = peer_jobs(bench, tmp_path / "none", lambda _line: None, [needy])
-    assert "data from the network that is not here" in job()["note"]
+    rows = job()["rows"]
+    assert [row["epsilon"] for row in rows] == [9.0, 10.0]
+    assert all("data from the network that is not here" in row["note"] for row in rows)
     assert not (tmp_path / "none").exists()
     assert {peer.package for peer in PEERS} == {"mldp-text", "dp-diffractor", "dpmlm"}
 
@@ -92,10 +129,13 @@ def test_the_driver_needs_nothing_of_ours_and_speaks_json(tmp_path):
     package.mkdir()
     (package / "__init__.py").write_text(
         "class M:\n def replace_word(self, w): print('chatter'); return w.upper()\n"
-        "def get_mechanism(name, epsilon): return M()\n"
+        "def get_mechanism(name, epsilon, embedding_matrix): return M()\n"
     )
-    head = {"peer": "mldp-text", "mechanism": "tem"}
-    asked = "\n".join(map(json.dumps, [head, {"epsilon": 1.0, "words": ["a", "b"]}])) + "\n"
+    (package / "utils.py").write_text(
+        "EMBED = 'file'\ndef validate_and_load_embeddings(f): return f\n"
+    )
+    text = {"mechanism": "tem", "epsilon": 1.0, "words": ["a", "b"]}
+    asked = "\n".join(map(json.dumps, [{"peer": "mldp-text", "seconds": 60}, text])) + "\n"
     done = subprocess.run(
         [sys.executable, "-S", peers._DRIVER],
         input=asked,
@@ -104,7 +144,9 @@ def test_the_driver_needs_nothing_of_ours_and_speaks_json(tmp_path):
         env={"PYTHONPATH": str(tmp_path)},
         check=True,
     )
-    assert json.loads(done.stdout) == {"words": ["A", "B"]}
+    ready, answer = map(json.loads, done.stdout.splitlines())
+    assert ready["ready"] >= 0
+    assert (answer["words"], answer["seconds"] >= 0) == (["A", "B"], True)
     assert "chatter" in done.stderr
 
 

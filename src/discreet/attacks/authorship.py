@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Ids
 from discreet.attacks.outcome import Estimate, bootstrapped
-from discreet.errors import InvalidValue, needs_extra
+from discreet.attacks.style import StyleFeatures
+from discreet.attacks.wide_logistic import wide_logistic
+from discreet.errors import InvalidValue
 
 Scores = Callable[[Sequence[str]], Floats]
 
 TOP = 5
-_FEATURES = 2**15
-_STRENGTH = 30.0
+_PENALTY = 1 / 30
 _FEWEST = 4
 
 
@@ -138,25 +139,7 @@ def macro_f1(guesses: Ids, truth: Ids, classes: int, rng: np.random.Generator) -
 
 def _learnt(texts: Sequence[str], authors: Ids) -> tuple[Scores, Ids]:
     """A function from texts to scores of the authors that it has learnt, and which those are."""
-    with needs_extra("an attack on authorship", "encoder"):
-        from scipy.sparse import hstack
-        from sklearn.feature_extraction.text import TfidfVectorizer
-        from sklearn.linear_model import LogisticRegression
-
-    makers = [
-        TfidfVectorizer(sublinear_tf=True, max_features=_FEATURES, token_pattern=r"\S+"),
-        TfidfVectorizer(
-            sublinear_tf=True, max_features=_FEATURES, analyzer="char_wb", ngram_range=(2, 4)
-        ),
-    ]
-    features = hstack([maker.fit_transform(texts) for maker in makers]).tocsr()
-    model = LogisticRegression(C=_STRENGTH, tol=1e-4, max_iter=200)
-    model.fit(features.astype(np.float32), authors)
-    classes: Ids = model.classes_.astype(np.int64)
-
-    def scores(others: Sequence[str]) -> Floats:
-        table = hstack([maker.transform(others) for maker in makers]).tocsr()
-        found = np.asarray(model.decision_function(table.astype(np.float32)), dtype=np.float64)
-        return np.stack([-found, found], axis=1) if found.ndim == 1 else found
-
-    return scores, classes
+    features = StyleFeatures.of(texts)
+    classes, labels = np.unique(authors, return_inverse=True)
+    weights = wide_logistic(features.table(texts), labels, len(classes), _PENALTY)
+    return lambda others: np.asarray(features.table(others) @ weights), classes.astype(np.int64)

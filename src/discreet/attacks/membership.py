@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from discreet.arrays import Floats
 from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
+from discreet.attacks.wide_logistic import wide_logistic
 from discreet.errors import InvalidValue
 from discreet.models.task import TaskModel
 from discreet.release.vectors import read_vectors
@@ -147,20 +147,8 @@ def learnt_by_heart(
         labels: Of each text, as a number from 0.
         classes: How many there are.
     """
-    own = _unit_rows(counts)
-    inner = np.asarray((own @ own.T).todense())
-    truth = np.eye(classes)[labels]
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        weights = flat.reshape(truth.shape)
-        said = inner @ weights
-        logs = said - logsumexp(said, axis=1, keepdims=True)
-        value = -float((truth * logs).sum()) + _PENALTY / 2 * float((weights * said).sum())
-        return value, (inner @ (np.exp(logs) - truth + _PENALTY * weights)).ravel()
-
-    found = minimize(loss, np.zeros(truth.size), jac=True, method="L-BFGS-B").x
-    direction = np.asarray(own.T @ found.reshape(truth.shape))
-    return lambda rows: np.asarray(softmax(_unit_rows(rows) @ direction, axis=1))
+    weights = wide_logistic(_unit_rows(counts), labels, classes, _PENALTY)
+    return lambda rows: np.asarray(softmax(_unit_rows(rows) @ weights, axis=1))
 
 
 def best_threshold(members: ArrayLike, others: ArrayLike) -> float:

@@ -16,6 +16,7 @@ from discreet.evaluation.comparison.peers import peer_jobs
 from discreet.evaluation.comparison.run import compared
 from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Task
+from discreet.evaluation.comparison.workers import usual_workers
 from discreet.files import cache_directory, written_whole
 from discreet.mechanisms.registry import default_space
 from discreet.report.comparison import lines, page_of
@@ -119,6 +120,7 @@ def compare(
             at=wanted,
             peers=others,
             vectors=settings.vectors,
+            workers=settings.workers or usual_workers(),
             say=say,
             progress=bar,
         )

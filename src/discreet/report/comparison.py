@@ -231,7 +231,7 @@ def _figures(comparison: Comparison) -> Section:
 
 
 def _authorship(comparison: Comparison) -> Section:
-    everything = (comparison.raw, *comparison.rows)
+    everything = [row for row in (comparison.raw, *comparison.rows) if row.authorship]
     names = tuple(dict.fromkeys(name for row in everything for name in row.authorship))
     table = Table(
         "authorship",

@@ -9,6 +9,7 @@ from typing import Any
 from discreet import check
 from discreet.errors import InvalidValue, MissingExtra, OutputError
 from discreet.files import refuse_existing, written_whole
+from discreet.report.notes import Note, write_notes
 
 PLOT_FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 150
@@ -93,6 +94,7 @@ def _figure(plot: Plot) -> Any:
     figure = figure_class()(figsize=(6.4, 4.2 + 0.1 * len(plot.curves)), layout="constrained")
     axes = figure.add_subplot()
     marks, dashes = "os^Dv*xP+<", ("-", "--", "-.", ":")
+    notes: list[Note] = []
     for number, curve in enumerate(plot.curves):
         line = axes.plot(
             curve.x,
@@ -105,15 +107,9 @@ def _figure(plot: Plot) -> Any:
             low = [y - s for y, s in zip(curve.y, curve.spread, strict=True)]
             high = [y + s for y, s in zip(curve.y, curve.spread, strict=True)]
             axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-        for x, y, note in zip(curve.x, curve.y, curve.notes or (), strict=False):
-            axes.annotate(
-                note,
-                (x, y),
-                xytext=(4, -9),
-                textcoords="offset points",
-                fontsize=7,
-                color=line.get_color(),
-            ).set_parse_math(False)
+        colour = line.get_color()
+        places = zip(curve.x, curve.y, curve.notes or (), strict=False)
+        notes += [Note(x, y, words, colour) for x, y, words in places if words]
     if plot.edge is not None:
         stairs = {"where": "post", "color": "0.85", "linewidth": 6, "zorder": 0}
         axes.step(plot.edge.x, plot.edge.y, label=plot.edge.label, **stairs)
@@ -132,8 +128,9 @@ def _figure(plot: Plot) -> Any:
     # Beneath the axes, where it covers no curve however many there are.
     legend = figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     # Words are shown as they are: a dollar sign in a name begins no formula.
-    for words in (axes.title, axes.xaxis.label, axes.yaxis.label, *legend.get_texts()):
-        words.set_parse_math(False)
+    for text in (axes.title, axes.xaxis.label, axes.yaxis.label, *legend.get_texts()):
+        text.set_parse_math(False)
+    write_notes(axes, notes)
     return figure
 
 

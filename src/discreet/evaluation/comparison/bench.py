@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats, Ids
 from discreet.attacks.authorship import StyleAttack, macro_f1
 from discreet.attacks.outcome import Estimate, bootstrapped
-from discreet.attacks.survivors import identifiers_in, survivors
+from discreet.attacks.survivors import survivors
 from discreet.attacks.word_attack import Columns, WordAttack
-from discreet.encoders.settings import EncoderSettings
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.evaluation.bag_of_words import guessed_by_words
-from discreet.evaluation.by_vectors import right_by_vectors
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.members import membership
+from discreet.evaluation.comparison.reading import Reading, units
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.guides import load_guide
 from discreet.protocols import WordMechanism, release_texts
@@ -143,36 +142,11 @@ class Bench:
         return np.asarray(self.task.folds >= (self.effort.folds + 1) // 2).astype(np.int64)
 
     @cached_property
-    def _encoder(self) -> Any:
+    def reading(self) -> Reading:
+        """The texts as they are, and the encoder."""
         if self.base is not None:
-            return self.base._encoder
-        if not self.encoder:
-            return None
-        try:
-            return EncoderSettings().load()
-        except DiscreetError:  # not installed: the figures that need it are left out
-            return None
-
-    @cached_property
-    def _read(self) -> Ids:
-        """Texts for the encoder, none of them blank; the first of them for language models."""
-        return np.arange(min(self.effort.encoded, len(self.batch)))
-
-    @cached_property
-    def _vectors(self) -> Floats:
-        # Of the texts as they are: words that a vocabulary does not have are lost as well.
-        if self.base is not None:
-            return self.base._vectors
-        return _units(self._encoder.encode([self.originals[row] for row in self._read]))
-
-    @cached_property
-    def originals(self) -> list[str]:
-        """The texts as they are, up to as many words as are used."""
-        return [" ".join(text.split()[: self.effort.longest]) for text in self.task.texts]
-
-    @cached_property
-    def _identifiers(self) -> list[list[str]]:
-        return identifiers_in(self.originals) if self.base is None else self.base._identifiers
+            return self.base.reading
+        return Reading(self.task, self.effort, self.encoder)
 
     @cached_property
     def judge_models(self) -> dict[str, Any]:
@@ -184,6 +158,13 @@ class Bench:
             except DiscreetError:
                 continue
         return found
+
+    def prepare(self) -> None:
+        """Make all of it now, for processes that are to share it."""
+        self.attack.prior, self.attack.reader, self.reading.identifiers, self._static  # noqa: B018
+        if self.reading.model is not None:
+            self.reading.vectors  # noqa: B018
+        self.judge_models  # noqa: B018
 
     # -- what is measured of a mechanism -----------------------------------------------------------
 
@@ -267,13 +248,13 @@ class Bench:
     def _utility(
         self, ids: Ids, texts: Sequence[str], guide: str | None
     ) -> Iterator[tuple[str, Columns]]:
-        if self._encoder is not None:
-            yield from self.by_encoder([texts[row] for row in self._read])
+        if self.reading.model is not None:
+            yield from self.reading.found_in(texts[: self.reading.count])
         else:
             alike = self._likeness(ids)
             yield "similarity", (alike, np.ones(len(alike)))
-        words = np.cumsum(np.diff(self.batch.offsets)[self._read])
-        judged = self._read[: max(1, int(np.searchsorted(words, self.effort.judged, "right")))]
+        words = np.cumsum(np.diff(self.batch.offsets)[: self.reading.count])
+        judged = np.arange(max(1, int(np.searchsorted(words, self.effort.judged, "right"))))
         places, row = self.batch.places(judged)
         offsets = np.r_[0, np.cumsum(np.diff(self.batch.offsets)[judged])]
         for name, judge in self.judge_models.items():
@@ -282,25 +263,14 @@ class Bench:
                 counts = np.bincount(row, minlength=len(judged))
                 yield f"perplexity, {name}", (np.bincount(row, logs, len(judged)), counts)
 
-    def by_encoder(self, released: Sequence[str]) -> Iterator[tuple[str, Columns]]:
-        """What the encoder reads in the releases of the first texts; nothing if there is none."""
-        if self._encoder is None:
-            return
-        ones = np.ones(len(self._read))
-        vectors = _units(self._encoder.encode([text or "." for text in released]))
-        yield "similarity", (np.einsum("ij,ij->i", vectors, self._vectors), ones)
-        if self.task.labels is not None:
-            truth, folds = self.task.labels[self._read], self.task.folds[self._read]
-            yield "accuracy, encoder", (right_by_vectors(vectors, truth, folds), ones)
-
     def _likeness(self, ids: Ids) -> Floats:
         """The cosine of the mean word vectors of each text and its release."""
         vectors = self.space.vectors.astype(np.float64)
-        places, row = self.batch.places(self._read)
-        sums = [np.zeros((len(self._read), vectors.shape[1])) for _ in range(2)]
+        places, row = self.batch.places(np.arange(self.reading.count))
+        sums = [np.zeros((self.reading.count, vectors.shape[1])) for _ in range(2)]
         for total, words in zip(sums, (self.batch.ids, ids), strict=True):
             np.add.at(total, row, vectors[np.asarray(words)[places]])
-        first, second = map(_units, sums)
+        first, second = map(units, sums)
         return np.asarray(np.einsum("ij,ij->i", first, second))
 
     # -- attackers ---------------------------------------------------------------------------------
@@ -333,7 +303,7 @@ class Bench:
         yield from self.attack.named(mechanism, seen, seed)
         if mechanism is not None:
             yield "watching", self.attack.watched(mechanism, seen, seed)
-        shown, had = survivors(self.originals, texts, self._identifiers)
+        shown, had = survivors(self.reading.originals, texts, self.reading.identifiers)
         if had.any():
             yield "identifiers", (shown, had)
 
@@ -388,12 +358,6 @@ def _guide_of(mechanism: WordMechanism | None) -> str | None:
     if guide is None:
         return None
     return "ngram" if guide.name == "ngram" else "smollm2"
-
-
-def _units(rows: Any) -> Floats:
-    table = np.asarray(rows, dtype=np.float64)
-    norms = np.linalg.norm(table, axis=1, keepdims=True)
-    return np.asarray(table / np.where(norms > 0, norms, 1.0))
 
 
 def _cut(text: str) -> str:

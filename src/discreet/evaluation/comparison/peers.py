@@ -14,8 +14,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,14 @@ _DRIVER = Path(__file__).with_name("peer_driver.py")
 _WORD = re.compile(r"\w+|[^\w\s]")
 _NOTHING = 1e-3
 """An epsilon at which nothing of a word should be left."""
-_OWN = 150
-_CLEAR = 40
-_MINUTES = 20
+# Peers take up to a tenth of a second for a word. Words at a setting: of the texts, of the
+# attacker's own, and for what passes in clear.
+_TEXTS, _OWN, _CLEAR = 1200, 600, 150
+_MOST_TEXTS, _FEWEST_TEXTS = 100, 10
+_TIME_IS_OVER = -24  # what a process ends with that has used up its time (SIGXCPU)
+MINUTES = 6
+"""Of computing that a peer may take for everything, once it is installed."""
+_WAIT_MINUTES = 20  # for installing, and for the six minutes on a machine that has other work
 
 
 @dataclass(frozen=True)
@@ -41,48 +46,83 @@ class Peer:
     Attributes:
         package: Its name on the package index.
         version: The one that is compared.
-        mechanism: Which of its mechanisms, where it has several.
-        epsilons: At which it is tried.
+        settings: Its mechanisms (empty where it has one) and the epsilons at which each is tried.
         needs: Data that it would fetch by itself, as a place under the home folder; without it the
             peer is not even installed.
     """
 
     package: str
     version: str
-    mechanism: str
-    epsilons: tuple[float, ...]
+    settings: tuple[tuple[str, float], ...]
     needs: str | None = None
 
     @property
-    def label(self) -> str:
-        """For tables."""
-        return f"{self.package} {self.version}" + (f" {self.mechanism}" if self.mechanism else "")
+    def name(self) -> str:
+        """With its version."""
+        return f"{self.package} {self.version}"
 
 
 PEERS = (
-    Peer("mldp-text", "0.1.2", "multivariate_calibrated", (15.0, 25.0)),
-    Peer("mldp-text", "0.1.2", "tem", (10.0,)),
-    Peer("dp-diffractor", "0.2.1", "", (1.0, 3.0), ".cache/diffractor/glove-commoncrawl-30.txt"),
+    Peer(
+        "mldp-text",
+        "0.1.2",
+        (("multivariate_calibrated", 15.0), ("multivariate_calibrated", 25.0), ("tem", 10.0)),
+    ),
+    Peer(
+        "dp-diffractor",
+        "0.2.1",
+        (("", 1.0), ("", 3.0)),
+        ".cache/diffractor/glove-commoncrawl-30.txt",
+    ),
     Peer(
         "dpmlm",
         "1.3.0",
-        "",
-        (50.0, 100.0),
+        (("", 50.0), ("", 100.0)),
         ".cache/huggingface/hub/models--FacebookAI--roberta-base",
     ),
 )
 
 Say = Callable[[str], None]
+Words = list[str]
 
 
 class _CannotRun(Exception):
     """Why a peer has no figures."""
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a peer is to release at one setting."""
+
+    mechanism: str
+    epsilon: float
+    texts: Sequence[Words]
+    own: Sequence[Words]
+    clear: Sequence[Words]
+
+    def lines(self) -> list[str]:
+        """For the driver, a text each."""
+        parts = ((self.epsilon, (*self.texts, *self.own)), (_NOTHING, self.clear))
+        return [
+            json.dumps({"mechanism": self.mechanism, "epsilon": epsilon, "words": words})
+            for epsilon, texts in parts
+            for words in texts
+        ]
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """What a peer released within its time, text by text, and how long each took."""
+
+    ready: float
+    words: Sequence[Words]
+    seconds: Sequence[float]
+
+
 def peer_jobs(
     bench: Bench, folder: Path, say: Say, peers: Sequence[Peer] = PEERS
 ) -> list[tuple[str, Callable[[], Mapping[str, Any]]]]:
-    """What measures each peer at each epsilon, under its name.
+    """What measures each peer at its settings, under its name.
 
     Args:
         bench: Where.
@@ -90,60 +130,79 @@ def peer_jobs(
         say: Called before anything is installed.
         peers: Which.
     """
-
-    def job(peer: Peer, epsilon: float) -> Callable[[], Mapping[str, Any]]:
-        return lambda: _measured(bench, peer, epsilon, folder, say)
-
-    return [(f"{peer.label} epsilon {e:g}", job(peer, e)) for peer in peers for e in peer.epsilons]
+    return [(peer.name, partial(_measured, bench, peer, folder, say)) for peer in peers]
 
 
-def _measured(bench: Bench, peer: Peer, epsilon: float, folder: Path, say: Say) -> dict[str, Any]:
-    row: dict[str, Any] = {"label": peer.label, "epsilon": epsilon, "peer": True}
+def _measured(bench: Bench, peer: Peer, folder: Path, say: Say) -> dict[str, Any]:
+    """The rows of a peer. One process does all of it: some take minutes to begin."""
+    longest, words_of = bench.effort.longest, bench.task.texts[: bench.reading.count]
+    texts = _first(words_of, longest, _TEXTS)
+    own = _first(bench.task.public, longest, _OWN)
+    asked = [
+        _Asked(mechanism, epsilon, texts, own, _first(words_of, longest, _CLEAR))
+        for mechanism, epsilon in peer.settings
+    ]
+    rows = [
+        {"label": f"{peer.name} {one.mechanism}".strip(), "epsilon": one.epsilon, "peer": True}
+        for one in asked
+    ]
     try:
         python = _environment(peer, folder, say)
-        return {**row, **_figures(bench, peer, epsilon, python)}
+        answered = _run(peer, [line for one in asked for line in one.lines()], python)
     except _CannotRun as why:
-        return {**row, "note": f"cannot run here: {why}"}
+        return {"rows": [{**row, "note": f"cannot run here: {why}"} for row in rows]}
+    found, first = [], 0
+    for row, one in zip(rows, asked, strict=True):
+        count = len(one.lines())
+        part = slice(first, first + count)
+        own_part = _Answered(answered.ready, answered.words[part], answered.seconds[part])
+        found.append({**row, **_figures(bench, one, own_part)})
+        first += count
+    return {"rows": found}
 
 
-def _figures(bench: Bench, peer: Peer, epsilon: float, python: Path) -> dict[str, Any]:
+def _figures(bench: Bench, asked: _Asked, answered: _Answered) -> dict[str, Any]:
+    texts, own, released = asked.texts, asked.own, answered.words
+    count = len(asked.lines())
+    if len(released) < count:
+        done = f"{len(released)} of {count} texts in {MINUTES} minutes of computing"
+        return {"note": f"did not finish: {done}, of which it took {answered.ready:.0f} s to begin"}
     rng = np.random.default_rng(bench.effort.seed)
-    few = min(bench.effort.encoded, len(bench.task.texts))
-    texts = [_words(text, bench.effort.longest) for text in bench.task.texts[:few]]
-    own = [_words(text, bench.effort.longest) for text in bench.task.public[:_OWN]]
-    # One process for all of it: some take minutes to begin.
-    asked = [(epsilon, words) for words in (*texts, *own)]
-    asked += [(_NOTHING, words) for words in texts[:_CLEAR]]
-    start = perf_counter()
-    released = _run(peer, asked, python)
-    seconds = perf_counter() - start
     theirs, rest = released[: len(texts)], released[len(texts) :]
-    watched, clear = rest[: len(own)], rest[len(own) :]
-    named, total = Watcher.of(own, watched).hits(texts, theirs)
+    named, total = Watcher.of(own, rest[: len(own)]).hits(texts, theirs)
     if not total.sum():
-        raise _CannotRun("its releases cannot be laid beside the texts word by word")
-    kept, of = Watcher({}).hits(texts[:_CLEAR], clear)
+        return {
+            "note": "cannot run here: its releases cannot be laid beside the texts word by word"
+        }
+    kept, of = Watcher({}).hits(asked.clear, rest[len(own) :])
     written = [" ".join(words) for words in theirs]
     shown, had = survivors([" ".join(words) for words in texts], written)
     attackers = {"watching": _share(named, total, rng)}
     if had.any():
         attackers["identifiers"] = _share(shown, had, rng)
-    # A model of words would have learnt from far fewer texts here than of our own releases; what
-    # the encoder reads are as many, and the same ones, in every row.
-    read = bench.by_encoder(written)
-    utility = {name: _share(*columns, rng) for name, columns in read}
-    words = sum(len(each) for _, each in asked)
+    # A model would have learnt from far fewer texts here than from our own releases. What the
+    # encoder finds alike in a text and its release does not depend on how many there are.
+    utility = {name: _share(*columns, rng) for name, columns in bench.reading.found_in(written)}
+    # The first text of a setting is the one that makes its mechanism ready.
+    words = sum(len(each) for each in released[1:])
     return {
         "utility": {name: list(_plain(each)) for name, each in utility.items()},
         "attackers": {name: list(_plain(each)) for name, each in attackers.items()},
         "words": int(total.sum()),
-        "speed": words / max(seconds, 1e-9),
+        "speed": words / max(sum(answered.seconds[1:]), 1e-9),
         "samples": [text[:400] for text in written[:SAMPLES]],
         "statement": "as its authors state it; not checked here",
         "note": f"{100 * kept.sum() / max(1, of.sum()):.0f} of 100 words pass in clear (unchanged "
-        f"at epsilon {_NOTHING:g}); {len(texts)} texts; the attacker only watches, which is a "
-        "lower bound",
+        f"at epsilon {_NOTHING:g}); {len(texts)} texts; begins after {answered.ready:.0f} s; the "
+        "attacker only watches, which is a lower bound",
     }
+
+
+def _first(texts: Sequence[str], longest: int, words: int) -> list[Words]:
+    """The first texts, as words: about so many words, but neither very few texts nor many."""
+    found = [_words(text, longest) for text in texts[:_MOST_TEXTS]]
+    enough = int(np.searchsorted(np.cumsum([len(each) for each in found]), words)) + 1
+    return found[: max(enough, _FEWEST_TEXTS)]
 
 
 def _words(text: str, most: int) -> list[str]:
@@ -162,59 +221,69 @@ def _environment(peer: Peer, folder: Path, say: Say) -> Path:
     """The interpreter of the peer's environment, made now unless it is there."""
     if peer.needs is not None and not (Path.home() / peer.needs).exists():
         raise _CannotRun(f"it would fetch data from the network that is not here (~/{peer.needs})")
-    place = folder / f"{peer.package}-{peer.version}"
+    place = folder / peer.name.replace(" ", "-")
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
     done = place / "installed"
     if done.is_file():
         return python
-    say(f"installing {peer.package} {peer.version} into an environment of its own, {place}")
+    say(f"installing {peer.name} into an environment of its own, {place}")
     place.parent.mkdir(parents=True, exist_ok=True)
     wanted = f"{peer.package}=={peer.version}"
     for command in (
         [sys.executable, "-m", "venv", "--clear", str(place)],
         [str(python), "-m", "pip", "install", "-q", wanted],
     ):
-        _called(command, "it cannot be installed")
+        _, ended = _called(command, "it cannot be installed")
+        if not ended:
+            raise _CannotRun(f"it could not be installed within {_WAIT_MINUTES} minutes")
     done.write_text(wanted)
     return python
 
 
-def _run(peer: Peer, texts: Sequence[tuple[float, Sequence[str]]], python: Path) -> list[list[str]]:
-    """The release of each text at its epsilon, by a process of the peer's own."""
-    asked = [json.dumps({"peer": peer.package, "mechanism": peer.mechanism})]
-    asked += [json.dumps({"epsilon": each, "words": list(words)}) for each, words in texts]
-    answered = _called([str(python), str(_DRIVER)], "it stopped", "\n".join(asked) + "\n")
+def _run(peer: Peer, lines: Sequence[str], python: Path) -> _Answered:
+    """The releases of texts by a process of the peer's own, as many as it makes in its time."""
+    first = json.dumps({"peer": peer.package, "seconds": 60 * MINUTES})
+    asked = "\n".join([first, *lines]) + "\n"
+    written, ended = _called([str(python), str(_DRIVER)], "it stopped", asked)
+    # What was being written when the time was over does not count.
+    told = written[: written.rfind("\n") + 1].splitlines()
     try:
-        released = [list(map(str, json.loads(line)["words"])) for line in answered.splitlines()]
+        ready = float(json.loads(told[0])["ready"]) if told else 60.0 * MINUTES
+        answers = [json.loads(line) for line in told[1:]]
+        released = [list(map(str, answer["words"])) for answer in answers]
+        seconds = [float(answer["seconds"]) for answer in answers]
     except (ValueError, KeyError, TypeError):
-        released = []
-    if len(released) != len(texts):
+        raise _CannotRun("what it answered cannot be read") from None
+    if ended and len(released) != len(lines):
         raise _CannotRun("it did not answer for every text")
-    return released
+    return _Answered(ready, released, seconds)
 
 
-def _called(command: Sequence[str], problem: str, given: str = "") -> str:
-    """What a command writes; why it failed is told by the kind of error, never by its text."""
+def _called(command: Sequence[str], problem: str, given: str = "") -> tuple[str, bool]:
+    """What a command writes, and whether it ended within its time.
+
+    Why it failed is told by the kind of error, never by its text.
+    """
     offline = {"HF_HUB_OFFLINE": "1"}
     if given:  # what runs a peer has no network; what installs it needs one
         offline |= dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     try:
         done = subprocess.run(
             command,
-            input=given,
+            input=given.encode(),
             capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | offline,
-            timeout=60 * _MINUTES,
+            timeout=60 * _WAIT_MINUTES,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        raise _CannotRun(f"it took more than {_MINUTES} minutes") from None
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode("utf-8", "replace"), False
     except OSError as error:
         raise _CannotRun(f"{problem} ({type(error).__name__})") from None
+    if done.returncode == _TIME_IS_OVER:
+        return done.stdout.decode("utf-8", "replace"), False
     if done.returncode != 0:
-        kinds = re.findall(r"^(?:[\w.]*\.)?(\w*(?:Error|Exception|NotFound))\b", done.stderr, re.M)
+        said = done.stderr.decode("utf-8", "replace")
+        kinds = re.findall(r"^(?:[\w.]*\.)?(\w*(?:Error|Exception|NotFound))\b", said, re.M)
         raise _CannotRun(f"{problem} ({kinds[-1] if kinds else 'no reason given'})")
-    return done.stdout
+    return done.stdout.decode("utf-8", "replace"), True

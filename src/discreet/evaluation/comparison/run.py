@@ -25,6 +25,7 @@ from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.evaluation.comparison.vectors import VectorRow, vector_rows
+from discreet.evaluation.comparison.workers import Job, finished
 from discreet.protocols import WordMechanism
 from discreet.release.whole import DELTA, Wholes
 from discreet.statement import PrivacyStatement
@@ -156,6 +157,7 @@ def compared(
     at: float | None = None,
     peers: Sequence[tuple[str, Callable[[], Mapping[str, Any]]]] = (),
     vectors: bool = False,
+    workers: int = 1,
     say: Say = lambda _line: None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
@@ -169,27 +171,36 @@ def compared(
         measure: The figure of utility that decides; ``similarity`` where there are no labels.
         at: Instead of the epsilons of the mechanisms, the one at which the best attacker who knows
             the law names this share of words.
-        peers: Other packages: a name, and what measures it.
+        peers: Other packages: a name, and what measures it at all its settings.
         vectors: Whether sentence vectors are measured too; needs the encoder.
+        workers: How many parts are measured at a time, each by a process.
         say: Called with a line for people after every part.
         progress: Called with (parts done, of how many).
     """
     if bench.task.labels is None:
         measure = "similarity"
     parts = _parts(bench, folder)
-    jobs = [
+    others: list[Job] = [(f"peer {name}", parts, job) for name, job in peers]
+    own = [
         job
         for entry in entries
         for job in _jobs(elsewhere.get(entry.name, bench), entry, folder, at)
     ]
-    clock = _Clock(len(jobs) + len(peers) + 1 + vectors, say, progress)
-    raw = Row.of(clock.timed("without protection", parts, lambda: _raw(bench)))
-    rows = [Row.of(clock.timed(*job)) for job in jobs]
-    rows += [Row.of(clock.timed(f"peer {name}", parts, job)) for name, job in peers]
-    searched: tuple[VectorRow, ...] = ()
-    if vectors:
-        kept = clock.timed("sentence vectors", parts, partial(_vectors, bench))
-        searched = tuple(VectorRow(**each) for each in kept["rows"])
+    search: list[Job] = [("sentence vectors", parts, partial(_vectors, bench))] if vectors else []
+    plain: Job = ("without protection", parts, partial(_raw, bench))
+    jobs = [*search, plain, *others, *own]
+    clock = _Clock(len(jobs), say, progress)
+    benches = {id(each): each for each in (bench, *elsewhere.values())}.values()
+    for name, known in finished(jobs, workers, [each.prepare for each in benches]):
+        clock.tell(name, known)
+
+    def kept(some: Sequence[Job]) -> list[dict[str, Any]]:
+        return [where.get(name, compute) for name, where, compute in some]
+
+    raw = Row.of(kept([plain])[0])
+    rows = [Row.of(each) for each in kept(own)]
+    rows += [Row.of(each) for peer in kept(others) for each in peer["rows"]]
+    searched = tuple(VectorRow(**each) for one in kept(search) for each in one["rows"])
     labels = bench.task.labels
     commonest = 0.0 if labels is None else float(np.bincount(labels).max() / len(labels))
     authors = 0 if bench.task.authors is None else int(bench.task.authors.max()) + 1
@@ -248,16 +259,14 @@ def _parts(bench: Bench, folder: Path) -> Parts:
     return Parts(folder, settings)
 
 
-def _jobs(
-    bench: Bench, entry: Contender, folder: Path, at: float | None
-) -> list[tuple[str, Parts, Callable[[], Mapping[str, Any]]]]:
+def _jobs(bench: Bench, entry: Contender, folder: Path, at: float | None) -> list[Job]:
     """What is to be measured, each under its name; all that is missing was made once already."""
     parts = _parts(bench, folder)
     if at is not None:
         if not 0 < at < 1:
             raise InvalidValue("--at attacker=SHARE must be between 0 and 1")
         return [(f"{entry.label} at {at:g}", parts, partial(_turned, bench, entry, at))]
-    jobs: list[tuple[str, Parts, Callable[[], Mapping[str, Any]]]] = []
+    jobs: list[Job] = []
     for epsilon in entry.epsilons:
         name = entry.label if epsilon is None else f"{entry.label} epsilon {epsilon:g}"
         built = None if parts.has(name) else bench.built(entry, epsilon)
@@ -336,23 +345,18 @@ class _Clock:
 
     def __init__(self, total: int, say: Say, progress: Callable[[int, int], None] | None) -> None:
         self._total, self._say, self._progress = total, say, progress
-        self._done, self._made, self._spent = 0, 0, 0.0
+        self._done, self._made, self._start = 0, 0, monotonic()
 
-    def timed(
-        self, name: str, parts: Parts, compute: Callable[[], Mapping[str, Any]]
-    ) -> dict[str, Any]:
-        """A part, computed unless it was before."""
-        known, start = parts.has(name), monotonic()
-        values = parts.get(name, compute)
+    def tell(self, name: str, known: bool) -> None:
+        """A part is done, now or before."""
         self._done += 1
         if known:
             self._say(f"{self._done} of {self._total}: {name}, kept from before")
         else:
             self._made += 1
-            self._spent += monotonic() - start
-            left = self._spent / self._made * (self._total - self._done) / 60
+            spent = monotonic() - self._start
+            left = spent / self._made * (self._total - self._done) / 60
             more = f"; about {left:.0f} min left" if left >= 1 else ""
             self._say(f"{self._done} of {self._total}: {name}{more}")
         if self._progress is not None:
             self._progress(self._done, self._total)
-        return values

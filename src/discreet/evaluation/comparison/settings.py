@@ -71,7 +71,7 @@ class ComparisonSettings(Settings):
     vectors: Annotated[
         bool, Setting("Try sentence vectors for search as well; needs the encoder.")
     ] = False
-    quick: Annotated[bool, Setting("Fewer texts and one seed: about ten minutes.")] = False
+    quick: Annotated[bool, Setting("Fewer texts and words: a few minutes.")] = False
     texts: Annotated[int | None, Setting("Texts of INPUT to use, drawn at random.", at_least=1)] = (
         None
     )
@@ -81,6 +81,14 @@ class ComparisonSettings(Settings):
     ] = None
     seeds: Annotated[int | None, Setting("Releases of each setting.", at_least=1)] = None
     seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
+    workers: Annotated[
+        int | None,
+        Setting(
+            "Processes that measure at the same time; as many as there are cores, up to 4, unless "
+            "given. Each needs about 1 GB of memory.",
+            at_least=1,
+        ),
+    ] = None
 
     @property
     def effort(self) -> Effort:

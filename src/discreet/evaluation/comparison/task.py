@@ -22,27 +22,27 @@ FEWEST = 20
 class Effort(Settings):
     """How much is measured; every figure says how sure it is."""
 
-    texts: Annotated[int, Setting("Texts of INPUT to use, drawn at random.", at_least=1)] = 3000
+    texts: Annotated[int, Setting("Texts of INPUT to use, drawn at random.", at_least=1)] = 5000
     longest: Annotated[int, Setting("Words of a text to use: the first so many.", at_least=1)] = 200
     attacked: Annotated[
         int, Setting("Words to attack, in whole texts; about so many.", at_least=1)
     ] = 6000
-    encoded: Annotated[int, Setting("Texts for the encoder.", at_least=1)] = 400
+    encoded: Annotated[
+        int, Setting("Texts of usual length for the encoder; fewer of long ones.", at_least=1)
+    ] = 200
     judged: Annotated[
         int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
-    ] = 2000
+    ] = 1000
     searched: Annotated[int, Setting("Texts among which a search is tried.", at_least=50)] = 1000
-    seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 2
+    seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 1
     folds: Annotated[
         int, Setting("Parts of the texts; each is tested by what learnt from others.", at_least=2)
     ] = 5
     seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
 
 
-QUICK = Effort(
-    texts=2000, longest=100, attacked=2000, encoded=150, judged=1000, searched=500, seeds=1
-)
-"""About ten minutes for the standard mechanisms."""
+QUICK = Effort(texts=2000, longest=100, attacked=2000, encoded=150, judged=500, searched=500)
+"""A few minutes for the standard mechanisms."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""The texts as they are, and what the sentence encoder reads in their releases.
+
+Nothing here depends on a vocabulary: benches of several vocabularies share it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.attacks.survivors import identifiers_in
+from discreet.attacks.word_attack import Columns
+from discreet.encoders.settings import EncoderSettings
+from discreet.errors import DiscreetError
+from discreet.evaluation.by_vectors import right_by_vectors
+from discreet.evaluation.comparison.task import Effort, Task
+
+_USUAL_WORDS = 40
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Reads the first texts of a task.
+
+    Attributes:
+        task: The texts.
+        effort: How many words of each, and how many of them.
+        encoder: Whether the sentence encoder reads them, if it is installed.
+    """
+
+    task: Task = field(repr=False)
+    effort: Effort
+    encoder: bool = True
+
+    @cached_property
+    def originals(self) -> list[str]:
+        """The texts as they are, up to as many words as are used."""
+        return [" ".join(text.split()[: self.effort.longest]) for text in self.task.texts]
+
+    @cached_property
+    def identifiers(self) -> list[list[str]]:
+        """Those in each text."""
+        return identifiers_in(self.originals)
+
+    @cached_property
+    def model(self) -> Any:
+        """The encoder; None if it is not wanted, or not installed: its figures are left out."""
+        if not self.encoder:
+            return None
+        try:
+            return EncoderSettings().load()
+        except DiscreetError:
+            return None
+
+    @cached_property
+    def count(self) -> int:
+        """How many texts are read: fewer of long ones."""
+        words = np.cumsum([len(text.split()) for text in self.originals[: self.effort.encoded]])
+        return max(1, int(np.searchsorted(words, _USUAL_WORDS * self.effort.encoded, "right")))
+
+    @cached_property
+    def vectors(self) -> Floats:
+        """Of the texts as they are: words that a vocabulary does not have are lost as well."""
+        return units(self.model.encode(self.originals[: self.count]))
+
+    def found_in(self, released: Sequence[str]) -> Iterator[tuple[str, Columns]]:
+        """What is left in the releases of the first texts; nothing if there is no encoder.
+
+        Args:
+            released: Of the first texts; a model learns from them if it is all that are read.
+        """
+        if self.model is None:
+            return
+        count = len(released)
+        vectors, ones = units(self.model.encode([text or "." for text in released])), np.ones(count)
+        yield "similarity", (np.einsum("ij,ij->i", vectors, self.vectors[:count]), ones)
+        if self.task.labels is not None and count == self.count:
+            truth, folds = self.task.labels[:count], self.task.folds[:count]
+            yield "accuracy, encoder", (right_by_vectors(vectors, truth, folds), ones)
+
+
+def units(rows: Any) -> Floats:
+    """Rows of length 1; those of length 0 stay."""
+    table = np.asarray(rows, dtype=np.float64)
+    norms = np.linalg.norm(table, axis=1, keepdims=True)
+    return np.asarray(table / np.where(norms > 0, norms, 1.0))
