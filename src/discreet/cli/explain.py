@@ -1,6 +1,7 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,7 +95,7 @@ def explain(
     with progress_bar("measuring") as bar:
         explained = explanation.explain(watched(built, bar), ids, examples)
     if public is not None:  # what passes unchanged is public, and belongs to the statement
-        shown: dict[str, Any] = READABLE if readable else {"public": public}
+        shown: Mapping[str, Any] = READABLE if readable else {"public": public}
         explained = replace(explained, statement=Sanitizer(built, **shown).statement)
     if explained.guess is not None and epsilon is not None:
         others = explanation.steps(lambda at: choice.at(at).build(vocabulary, public), epsilon)
