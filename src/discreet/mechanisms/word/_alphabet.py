@@ -61,7 +61,8 @@ class Alphabet:
     def nearest_to(self, word: int, size: int) -> Ids:
         """The places of the outputs nearest to one word: without the lists of all."""
         places, _ = nearest_of(self.space, np.array([word]), self.words, size)
-        return places[0].astype(np.int64)
+        nearest: Ids = places[0].astype(np.int64)
+        return nearest
 
     def nearest(self, size: int) -> tuple[NDArray[np.int32], Floats32]:
         """For each word of the space the places of its nearest outputs, and their distances."""
