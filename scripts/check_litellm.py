@@ -1,31 +1,34 @@
-"""The guardrail route against LiteLLM's own proxy, in an environment of its own.
+"""What is made for LiteLLM against LiteLLM itself, in an environment of its own.
 
-    python scripts/check_litellm.py [--venv /tmp/litellm-venv]
+    python scripts/check_litellm.py [--venv /tmp/litellm]
 
-LiteLLM's proxy wants other versions of some packages than ours, so it is installed beside: ``python
--m venv VENV`` and ``VENV/bin/pip install 'litellm[proxy]'``. The script starts an upstream, the
-service, and the proxy with the service as its guardrail before and after each call, and asks the
-proxy as a client would. It ends with 1 if anything protected reached the upstream, if a value did
-not come back, or if the proxy lets a request through while the service is away.
+LiteLLM wants other versions of some packages than ours, so it is installed beside: ``python -m venv
+VENV`` and ``VENV/bin/pip install 'litellm[proxy]' .``. Two things are tried:
+
+- the guardrail class, in LiteLLM's own handler of chat requests, which hands the messages to the
+  guardrail and puts back what it returns, as it does before a request leaves for a provider;
+- the service as the guardrail of LiteLLM's proxy, before and after each call, with an upstream of
+  ours: the proxy is asked as a client would.
+
+It ends with 1 if anything protected went out, if a value did not come back, or if the proxy lets a
+request through while the service is away.
 """
 
 import argparse
+import asyncio
+import contextlib
+import copy
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-
-import httpx
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
-
-from echo_model import Model  # noqa: E402
-from serving import served, upstream  # noqa: E402
-
 MAIL, MARKER = "xqjane.roe@place.example", "qzanzibar"  # no word, no name of a surrogate
 CONFIG = """
 model_list:
@@ -42,9 +45,119 @@ guardrails:
       streaming_sampling_rate: 2
 litellm_settings: {{telemetry: false}}
 """
+MESSAGES = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": f"my name is {MARKER} " * 3},
+    {"role": "assistant", "content": "Hello."},
+    {"role": "user", "content": [{"type": "text", "text": f"{MARKER} again"}]},
+]
+Found = dict[str, bool]
 
 
-def asked(port: int) -> httpx.Response:
+def the_class() -> Found:
+    """In the environment of LiteLLM: what its handler makes of messages with our guardrail."""
+    from importlib.metadata import version
+
+    from litellm.llms.openai.chat.guardrail_translation.handler import OpenAIChatCompletionsHandler
+
+    from discreet import DiscreetError
+    from discreet.integrations.litellm import SanitizingGuardrail
+
+    guardrail = SanitizingGuardrail(
+        epsilon=8.0, guardrail_name="discreet", event_hook="pre_call", default_on=True
+    )
+    handler = OpenAIChatCompletionsHandler()
+
+    def sent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        data = {"model": "any", "messages": copy.deepcopy(messages)}
+        return asyncio.run(handler.process_input_messages(data, guardrail))["messages"]
+
+    first = sent(MESSAGES)
+    again = sent([*MESSAGES, {"role": "user", "content": "and more"}])
+    picture = {"type": "image_url", "image_url": {"url": "data:,x"}}
+    refused = False
+    try:
+        sent([{"role": "user", "content": [{"type": "text", "text": "x"}, picture]}])
+    except DiscreetError:
+        refused = True
+    print(f"LiteLLM {version('litellm')}")
+    return {
+        "no text went out as it was": MARKER not in str(first),
+        "the model's side is as it was": [first[0], first[2]] == [MESSAGES[0], MESSAGES[2]],
+        "every word of the user was released": len(first[1]["content"].split()) == 12,
+        "the history was not released a second time": again[:4] == first,
+        "a picture was refused": refused,
+    }
+
+
+def the_proxy(venv: Path) -> Found:
+    """What goes through LiteLLM's proxy with the service as its guardrail."""
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+    from echo_model import Model
+    from serving import served, upstream
+
+    model, found = Model(), Found()
+    profile = {"mechanism": "near-words", "epsilon": 10.0}
+    with upstream(model.app) as url:
+        policy = {"profiles": {"default": profile}, "gateway": {"upstream": f"{url}/v1"}}
+        with served(policy) as up, proxy(venv, CONFIG.format(upstream=url, service=up.url)) as port:
+            answer = asked(port)
+            found["answered"] = answer.status_code == 200 and len(model.bodies) == 1
+            found["nothing protected reached the upstream"] = not any(
+                each in model.sent for each in (MAIL, MARKER)
+            )
+            found["the system's message passed"] = "Be kind." in model.sent
+            found["the value came back"] = MAIL in answer.text
+            parts = streamed(port)
+            found["a stream came in parts"] = len(parts) > 2
+            found["the value came back in a stream"] = MAIL in "".join(parts)
+            found["nothing protected reached the upstream by a stream"] = (
+                MAIL not in model.sent and len(model.bodies) == 2
+            )
+            up.service.stopping = True
+            refused = asked(port)
+            found["blocked while the service stops"] = (
+                refused.status_code >= 400 and len(model.bodies) == 2
+            )
+    return found
+
+
+@contextlib.contextmanager
+def proxy(venv: Path, config: str, port: int = 4555) -> Iterator[int]:
+    """LiteLLM's proxy, while it runs; what it logged is shown if anything goes wrong."""
+    import httpx
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, log = Path(folder, "config.yaml"), Path(folder, "proxy.log")
+        path.write_text(config)
+        plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        command = [venv / "bin/litellm", "--config", path, "--port", port, "--host", "127.0.0.1"]
+        with log.open("wb") as file:
+            running = subprocess.Popen(
+                [*map(str, command)],
+                stdout=file,
+                stderr=file,
+                env={**plain, "LITELLM_MASTER_KEY": "sk-local", "LITELLM_TELEMETRY": "False"},
+            )
+        try:
+            for _ in range(240):
+                with contextlib.suppress(httpx.HTTPError):
+                    httpx.get(f"http://127.0.0.1:{port}/health/liveliness", timeout=2)
+                    break
+                time.sleep(0.5)
+            yield port
+        except BaseException:
+            print(log.read_text()[-3000:])
+            raise
+        finally:
+            running.terminate()
+            running.wait(30)
+
+
+def asked(port: int) -> Any:
+    """An answer in one piece."""
+    import httpx
+
     messages = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": f"The doctor from {MARKER} wrote to {MAIL} today"},
@@ -59,6 +172,8 @@ def asked(port: int) -> httpx.Response:
 
 def streamed(port: int) -> list[str]:
     """The parts of a streamed answer."""
+    import httpx
+
     message = {"role": "user", "content": f"Please write to {MAIL} today"}
     parts = []
     with httpx.stream(
@@ -77,67 +192,21 @@ def streamed(port: int) -> list[str]:
 
 
 def main() -> int:
-    """Run it; 0 if all holds."""
+    """Run both; 0 if all holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--venv", type=Path, default=Path("/tmp/litellm-venv"))
+    parser.add_argument("--venv", type=Path, default=Path("/tmp/litellm"))
+    parser.add_argument("--class", action="store_true", dest="inside", help="the class, from there")
     options = parser.parse_args()
-    model, found = Model(), dict[str, bool]()
-    profile = {"mechanism": "near-words", "epsilon": 10.0}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        upstream(model.app) as url,
-    ):
-        policy = {"profiles": {"default": profile}, "gateway": {"upstream": f"{url}/v1"}}
-        with served(policy) as up:
-            port = 4555
-            config = Path(folder, "config.yaml")
-            config.write_text(CONFIG.format(upstream=url, service=up.url))
-            plain = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-            command = [options.venv / "bin/litellm", "--config", config, "--port", str(port)]
-            with Path(folder, "proxy.log").open("wb") as log:
-                proxy = subprocess.Popen(
-                    [*map(str, command), "--host", "127.0.0.1"],
-                    stdout=log,
-                    stderr=log,
-                    env={**plain, "LITELLM_MASTER_KEY": "sk-local", "LITELLM_TELEMETRY": "False"},
-                )
-            try:
-                for _ in range(240):
-                    try:
-                        httpx.get(f"http://127.0.0.1:{port}/health/liveliness", timeout=2)
-                        break
-                    except httpx.HTTPError:
-                        time.sleep(0.5)
-                answer = asked(port)
-                print(answer.status_code, answer.text[:400])
-                print("reached the upstream:", json.dumps(model.bodies)[:400])
-                found["answered"] = answer.status_code == 200 and len(model.bodies) == 1
-                found["nothing protected reached the upstream"] = not any(
-                    each in model.sent for each in (MAIL, MARKER)
-                )
-                found["the system's message passed"] = "Be kind." in model.sent
-                found["the value came back"] = MAIL in answer.text
-                parts = streamed(port)
-                print("streamed:", parts)
-                found["a stream came in parts"] = len(parts) > 2
-                found["the value came back in a stream"] = MAIL in "".join(parts)
-                found["nothing protected reached the upstream by a stream"] = (
-                    MAIL not in model.sent and len(model.bodies) == 2
-                )
-                up.service.stopping = True
-                refused = asked(port)
-                print(refused.status_code, refused.text[:200])
-                found["blocked while the service stops"] = (
-                    refused.status_code >= 400 and len(model.bodies) == 2
-                )
-            finally:
-                proxy.terminate()
-                proxy.wait(30)
-                if not all(found.values()) or not found:
-                    print(Path(folder, "proxy.log").read_text()[-3000:])
+    if options.inside:
+        found = the_class()
+    else:
+        plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        command = [options.venv / "bin/python", __file__, "--class"]
+        found = {"the class": subprocess.run(command, env=plain, check=False).returncode == 0}
+        found |= the_proxy(options.venv)
     for what, holds in found.items():
-        print("ok  " if holds else "FAIL", what)
-    return 0 if found and all(found.values()) else 1
+        print("ok  " if holds else "FAIL", what, flush=True)
+    return 0 if all(found.values()) else 1
 
 
 if __name__ == "__main__":

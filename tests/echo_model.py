@@ -46,6 +46,7 @@ class Model:
         return {
             "down": Response("boom", 500),
             "nonsense": Response("<html>nonsense</html>", media_type="text/html"),
+            "another shape": JSONResponse({"choices": "nonsense", "output": [1]}),
             "refuses": JSONResponse({"error": {"message": "no such model"}}, 404),
             "rate": JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": "7"}),
         }.get(self.behaves)

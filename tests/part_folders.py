@@ -109,11 +109,13 @@ def drawing(folder: Path) -> list[int]:
     return found
 
 
-def check_kills(folder: Path, sanitizer: Sanitizer, engine: EngineSettings, rows: int) -> Receipt:
-    """Two files of so many rows are released once, though three workers are killed meanwhile."""
+def check_kills(
+    folder: Path, sanitizer: Sanitizer, engine: EngineSettings, rows: int, times: int = 3
+) -> Receipt:
+    """Two files of so many rows are released once, though workers are killed meanwhile."""
     source = write(folder / "in", "parquet", files=2, rows=rows, group=engine.part_rows)
     out, stop, killed, done = folder / "out", threading.Event(), list[int](), list[tuple]()
-    arguments = (folder / "out.unfinished", 3, stop, killed)
+    arguments = (folder / "out.unfinished", times, stop, killed)
     killer = threading.Thread(target=_kill_while_drawing, args=arguments)
     killer.start()
     try:
@@ -132,9 +134,10 @@ def check_kills(folder: Path, sanitizer: Sanitizer, engine: EngineSettings, rows
         killer.join()
     receipt = check_whole(out, 2 * rows, 2 * words_of(rows))
     parts = 2 * rows // engine.part_rows
-    assert len(killed) == 3
-    assert receipt.about["engine"] == {"name": engine.engine, "parts": parts, "attempts": parts + 3}
-    assert any("3 attempts" in caveat for caveat in receipt.statement.caveats)
+    assert len(killed) == times
+    told = {"name": engine.engine, "parts": parts, "attempts": parts + times}
+    assert receipt.about["engine"] == told
+    assert any(f"{times} attempts" in caveat for caveat in receipt.statement.caveats)
     assert done == [(number, parts) for number in range(1, parts + 1)]
     return receipt
 

@@ -14,11 +14,12 @@ from command import WORDS, called
 from crash_points import crashes
 from discreet import Receipt, Sanitizer, load_space, mechanism
 from discreet.engines import EngineSettings, release_folder
+from discreet.engines.folder import unfinished
 from discreet.engines.parts import PartReceipt, attempts_of, record_of
 from discreet.engines.plan import planned
 from discreet.engines.tasks import run_task, target_of
 from discreet.engines.work import SanitizeWork
-from discreet.errors import InvalidValue, OutputError, VerificationFailed
+from discreet.errors import InvalidValue, NotFound, OutputError, VerificationFailed
 from discreet.ledger import Ledger
 from discreet.release.recipe import Recipe, recipe_of
 from discreet.statement import PrivacyStatement
@@ -198,6 +199,32 @@ def test_bad_input_is_refused_before_anything_is_drawn(tmp_path, space, case):
 def test_nothing_there(tmp_path, work, name, said):
     with pytest.raises(ValueError, match=said):
         release_folder(tmp_path / name, tmp_path / "out", work)
+
+
+def test_an_engine_that_does_not_start_leaves_only_what_can_be_continued(
+    tmp_path, work, monkeypatch
+):
+    source, out = write(tmp_path / "in", "jsonl", files=1, rows=20), tmp_path / "out"
+
+    def away(_):
+        raise NotFound("nobody answers")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EngineSettings, "start", away)
+        with pytest.raises(NotFound):
+            release_folder(source, out, work)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+        # A run in which a part was begun is not thrown away.
+        place = tmp_path / "out.unfinished"
+        with unfinished(out, planned(str(source), work.schema_of)[0], work.fingerprint) as state:
+            attempts = attempts_of(target_of(place, state.parts[0]))
+            attempts.parent.mkdir(parents=True)
+            attempts.write_bytes(b".")
+        with pytest.raises(NotFound):
+            release_folder(source, out, work)
+        assert attempts.exists()
+    release_folder(source, out, work)
+    assert check_whole(out, 20, words_of(20)).about["engine"]["attempts"] == 2
 
 
 def test_an_output_that_is_there_is_left_alone(tmp_path, work):

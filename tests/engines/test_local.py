@@ -43,7 +43,8 @@ def _workers_of(parent: int) -> list[int]:
 
 
 def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
-    check_kills(tmp_path, sanitizer, EngineSettings(workers=2, part_rows=10_000), rows=40_000)
+    engine = EngineSettings(engine="local", workers=2, part_rows=10_000)
+    check_kills(tmp_path, sanitizer, engine, rows=40_000)
 
 
 def test_a_killed_driver_is_continued_and_draws_no_finished_part_again(tmp_path, space):

@@ -1,4 +1,4 @@
-"""The guardrail of LiteLLM, against its interface; ``scripts/try_litellm.py`` tries the real one.
+"""The guardrail of LiteLLM, against its interface; ``scripts/check_litellm.py`` tries the real one.
 
 LiteLLM and Flower cannot be in one environment. What stands in for it here is its interface as of
 1.106: ``CustomGuardrail.__init__`` and ``apply_guardrail``, and what its handler of chat

@@ -389,6 +389,14 @@ def test_a_row_is_known_again_and_its_first_release_stays_the_first(ledger):
     assert ledger.seen("tickets", ["tea", "pot"]) == [Seen(first.id, "one"), None]
 
 
+def test_what_was_released_comes_back_letter_by_letter(ledger):
+    odd = ["it's 100 % \\' ? %s", "; DROP TABLE discreet_row; --", "tea \u2603 \U0001f375 $1 {x}"]
+    ledger.remember(ledger.reserve(charge(1.0)), "tickets", ["1", "2", "3"], odd)
+    ledger.remember(ledger.reserve(charge(1.0)), "tickets", ["4"], odd[:1])
+    assert [seen.kept for seen in ledger.seen("tickets", ["1", "2", "3", "4"])] == [*odd, odd[0]]
+    assert ledger.verify() == []
+
+
 def test_policies_for_rows_that_come_again():
     found = [None, Seen("e", "kept"), Seen("f", None)]
     assert screened(found, "charge").new == (0, 1, 2)
@@ -546,6 +554,25 @@ def test_a_file_that_somebody_holds_is_waited_for_and_then_said(tmp_path, monkey
             ledger.reserve(charge(1.0))
         other.close()
         ledger.reserve(charge(1.0))
+
+
+def test_who_waits_in_line_for_too_long_is_told(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    from discreet.ledger import stores
+
+    monkeypatch.setattr(stores, "WAIT_SECONDS", 0.05)
+    path = tmp_path / "ledger.db"
+    with Ledger.open(path) as ledger, open(f"{path}-wal", "rb") as other:
+        ledger.reserve(charge(1.0))
+        fcntl.flock(other, fcntl.LOCK_EX)
+        later = threading.Timer(0.2, fcntl.flock, (other, fcntl.LOCK_UN))
+        later.start()
+        assert ledger.budget("tickets").held.epsilon == 1.0  # who only looks does not wait
+        with pytest.raises(LedgerUnavailable, match="another process"):
+            ledger.reserve(charge(1.0))
+        later.join()
+        ledger.reserve(charge(1.0))
+        assert ledger.budget("tickets").held.epsilon == 2.0
 
 
 def test_nobody_is_told_before_it_has_reached_the_disk(tmp_path, monkeypatch):

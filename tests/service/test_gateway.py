@@ -288,7 +288,13 @@ def test_what_the_policy_allows_passes_and_the_statement_says_so(asked):
 
 @pytest.mark.parametrize(
     ("behaves", "status"),
-    [("down", 502), ("nonsense", 502), ("refuses", 404), ("rate", 429)],
+    [
+        ("down", 502),
+        ("nonsense", 502),
+        ("another shape", 502),
+        ("refuses", 404),
+        ("rate", 429),
+    ],
 )
 def test_an_upstream_that_fails_is_told_in_plain_words(asked, behaves, status):
     client, model, up = asked

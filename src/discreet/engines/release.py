@@ -17,7 +17,7 @@ from discreet.engines.plan import planned
 from discreet.engines.settings import EngineSettings
 from discreet.engines.tasks import Engine
 from discreet.engines.work import SanitizeWork, Work
-from discreet.errors import BudgetExceeded, InputError, InvalidValue
+from discreet.errors import BudgetExceeded, DiscreetError, InputError, InvalidValue
 from discreet.ledger.charge import Charge
 from discreet.ledger.dataset import DatasetLedger
 from discreet.ledger.rows import CHARGE
@@ -161,7 +161,12 @@ def release_folder(
             RunKey.make(state.path)
         engine_said = {"name": chosen.engine or "local"}
         if missing:
-            engine = chosen.start()
+            try:
+                engine = chosen.start()
+            except DiscreetError:
+                if not state.attempts:  # there is nothing to continue
+                    state.discard()
+                raise
             try:
                 _run(engine, state, work, progress)
             finally:

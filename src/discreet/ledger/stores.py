@@ -19,9 +19,13 @@ from discreet.ledger.keys import LedgerKey, ledger_key
 from discreet.ledger.schema import Connection, Rows
 from discreet.staging import PRIVATE
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 WAIT_SECONDS = 30.0
 """How long a process waits for another one, or for a server that does not answer."""
-_LOOK_AGAIN = 0.0005  # seconds
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is none, the other does more
 
 
@@ -158,23 +162,41 @@ class SqliteStore(OneConnection):
         with _told(self.path):
             with self._lock:
                 made = self._connection()
-                if write:
-                    _begin(made)
-                else:
-                    made.execute("BEGIN")
-                try:
-                    yield _SqliteConnection(made)
-                    made.execute("COMMIT")
-                except BaseException:
-                    with contextlib.suppress(sqlite3.Error):
-                        made.execute("ROLLBACK")
-                    raise
+                with self._turn() if write else contextlib.nullcontext():
+                    made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                    try:
+                        yield _SqliteConnection(made)
+                        made.execute("COMMIT")
+                    except BaseException:
+                        with contextlib.suppress(sqlite3.Error):
+                            made.execute("ROLLBACK")
+                        raise
                 ahead = self._write_ahead() if write and self._has_ahead else None
             if ahead is not None:
                 try:
                     _to_disk(ahead)
                 finally:
                     os.close(ahead)
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait in line with other processes that write.
+
+        SQLite has no line: whoever finds the file taken looks again after a while, and the more do,
+        the longer nobody writes. It still sees to it that one writes at a time. The line is a lock
+        on the write-ahead file, where SQLite has none of its own.
+        """
+        if fcntl is None or self._ahead is None:
+            yield
+            return
+        began = time.monotonic()
+        fcntl.flock(self._ahead, fcntl.LOCK_EX)
+        try:
+            if time.monotonic() - began > WAIT_SECONDS:  # and those behind have waited as long
+                raise sqlite3.OperationalError("locked")
+            yield
+        finally:
+            fcntl.flock(self._ahead, fcntl.LOCK_UN)
 
     def _write_ahead(self) -> int:
         """The write-ahead file, which stays the same as long as anybody is connected."""
@@ -197,27 +219,6 @@ class SqliteStore(OneConnection):
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             os.close(ahead)
-
-
-def _begin(made: sqlite3.Connection) -> None:
-    """Begin to write, when no other process does.
-
-    SQLite alone would sleep longer each time it finds the file taken, up to a tenth of a second,
-    and many writers would then mostly sleep.
-    """
-    until = time.monotonic() + WAIT_SECONDS
-    made.execute("PRAGMA busy_timeout = 0")
-    try:
-        while True:
-            try:
-                made.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-            time.sleep(_LOOK_AGAIN)
-    finally:
-        made.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS:.0f}")
 
 
 class _SqliteConnection(Connection):

@@ -136,8 +136,14 @@ class Gateway:
         is_json = json_names(fields.json_answer)
         restored = done.restorer.walked(original, is_json)
         if upstream.status_code == 200:
+            try:
+                texts = list(kept(original))
+            except (AttributeError, TypeError):
+                raise Problem(
+                    502, "the upstream's answer is not of the shape it has to be"
+                ) from None
             keep = keeper(conversation)
-            for (form, theirs), (_, ours) in zip(kept(original), kept(restored), strict=True):
+            for (form, theirs), (_, ours) in zip(texts, kept(restored), strict=True):
                 keep(form, ours, theirs)
         made = answer(json.dumps(restored), {**done.headers(), **forwarded(upstream)})
         made.status_code = upstream.status_code
