@@ -17,16 +17,18 @@ most much many several such other another own same of in on at by for with from 
 over under above below between among through during before after about against within without
 toward towards across behind beside besides beyond near off out up down around along per than as
 like via and or but nor so yet if unless because although though while whereas since until when
-whenever where wherever whether that which who whom whose what how why i me my mine myself you
-your yours yourself he him his himself she her hers herself it its itself we us our ours ourselves
-they them their theirs themselves one ones am is are was were be been being have has had having do
-does did doing done will would shall should can could may might must ought not n't 's 're 've 'll
-'d 'm s t re ve ll d m don didn doesn isn wasn aren weren won wouldn couldn shouldn hasn haven
-hadn ain don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't
-hasn't haven't hadn't i'm you're we're they're it's that's i've i'd i'll there here then now too
-very just only also even still again ever never always often already quite rather almost really .
-, ! ? ; : - – — … ' " ’ ‘ “ ” ( ) [ ] / & % $ # * + = nobody somebody anybody everybody someone
-anyone everyone something anything nothing everything
+whenever where wherever whether that which who whom whose what how why i me my mine myself you your
+yours yourself he him his himself she her hers herself it its itself we us our ours ourselves they
+them their theirs themselves one ones am is are was were be been being have has had having do does
+did doing done will would shall should can could may might must ought not n't 's 're 've 'll 'd 'm
+s t re ve ll d m don didn doesn isn wasn aren weren won wouldn couldn shouldn hasn haven hadn ain
+don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't hasn't
+haven't hadn't mustn't needn't i'm you're we're they're it's that's what's who's where's when's
+how's here's there's let's he's she's i've you've we've they've who've i'd you'd he'd she'd we'd
+they'd it'd who'd i'll you'll he'll she'll we'll they'll it'll that'll who'll there'll what'll
+cannot there here then now too very just only also even still again ever never always often already
+quite rather almost really . , ! ? ; : - – — … ' " ’ ‘ “ ” ( ) [ ] / & % $ # * + = nobody somebody
+anybody everybody someone anyone everyone something anything nothing everything
 """
 FUNCTION_WORDS = frozenset(_WORDS.split())
 PUBLIC = (

@@ -21,10 +21,12 @@ from discreet.arrays import Ids, ragged_places
 from discreet.check import fail
 from discreet.errors import InvalidValue
 from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_array
-from discreet.text.numbers import KnownNumbers
 
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"
+ANY_NUMBER = ("20", "10", "100")
+"""What a number is read as that a vocabulary does not have: the first of these that it has."""
+_NUMBER = re.compile("[0-9]+(?:[.,][0-9]+)*")
 """Apostrophes and hyphens, which may stand inside a word."""
 SPECIAL = re.compile(r"[\[<]/?\w+[\]>]")
 """Entries that are no words, such as ``[UNK]``; text cannot reach them."""
@@ -249,8 +251,8 @@ class WordTokenizer(_Vocabulary):
     unknown. What stands between white space is one token if it is an entry as a whole ("u.s.",
     "'s", ":)"). A word with inner marks that is not an entry is split: at a contraction if both
     halves are entries ("do" + "n't"), else at its apostrophes and hyphens, which become tokens
-    only if they are entries. A number is not split at its points and commas; one with a point or
-    commas that is not an entry is read as the nearest that is (:class:`KnownNumbers`). Bracketed
+    only if they are entries. A number is not split at its points and commas; one that is not an
+    entry is read as the same public number whatever its value (:data:`ANY_NUMBER`). Bracketed
     entries ("<unk>", "[MASK]") cannot be reached from text.
 
     Scripts written without spaces are not segmented: a run of letters is one word.
@@ -266,8 +268,8 @@ class WordTokenizer(_Vocabulary):
         self._ids = {w: i for i, w in enumerate(self.words) if not SPECIAL.fullmatch(w)}
 
     @cached_property
-    def _numbers(self) -> KnownNumbers:
-        return KnownNumbers(self._ids)
+    def _any_number(self) -> int | None:
+        return next((self._ids[number] for number in ANY_NUMBER if number in self._ids), None)
 
     def _row(self, chunk: str) -> list[int]:
         numbers: list[int] = []
@@ -281,8 +283,8 @@ class WordTokenizer(_Vocabulary):
 
     def _sign(self, sign: str) -> list[int]:
         found = self._find(sign)
-        if found is None:
-            found = self._numbers.nearest(sign)
+        if found is None and _NUMBER.fullmatch(sign):
+            found = self._any_number
         if found is not None:
             return [found]
         parts = re.split(f"([{INNER_MARKS}])", sign)
