@@ -157,7 +157,7 @@ def _staged(
 
 def _guarantee() -> dict[str, Any]:
     directions = unit_rows(np.random.default_rng(0).standard_normal((64, 16)))
-    return audited(Purkayastha(16, BY_DIMENSION), "law.inequality", directions)
+    return audited(Purkayastha(16, BY_DIMENSION), directions)
 
 
 def _speed() -> float:
