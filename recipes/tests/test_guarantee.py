@@ -31,7 +31,7 @@ def claimed(folder, checked):
 
 
 def test_a_sound_law_holds_with_the_figure_of_the_audit(tmp_path):
-    checked = audited(SanText(SPACE, 2.0, calibration="published"), "law.inequality")
+    checked = audited(SanText(SPACE, 2.0, calibration="published"))
     assert checked["passed"]
     assert checked["claimed"] == 2.0
     assert 1.0 <= checked["found"] <= 2.0
@@ -48,7 +48,7 @@ def test_a_law_that_is_too_sharp_does_not_hold(tmp_path):
         def statement(self):
             return SanText(SPACE, 0.5).statement
 
-    checked = audited(Sharp(SPACE, 6.0), "law.inequality")
+    checked = audited(Sharp(SPACE, 6.0))
     assert checked["found"] > checked["claimed"] == 0.5
     assert claimed(tmp_path, checked).verdict == "does not hold"
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit import laws
 from discreet.errors import NotFound
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
@@ -46,6 +47,23 @@ def test_accuracy_and_privacy_of_a_setting(data):
     assert found["inputs"] == 1
     # The noise and the rows are those of the seed: a part computed again is the same.
     assert bench.accuracy(sharp) == bench.accuracy(sharp)
+
+
+@pytest.mark.parametrize(
+    ("every", "most", "over"),
+    [
+        (1000, 1000, "all pairs of 301 inputs"),
+        (100, 1000, "all 45,150 pairs by the closed form"),
+        (100, 100, "(of 301 inputs)"),
+    ],
+)
+def test_the_guarantee_is_checked_in_spaces_of_every_size(data, monkeypatch, every, most, over):
+    monkeypatch.setattr(laws, "ALL_PAIRS", every)
+    monkeypatch.setattr(laws, "MOST_WORDS", most)
+    found = Bench(data, replace(SMALL, vocabulary=300)).guarantee()
+    assert found["passed"]
+    assert 0 < found["found"] <= found["claimed"] == 8.0
+    assert over in found["over"]
 
 
 def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):

@@ -13,7 +13,7 @@ from discreet_recipes.trlaplace import run as trlaplace
 from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
 from discreet_recipes.trlaplace.data import Setting, build, random_space, read_tasks
 from discreet_recipes.trlaplace.sizes import QUICK
-from small_data import write_labelled
+from small_data import write_labelled, write_rows
 from tiny_bert import WORDS, write_bert
 
 SMALL = replace(
@@ -94,6 +94,16 @@ def test_missing_files_are_named(data):
     (data / "agnews-dev.jsonl.gz").unlink()
     with pytest.raises(NotFound, match="agnews-dev"):
         read_tasks(data, SMALL)
+
+
+def test_files_with_one_label_after_the_other_give_parts_with_both(tmp_path):
+    for part, rows in (("dev", 200), ("test", 60)):
+        ordered = [{"text": f"tea {i}", "label": int(i < rows // 2)} for i in range(rows)]
+        write_rows(tmp_path / f"yelp-{part}.jsonl.gz", ordered)
+    (task,) = read_tasks(tmp_path, replace(SMALL, tasks=("yelp",)))
+    assert set(task.train.labels) == set(task.test.labels) == {"0", "1"}
+    assert (len(task.train), len(task.test), len(task.public)) == (60, 40, 40)
+    assert not set(task.public) & set(task.train.texts)
 
 
 def test_the_published_delta_is_that_of_all_dimensions_also_where_it_is_no_number():

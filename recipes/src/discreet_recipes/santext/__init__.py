@@ -25,9 +25,9 @@ RECIPE = Recipe(
     "two attackers more, one who inverts the mechanism and one who does so with a language model. "
     "Training and test text are both sanitised. Every mechanism is run as published and, where "
     "that is another law, as certified at the same guarantee. Epsilons are per unit of distance in "
-    "each space, so they do not compare with the paper's; the mechanisms at one epsilon do compare "
-    "with each other. The order of the paper's Table 1 is also looked for in the first principal "
-    "directions of the space: in few dimensions noise on vectors leaves more.",
+    "each space, so they compare with the paper's in GloVe only; the mechanisms at one epsilon do "
+    "compare with each other. The order of the paper's Table 1 is also looked for in the first "
+    "principal directions of the space: in few dimensions noise on vectors leaves more.",
     quick_minutes=10,
     quick=sizes.QUICK,
     standard=sizes.STANDARD,

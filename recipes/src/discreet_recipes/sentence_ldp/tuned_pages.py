@@ -41,8 +41,9 @@ def add_tuned(
             f"{name}-tuned",
             f"{title}: accuracy with a trained encoder at epsilon1 = {epsilon:g}",
             rows,
-            f"{size.model or 'the model'}, its lowest {size.frozen_layers} layers as they are; "
-            f"{size.tuned_epochs} epoch(s), {size.public_epochs} on public text. End to end every "
+            f"{size.model or 'the model'}, its lowest {size.frozen_layers} layers as they are. "
+            f"{_trained_on(name, size)}; {size.tuned_epochs} epoch(s), {size.public_epochs} on "
+            f"public text. Seeds: {len(size.tuned_seeds)}. End to end every "
             "epoch releases every sentence anew, and the gradients of the encoder and of M1 need "
             "the raw text: they stay on the user's side, and no epsilon here covers them. The "
             "interval is of 95 %, over the "
@@ -50,6 +51,16 @@ def add_tuned(
         )
         if name == "sst2" and size.tuned_mechanisms:
             _claim(record, title, figures, epsilon)
+
+
+def _trained_on(name: str, size: SentenceLDPOptions) -> str:
+    if name == "qnli":
+        return f"{size.qnli * 2 // 3:,} pairs"
+    phrases, *sentences = size.tuned_public
+    return (
+        f"{size.tuned[0]:,} protected rows at most, of at least {size.least_words} word(s); public "
+        f"rows at most: {phrases:,} of SST-2, {sum(sentences):,} of Yelp"
+    )
 
 
 def _rows(
@@ -78,7 +89,9 @@ def _rows(
                         "accuracy": mean,
                         "from": mean - half,
                         "to": mean + half,
-                        "standard deviation over seeds": spread(over_seeds),
+                        "standard deviation over seeds": spread(over_seeds)
+                        if len(over_seeds) > 1
+                        else None,
                         "the paper's (table 2)": published[place]
                         if published and way == "end_to_end"
                         else None,
@@ -108,7 +121,7 @@ def _claim(
         + f", released once {once:.3f} ({first}); {base:.3f} without noise",
         verdict(within and base >= WANTED_BASE, in_part=within),
         "end to end costs epsilon1 in every epoch, and its gradients are not covered; released "
-        f"once costs it once. Asked for: {WANTED_BASE} without noise, both within "
+        f"once costs it once. Aimed at: {WANTED_BASE} without noise, both within "
         f"{100 * WANTED_LOSS:g} points of it",
         main=True,
     )

@@ -205,12 +205,18 @@ def _agnews(data: Path, size: TrLaplaceOptions) -> Task:
 
 
 def _yelp(data: Path, size: TrLaplaceOptions) -> Task:
-    """The end of ``dev`` is public: the paper's texts are of Yelp, whole reviews."""
-    rows = labelled_rows(data, "yelp-dev")
+    """A part of ``dev`` is public: the paper's texts are of Yelp, whole reviews.
+
+    The files have one label after the other, so rows are taken in a random order.
+    """
+    rows, tested = (
+        every.part(np.random.default_rng(0).permutation(len(every)))
+        for every in (labelled_rows(data, f"yelp-{part}") for part in ("dev", "test"))
+    )
     public = min(size.public, len(rows) // 2)
     return Task(
         "yelp",
         rows.texts[len(rows) - public :],
         rows.part(range(min(size.train, len(rows) - public))),
-        labelled_rows(data, "yelp-test", size.test),
+        tested.part(range(min(size.test, len(tested)))),
     )

@@ -53,7 +53,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
         "first space": vocabulary.fingerprint,
         "delta": DELTA,
         "rewriter": DEFAULTS,
-        "format": 2,
+        "format": 3,
     }
     record = Record.of(RECIPE, folder, settings, say, _details(vocabulary, options), lists=_LISTS)
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
