@@ -39,7 +39,7 @@ def cluster():
 
 @pytest.mark.usefixtures("cluster")
 def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
-    check_kills(tmp_path, sanitizer, EngineSettings(engine="ray", part_rows=10_000), rows=30_000)
+    check_kills(tmp_path, sanitizer, EngineSettings(engine="ray", part_rows=10_000), rows=20_000)
 
 
 def test_it_is_the_version_that_flower_pins(cluster):

@@ -85,14 +85,8 @@ def embed_file(
     """
     check.one_of(unit, list(_BATCHES), "unit of embed_file")
     of_documents = unit == Unit.DOCUMENT
-    _check_fields(of_documents, text_field, pair_field, label_field, keep)
-    beside = {
-        "numbers of documents": of_documents,
-        "second vectors": pair_field,
-        "labels": label_field,
-        "kept columns": keep,
-    }
-    check_output(output, source, force=force, beside=[what for what, is_ in beside.items() if is_])
+    beside = _beside_vectors(of_documents, text_field, pair_field, label_field, keep)
+    check_output(output, source, force=force, beside=beside)
     rng = secure_generator() if rng is None else rng
     opened = partial(
         open_documents,
@@ -114,10 +108,7 @@ def embed_file(
             raise InvalidValue(f"unit says {unit}, and the embedder is for another one")
         if not accept_weak:
             refuse_weak_vectors(made.statement)
-        if isinstance(made, DocumentEmbedder):
-            work = _documents(made, rng)
-        else:
-            work = _sentences(made, rng, second, labels)
+        work = _work(made, rng, second, labels)
         booked = BookedRows(ledger, made.whole, made.mechanism.name)
         batches: Iterable[Batch] = reader
         if ledger is not None:
@@ -152,6 +143,12 @@ class _Work:
     release: Callable[[Batch, Progress], Release[VectorSet]]
     receipt: Callable[[Release[VectorSet], int], Receipt]
     """Of what was released, and of how many texts."""
+
+
+def _work(made: Embedder, rng: Generator, second: Field | None, labels: Field | None) -> _Work:
+    if isinstance(made, DocumentEmbedder):
+        return _documents(made, rng)
+    return _sentences(made, rng, second, labels)
 
 
 def _sentences(
@@ -190,14 +187,17 @@ def _documents(made: DocumentEmbedder, rng: Generator) -> _Work:
     return _Work(lambda batch: np.diff(split_sentences(batch.texts)[1]), release, receipt)
 
 
-def _check_fields(
+def _beside_vectors(
     of_documents: bool,
     text: str,
     second: str | None,
     label: str | None,
     keep: Sequence[str],
-) -> None:
-    """Refuse to keep what is protected, or what has the name of another part of the output."""
+) -> list[str]:
+    """What will stand beside the vectors.
+
+    What is protected is not kept, nor what has the name of another part of the output.
+    """
     if of_documents and (second is not None or label is not None):
         raise InvalidValue("pair_field and label_field are for sentences; leave them out")
     for name in keep:
@@ -212,6 +212,13 @@ def _check_fields(
     used = [name for name in (text, second, label, *keep) if name is not None]
     if len(set(used)) < len(used):
         raise InputError("each field can be used once: text, second text, label or kept")
+    beside = {
+        "numbers of documents": of_documents,
+        "second vectors": second,
+        "labels": label,
+        "kept columns": keep,
+    }
+    return [what for what, there in beside.items() if there]
 
 
 def _released_batches(
