@@ -216,7 +216,8 @@ def _tell(receipt: Receipt) -> None:
     if guess is not None:
         say(
             f"The best guess at a word is right with probability {share(guess)}, for somebody who "
-            "knows the mechanism and how often words occur in public."
+            "knows the mechanism and how often words occur in public, and more often for somebody "
+            "who also knows which words follow each other."
         )
     else:
         draws = receipt.about.get("keep_draws")

@@ -72,7 +72,7 @@ def tried(shop: Workshop, setting: Setting, text: str, rng: Generator | None = N
     if setting.public_words:
         passed = shop.function_words(setting.variant)[batch.ids]
     bounds = np.array([0, len(batch.ids)])
-    released = release_texts(mechanism, batch.ids, rng, bounds, passed)
+    released = release_texts(mechanism, batch.ids, rng, bounds, passed, template.capitals)
     written = iter(
         zip(layout.write(template, released), np.diff(batch.offsets).tolist(), strict=True)
     )
