@@ -339,6 +339,6 @@ def _line(row: Row, figures: Mapping[str, Estimate], names: Sequence[str]) -> tu
 def _cell(each: Estimate | None) -> Cell:
     if each is None:
         return None
-    if max(abs(each.value), abs(each.high)) >= 10:
-        return f"{each.value:,.0f} ({each.low:,.0f} to {each.high:,.0f})"
-    return f"{each.value:.3f} ({each.low:.3f} to {each.high:.3f})"
+    form = ",.0f" if max(abs(each.value), abs(each.high)) >= 10 else ".3f"
+    value, low, high = (format(number, form) for number in (each.value, each.low, each.high))
+    return f"{value} ({low}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high})"  # a column has two lines
