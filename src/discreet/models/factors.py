@@ -255,21 +255,22 @@ class _Gathered:
 
     def inner(self, one: Factor, other: Factor) -> torch.Tensor:
         """The inner product of two parts of a parameter's gradient, for each group."""
-        if one.inputs is None or other.inputs is None:
+        mine, theirs = one.inputs, other.inputs
+        if mine is None or theirs is None:
             sums = [torch.bmm(self._there, self._of(part.errors)) for part in (one, other)]
             return (sums[0] * sums[1]).sum(dim=(1, 2))
         if one.by_row == other.by_row:
             pairs = _products(self._of(one.errors), self._of(other.errors))
             if one.by_row:
-                ids = one.inputs[self._rows][:, :, None], other.inputs[self._rows][:, None, :]
-                pairs *= ids[0] == ids[1]
+                pairs *= mine[self._rows][:, :, None] == theirs[self._rows][:, None, :]
             else:
-                pairs *= _products(self._of(one.inputs), self._of(other.inputs))
-        else:  # as in a matrix that words come in and go out by
-            into, out = (one, other) if one.by_row else (other, one)
-            pairs = _products(self._of(out.inputs), self._of(into.errors))
-            ids = into.inputs[self._rows][:, None, :].expand_as(pairs)
-            pairs *= self._of(out.errors).gather(2, ids)
+                pairs *= _products(self._of(mine), self._of(theirs))
+        elif one.by_row:  # as in a matrix that words come in and go out by
+            pairs = _products(self._of(theirs), self._of(one.errors))
+            rows = mine[self._rows][:, None, :].expand_as(pairs)
+            pairs *= self._of(other.errors).gather(2, rows)
+        else:
+            return self.inner(other, one)
         return torch.where(self._both, pairs, 0.0).sum(dim=(1, 2))
 
     def _of(self, values: torch.Tensor) -> torch.Tensor:

@@ -4,8 +4,6 @@ Every epsilon has a statement, and at a large one the statement is true and wort
 limits here are where a release asks to be confirmed; they are the same for every mechanism.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from discreet.errors import InvalidValue
@@ -115,7 +113,6 @@ def share(probability: float) -> str:
     return f"{probability:.2g}" if probability < 0.99 else "over 0.99"
 
 
-@lru_cache(1)  # asked before a release, and once more for its receipt
 def simulated_keep(mechanism: WordMechanism) -> float:
     """As :func:`mean_keep`, from :data:`DRAWS` draws: seeded, so that it is always the same."""
     ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
