@@ -110,7 +110,7 @@ def test_a_mechanism_that_reads_on_is_told_of_documents_not_of_segments(space):
         contextual = True
         told = None
 
-        def release(self, ids, rng, offsets=None, passed=None):  # noqa: ARG002
+        def release(self, ids, rng, offsets=None, passed=None, capitals=None):  # noqa: ARG002
             Contextual.told = offsets
             return super().release(ids, rng)
 

@@ -123,7 +123,7 @@ def test_it_knows_the_words_of_an_everyday_text(english: EmbeddingSpace) -> None
         return int((ids == space.unknown).sum())
 
     assert unknown(english) == 0
-    assert unknown(load_space("starter")) >= 4  # why there is another
+    assert unknown(load_space("starter")) >= 3  # why there is another
 
 
 @pytest.mark.parametrize("word", LIKE)
