@@ -20,6 +20,7 @@ from discreet.evaluation.comparison.contenders import STANDARD, contenders
 from discreet.evaluation.comparison.frontier import beaten_by, choices
 from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.parts import Parts
+from discreet.evaluation.comparison.reading import Reading
 from discreet.evaluation.comparison.run import Comparison, Row, compared
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
@@ -306,6 +307,15 @@ def test_identifiers_behind_the_words_that_are_used_do_not_count(bench):
     assert other.reading.originals[0] == "a b c d e"
     columns = dict(other._attacks(None, other.batch.ids, other.reading.originals, 0))["identifiers"]
     assert [each.tolist() for each in columns] == [[0, 1] * 20] * 2
+
+
+def test_of_long_texts_fewer_are_read():
+    effort = replace(EFFORT, encoded=30, longest=120)
+    counts = [
+        Reading(Task.of(["word " * words] * 40, None, None, ["a"] * 40, effort), effort).count
+        for words in (5, 40, 80, 5000)
+    ]
+    assert counts == [30, 30, 15, 10]
 
 
 def test_a_damaged_part_is_named(tmp_path):

@@ -161,10 +161,10 @@ class Bench:
 
     def prepare(self) -> None:
         """Make all of it now, for processes that are to share it."""
-        self.attack.prior, self.attack.reader, self.reading.identifiers, self._static  # noqa: B018
+        _ = self.attack.prior, self.attack.reader, self._static, self.judge_models
+        _ = self.reading.identifiers
         if self.reading.model is not None:
-            self.reading.vectors  # noqa: B018
-        self.judge_models  # noqa: B018
+            _ = self.reading.vectors
 
     # -- what is measured of a mechanism -----------------------------------------------------------
 
