@@ -46,7 +46,6 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     given, more = parser.parse_known_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    shown = []
     for name in given.only:
         title, texts, public, fields = PARTS[name]
         files = [str(given.folder / f"{name}-{part}.jsonl.gz") for part in (texts, public)]
@@ -56,13 +55,14 @@ def main() -> None:
             [sys.executable, "-m", "discreet", *command, "-o", str(given.output / name), *more],
             check=True,
         )
-        took = (time.monotonic() - begun) / 60
-        print(f"{title}: {took:.1f} minutes", flush=True)
-        shown.append(
-            f'<h2><a href="{name}/index.html">{html.escape(title)}</a></h2>'
-            f'<a href="{name}/index.html"><img src="{name}/frontier.png" width="900" alt="What is '
-            f'left of the use on {html.escape(title)}, against what attackers get"></a>'
-        )
+        print(f"{title}: {(time.monotonic() - begun) / 60:.1f} minutes", flush=True)
+    shown = [
+        f'<h2><a href="{name}/index.html">{html.escape(title)}</a></h2>'
+        f'<a href="{name}/index.html"><img src="{name}/frontier.png" width="900" alt="What is left '
+        f'of the use on {html.escape(title)}, against what attackers get"></a>'
+        for name, (title, *_) in PARTS.items()
+        if (given.output / name / "frontier.png").is_file()
+    ]
     page = given.output / "index.html"
     page.write_text(PAGE.replace("SHOWN", "".join(shown)), "utf-8")
     print(f"Written: {page}")

@@ -93,7 +93,7 @@ def _figure(plot: Plot) -> Any:
     """Marks and dashes as well as colours tell the curves apart."""
     figure = figure_class()(figsize=(6.4, 4.2 + 0.1 * len(plot.curves)), layout="constrained")
     axes = figure.add_subplot()
-    marks, dashes = "os^Dv*xP+<", ("-", "--", "-.", ":")
+    marks, dashes = "os^Dv*xP+<>hX", ("-", "--", "-.", ":")  # not as many as there are colours
     notes: list[Note] = []
     for number, curve in enumerate(plot.curves):
         line = axes.plot(

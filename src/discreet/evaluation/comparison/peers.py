@@ -31,7 +31,7 @@ _NOTHING = 1e-3
 """An epsilon at which nothing of a word should be left."""
 # Peers take up to a tenth of a second for a word. Words at a setting: of the texts, of the
 # attacker's own, and for what passes in clear.
-_TEXTS, _OWN, _CLEAR = 1200, 600, 150
+_TEXTS, _OWN, _CLEAR = 600, 300, 100
 _MOST_TEXTS, _FEWEST_TEXTS = 100, 10
 _TIME_IS_OVER = -24  # what a process ends with that has used up its time (SIGXCPU)
 MINUTES = 6
