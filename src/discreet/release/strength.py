@@ -5,6 +5,7 @@ limits here are where a release asks to be confirmed; they are the same for ever
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -115,8 +116,12 @@ def share(probability: float) -> str:
     return f"{probability:.2g}" if probability < 0.99 else "over 0.99"
 
 
-@lru_cache(1)  # asked before a release, and once more for its receipt
 def simulated_keep(mechanism: WordMechanism) -> float:
     """As :func:`mean_keep`, from :data:`DRAWS` draws: seeded, so that it is always the same."""
+    return _simulated(mechanism)
+
+
+@lru_cache(1)  # asked before a release, and once more for its receipt
+def _simulated(mechanism: Any) -> float:
     ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
     return float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean())
