@@ -300,7 +300,8 @@ class AdaptedLanguageModel:
             logits = self._network(
                 input_ids=ids, attention_mask=there.long(), use_cache=False
             ).logits
-        losses = functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+        flat = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+        losses = flat.view_as(targets)
         wrong = (logits.argmax(dim=2) != targets) & there
         return torch.where(there, losses, 0.0), wrong
 
