@@ -8,7 +8,7 @@ from discreet.attacks.white_box import SearchEffort, _off, white_box_inversion
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 from discreet.models.bert import load_masked_model
-from discreet.training.vectors.reading import SentenceReader
+from discreet.training.vectors.reading import SentenceReader, joint_tokens
 from tiny_bert import PIECES, WORDS, write_bert
 
 torch = pytest.importorskip("torch")
@@ -33,7 +33,11 @@ def _texts(count, seed):
 def halves(model):
     reader = SentenceReader(model, 16)
     public, hidden = _texts(400, 1), _texts(40, 2)
-    return public, hidden, *(reader.units(reader.tokens(some)) for some in (public, hidden))
+    return (
+        public,
+        hidden,
+        *(reader.units(joint_tokens(reader.model, some)) for some in (public, hidden)),
+    )
 
 
 def _f1(outcomes):

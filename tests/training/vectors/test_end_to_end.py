@@ -193,7 +193,7 @@ def test_the_statement_pays_for_every_epoch_and_says_what_is_not_covered(bert):
 def test_frozen_layers_stay_and_give_the_same_vectors(deep):
     examples = _single(30)
     whole = SentenceReader(load_masked_model(deep), 16)
-    wanted = whole.units(whole.tokens(examples.texts))
+    wanted = whole.units(joint_tokens(whole.model, examples.texts))
     for frozen in (1, 2):
         reader = SentenceReader(load_masked_model(deep), 16, frozen)
         texts = read_texts(reader, examples)
