@@ -30,12 +30,13 @@ _LEFT_OUT = ("examples",)
 _OPENING = """\
 # The published run
 
-The experiments of five papers, run with [`discreet reproduce`](../commands/reproduce.md), one
-recipe at a time, stopped and taken up again; this page is written from their records by
+Experiments of the papers, run with [`discreet reproduce`](../commands/reproduce.md), one recipe at
+a time, stopped and taken up again; this page is written from their records by
 `scripts/publish_run.py`. [The papers, table by table](papers.md) draws the conclusions. Sizes lie
 between `--quick` and `--standard`: every command says which. The machine had two cores, one of them
-for a run, and no GPU. Figures after ± are standard deviations over seeds or trials unless a table
-says otherwise; what rests on one seed has no ±.
+for a run, and no GPU; other work ran beside, so that times on this page are rough. Figures after ±
+are standard deviations over seeds or trials unless a table says otherwise; what rests on one seed
+has no ±.
 """
 
 
@@ -103,6 +104,8 @@ def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
     claims = [[finding[name] for name in _CLAIMS] for finding in record["findings"]]
     yield from (*markdown_table(_CLAIMS, claims), "")
     for plot in record["plots"]:
+        if all(len(curve["x"]) < 2 for curve in plot["curves"]):
+            continue  # a point is no curve; the tables have it
         name = f"{recipe.name}-{plot['name']}.png"
         draw(stored(Plot, plot), IMAGES / name)
         yield from (f"![{plot['alternative']}](../images/run/{name})", "")

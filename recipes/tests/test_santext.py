@@ -150,8 +150,11 @@ def test_what_is_shown_beside(data, tmp_path):
         for steps in (10, 20)
     ]
     shown = Shown(tuned, both, influence, longer, bench.examples((8.0,)), bench.vocabularies())
-    add_shown(record, size, shown)
+    add_shown(record, replace(size, tuned_seeds=2), shown)
     assert [claim.verdict for claim in record.claims] == ["holds", "holds", "holds"]
+    one_seed = Record(tmp_path / "one", "santext", {})
+    add_shown(one_seed, size, shown)
+    assert one_seed.claims[0].verdict == "not settled"
     tables = {table.name: table for table in record.tables}
     assert len(tables["both-spaces"].rows) == 4
     assert tables["pretraining-steps"].rows[1][3:] == ("+0.200 ± 0.020", "+0.100 ± 0.020")

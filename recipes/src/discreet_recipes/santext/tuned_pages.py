@@ -102,8 +102,11 @@ def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list
         f"fine-tuned encoder, SST-2: certified SanText is 10 points above published at epsilon "
         f"{last:g}",
         "not considered: kappa = epsilon / 2",
-        f"certified {both[1]:.3f}, published {both[0]:.3f}, unsanitised {plain:.3f}",
-        verdict(both[1] >= both[0] + 0.1, in_part=both[1] > both[0]),
+        f"certified {both[1]:.3f}, published {both[0]:.3f}, unsanitised {plain:.3f}; "
+        f"{size.tuned_seeds} seed(s)",
+        verdict(both[1] >= both[0] + 0.1, in_part=both[1] > both[0])
+        if size.tuned_seeds > 1
+        else "not settled",
         main=True,
     )
 
