@@ -101,18 +101,20 @@ def _single_threads() -> Iterator[None]:
     """One thread for everything, from now on: threads are not copied with a process."""
     before = parallel.WORKERS
     parallel.use_threads(1)
-    set_threads, threads = lambda _count: None, 1
+    set_threads: Callable[[int], None] | None = None
+    threads = 1
     with suppress(ImportError):
         import torch
 
-        set_threads, threads = torch.set_num_threads, torch.get_num_threads()
-    set_threads(1)
+        threads, set_threads = torch.get_num_threads(), torch.set_num_threads
+        set_threads(1)
     try:
         with threadpool_limits(1):
             yield
     finally:
         parallel.use_threads(before)
-        set_threads(threads)
+        if set_threads is not None:
+            set_threads(threads)
 
 
 def _begin(jobs: Sequence[Job], parent: int) -> None:
