@@ -35,7 +35,8 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     record.add_key_figure("speed", "all of it", "2 s")
     record.add_table("scores", "Scores", [{"epsilon": 1.0, "F1": 0.51234}], "A note.")
     record.add_table("examples", "Examples", [{"text": "the tea is good"}])
-    record.add_plot("curve", "C", ("x", "y"), [Curve("a", (1.0,), (2.0,))], "It rises.")
+    record.add_plot("curve", "C", ("x", "y"), [Curve("a", (1.0, 2.0), (2.0, 3.0))], "It rises.")
+    record.add_plot("point", "P", ("x", "y"), [Curve("a", (1.0,), (2.0,))], "A point.")
     record.finish()
     publish.main(run)
     page = (tmp_path / "run.md").read_text()
@@ -63,3 +64,4 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     publish.main()  # what is kept is enough
     assert (tmp_path / "run.md").read_text() == page
     assert "Where we differ." in page
+    assert "A point." not in page
