@@ -4,8 +4,9 @@ Every epsilon has a statement, and at a large one the statement is true and wort
 limits here are where a release asks to be confirmed; they are the same for every mechanism.
 """
 
+from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def share(probability: float) -> str:
 
 def simulated_keep(mechanism: WordMechanism) -> float:
     """As :func:`mean_keep`, from :data:`DRAWS` draws: seeded, so that it is always the same."""
-    return _simulated(mechanism)
+    return _simulated(cast(Hashable, mechanism))
 
 
 @lru_cache(1)  # asked before a release, and once more for its receipt
