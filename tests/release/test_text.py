@@ -9,9 +9,8 @@ import pytest
 
 from discreet import DiscreetError, Receipt, Sanitizer, secure_generator
 from discreet.errors import InputError, InvalidValue, OutputError
-from discreet.mechanisms.word import CMP, SanText, SanTextPlus
+from discreet.mechanisms.word import SanText, SanTextPlus
 from discreet.randomness import SEEDED_CAVEAT
-from discreet.release.strength import DRAWS, simulated_keep
 from discreet.release.text_files import sanitize_file
 from discreet.spaces.space import EmbeddingSpace
 from goodness import fits
@@ -56,25 +55,6 @@ def test_by_default_noise_is_fresh_and_fit_for_release(mechanism):
     streamed = [release.values for release in sanitizer.stream([text, text])]
     assert streamed[0] != streamed[1]
     assert sanitizer.sanitize(text, secure_generator()).statement.caveats == ()
-
-
-def test_how_often_a_word_stays_is_simulated_once_for_a_file(tmp_path):
-    sizes = []
-
-    class Counted(CMP):
-        def release(self, ids, rng):
-            sizes.append(len(ids))
-            return super().release(ids, rng)
-
-    source = tmp_path / "in.txt"
-    source.write_text("word1 word2\n")
-    made = Sanitizer(Counted(random_space(60), epsilon=1.0))
-    receipt = sanitize_file(source, tmp_path / "out.txt", made)
-    assert sizes == [DRAWS, 2]  # before anything is released
-    assert receipt.about["keep_draws"] == DRAWS
-    # Another mechanism has a figure of its own.
-    other = Counted(random_space(60), epsilon=5.0)
-    assert simulated_keep(other) > receipt.about["keep"]
 
 
 def test_a_seeded_generator_repeats_and_is_told(mechanism):

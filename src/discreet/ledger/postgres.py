@@ -1,8 +1,8 @@
 """A ledger on a PostgreSQL server, by way of psycopg 3.
 
-A transaction takes two round trips: it begins and locks its data sets, then it writes and commits.
-Whatever gives no rows waits for the next query and is sent with it; an error in between leaves
-nothing behind. The server writes to the disk for all who commit at the same time at once.
+What a transaction does takes few calls, each of which is a round trip: it begins, locks its data
+sets, writes everything in one statement, and commits. The server writes to the disk for all who
+commit at the same time at once.
 """
 
 import contextlib
@@ -42,7 +42,6 @@ class PostgresStore(OneConnection):
                 autocommit=True,
                 connect_timeout=10,
                 application_name="discreet",
-                cursor_factory=psycopg.ClientCursor,  # several statements can be sent at once
                 tcp_user_timeout=1000 * int(WAIT_SECONDS),  # a server that fell silent is gone
             )
 
@@ -55,10 +54,10 @@ class PostgresStore(OneConnection):
                 self.close()
                 made = self._connection()
             with _told():
+                made.execute(_BEGIN if write else "BEGIN")
                 try:
-                    connection = _Connection(made, _BEGIN if write else "BEGIN")
-                    yield connection
-                    connection.send("COMMIT")
+                    yield _Connection(made)
+                    made.execute("COMMIT")
                 except BaseException:
                     with contextlib.suppress(Exception):
                         made.execute("ROLLBACK")
@@ -70,39 +69,37 @@ class PostgresStore(OneConnection):
 
 
 class _Connection(Connection):
-    def __init__(self, made: Any, begin: str) -> None:
-        self._cursor, self._waiting = made.cursor(), [begin]
+    def __init__(self, made: Any) -> None:
+        self._made = made
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        self.send(self._filled(sql, values))
-        while self._cursor.nextset():
-            pass
-        found: list[tuple[object, ...]] = self._cursor.fetchall()
+        found: list[tuple[object, ...]] = self._made.execute(_marked(sql), values).fetchall()
         return found
 
     def run(self, sql: str, *values: object) -> None:
-        self._waiting.append(self._filled(sql, values))
+        self._made.execute(_marked(sql), values)
 
     def write(self, parts: Sequence[Rows]) -> None:
+        # One statement for any number of rows of all tables; many rows a column at a time.
+        done, values = list[str](), list[object]()
         for part in filter(lambda part: part.rows, parts):
-            marks = f"({', '.join('?' * len(part.columns))})"
             if len(part.rows) == 1:
-                rows, values = f"VALUES {marks}", part.rows[0]
-            else:  # a column at a time
+                rows = f"VALUES ({', '.join(['%s'] * len(part.columns))})"
+                values += part.rows[0]
+            else:
                 kinds = ["bigint" if isinstance(value, int) else "text" for value in part.rows[0]]
-                rows = f"SELECT * FROM unnest({', '.join(f'?::{kind}[]' for kind in kinds)})"
-                values = tuple(list(column) for column in zip(*part.rows, strict=True))
+                rows = f"SELECT * FROM unnest({', '.join(f'%b::{kind}[]' for kind in kinds)})"
+                values += [list(column) for column in zip(*part.rows, strict=True)]
             names = ", ".join(part.columns)
-            self.run(f"INSERT INTO {part.table} ({names}) {rows} {part.otherwise}", *values)
+            done.append(f"INSERT INTO {part.table} ({names}) {rows} {part.otherwise}")
+        if done:
+            *before, last = done
+            named = ", ".join(f"w{number} AS ({each})" for number, each in enumerate(before))
+            self._made.execute(f"WITH {named} {last}" if named else last, values)
 
-    def send(self, last: str) -> None:
-        """Send what waits, and a statement after it."""
-        waiting, self._waiting = self._waiting, []
-        self._cursor.execute("; ".join([*waiting, last]))
 
-    def _filled(self, sql: str, values: Sequence[object]) -> str:
-        filled: str = self._cursor.mogrify(sql.replace("?", "%s"), values)
-        return filled
+def _marked(sql: str) -> str:
+    return sql.replace("?", "%s")
 
 
 @contextlib.contextmanager
