@@ -114,6 +114,7 @@ def test_every_public_name_of_a_package_is_on_its_page(site, page, package):
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_a_browser_shows_the_site_from_a_folder(site, browser, width, height):
     tab = browser.new_page(viewport={"width": width, "height": height})
+    tab.set_default_timeout(300_000)  # of a machine that is busy
     problems: list[str] = []
     tab.on("console", lambda message: problems.append(message.text))
     tab.on("pageerror", lambda error: problems.append(str(error)))

@@ -216,6 +216,7 @@ def test_examples_and_an_empty_text(visit):
 
 def test_a_text_that_is_too_long_is_said_so_and_the_next_one_is_shown(browser, address):
     tab = browser.new_page()
+    tab.set_default_timeout(300_000)
     tab.goto(address)
     _settled(tab)
     tab.get_by_role("textbox", name="Your text").fill("house " * 1000)

@@ -73,6 +73,7 @@ def test_a_file_without_a_receipt_and_a_page_that_is_no_page(page, run, output, 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_a_browser_shows_every_plot_without_an_error(page, browser, width, height):
     tab = browser.new_page(viewport={"width": width, "height": height})
+    tab.set_default_timeout(300_000)  # of a machine that is busy
     problems: list[str] = []
     tab.on("console", lambda message: problems.append(message.text))
     tab.on("pageerror", lambda error: problems.append(str(error)))
