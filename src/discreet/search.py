@@ -110,6 +110,8 @@ def smallest_within(
             # A little beyond where it seems to be, so that what is left is on one side of it.
             place += math.copysign(0.4 * precision, good + bad - 2 * place)
             place = min(max(place, bad + 0.1 * precision), good - 0.1 * precision)
+            # On a grid, so that what the last digits of a quantity are does not matter.
+            place = round(place / precision * 16) * precision / 16
         excess = above(place)
         if excess > 0:
             bad, high = place, excess
