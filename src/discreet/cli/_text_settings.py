@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.release.text import REPEATS
@@ -16,6 +16,8 @@ from discreet.text.identifiers.surrogates import load_surrogates
 @dataclass(frozen=True, kw_only=True)
 class IdentifierSettings(Settings):
     """What is found as an identifier, and what takes its place."""
+
+    heading: ClassVar[str] = "Identifiers"
 
     identifiers: Annotated[
         str | None,
@@ -71,6 +73,8 @@ class IdentifierSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class ReadableSettings(Settings):
     """The settings for text that people read, in one word."""
+
+    heading: ClassVar[str] = "Text"
 
     readable: Annotated[
         bool,
