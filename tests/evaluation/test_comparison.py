@@ -477,6 +477,7 @@ def test_the_command_writes_one_page_and_quotes_nobody_else(place):
         (("--label-field", "label", "--mechanisms", "santext:near=2"), "not an option of santext"),
         (("--label-field", "label", "--measure", "joy"), "--measure must be one of accuracy"),
         (("--label-field", "label", "--folds", "90"), "for 90 folds"),
+        (("--label-field", "label", "--vectors", "--texts", "30"), "at least 50 different texts"),
     ],
 )
 def test_mistakes_show_before_any_work(place, tmp_path, more, says):

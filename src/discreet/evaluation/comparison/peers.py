@@ -36,6 +36,7 @@ _MOST_TEXTS, _FEWEST_TEXTS = 100, 10
 _TIME_IS_OVER = -24  # what a process ends with that has used up its time (SIGXCPU)
 MINUTES = 6
 """Of computing that a peer may take for everything, once it is installed."""
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _WAIT_MINUTES = 20  # for installing, and for the six minutes on a machine that has other work
 
 
@@ -264,15 +265,16 @@ def _called(command: Sequence[str], problem: str, given: str = "") -> tuple[str,
 
     Why it failed is told by the kind of error, never by its text.
     """
-    offline = {"HF_HUB_OFFLINE": "1"}
-    if given:  # what runs a peer has no network; what installs it needs one
-        offline |= dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    own = {"HF_HUB_OFFLINE": "1"}
+    if given:  # what runs a peer has one core and no network, which what installs it needs
+        own |= dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+        own |= dict.fromkeys(_ONE_THREAD, "1")
     try:
         done = subprocess.run(
             command,
             input=given.encode(),
             capture_output=True,
-            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | offline,
+            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | own,
             timeout=60 * _WAIT_MINUTES,
             check=False,
         )
