@@ -58,6 +58,8 @@ def page_of(
 
 def lines(comparison: Comparison) -> list[str]:
     """The outcome in a few sentences."""
+    if comparison.nothing_learnt:
+        return [_nothing_learnt(comparison), *_broken(comparison)]
     found = [_sentence(comparison, choice) for choice in choices(comparison)]
     return [*found, *_broken(comparison), *_not_on_it(comparison)]
 
@@ -84,12 +86,12 @@ def _decision(comparison: Comparison) -> Section:
     paragraphs = lines(comparison)
     if comparison.measure != "similarity" and comparison.at is None:
         plots.append(frontier_plot(comparison, "similarity"))
-        if any(row.peer and row.best_attacker for row in comparison.rows):
-            paragraphs.append(
-                "Other packages are in the second plot, by similarity, which is measured on the "
-                "same texts for all. What is named of their words is a lower bound: who attacks "
-                "them does not know their laws."
-            )
+    if any(row.peer and row.best_attacker for row in comparison.rows):
+        paragraphs.append(
+            "Other packages are compared by similarity, on the beginnings of some of the texts. "
+            "What is named of their words is a lower bound: who attacks them does not know their "
+            "laws."
+        )
     return Section(
         "What to choose",
         paragraphs=tuple(paragraphs),
@@ -111,8 +113,8 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
         return f"{wish}nothing that was tried keeps below that and is still of use."
     raw = comparison.raw.worth(comparison.measure)
     beside = "" if raw is None else f"; {raw.value:.2f} on the texts themselves"
-    if comparison.classes:
-        beside += f", {comparison.commonest:.2f} by the commonest label"
+    if comparison.guessing:
+        beside += f", {comparison.guessing:.2f} by the commonest label"
     said = (
         f"{wish}{row.setting}, because of all settings that keep to it this one is worth most: "
         f"{comparison.measure} {use.value:.2f} ({use.low:.2f} to {use.high:.2f}{beside}), and "
@@ -124,6 +126,16 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
         close = " That is within what chance allows." if theirs.high >= use.low else ""
         said += f" Next comes {other.setting} with {theirs.value:.2f}.{close}"
     return said
+
+
+def _nothing_learnt(comparison: Comparison) -> str:
+    bare, measure = comparison.raw.utility[comparison.measure], comparison.measure
+    return (
+        f"The {measure} says nothing here: even from the texts themselves a model does not learn "
+        f"these labels ({bare.value:.2f}, {bare.low:.2f} to {bare.high:.2f}; always the commonest "
+        f"label gives {comparison.guessing:.2f}). Compare by --measure similarity, or on texts "
+        "that tell their labels."
+    )
 
 
 def _broken(comparison: Comparison) -> Iterator[str]:

@@ -136,6 +136,21 @@ class Comparison:
     broken: tuple[str, ...] = ()
     vectors: tuple[VectorRow, ...] = ()
 
+    @property
+    def guessing(self) -> float:
+        """What the measure is for who always names the commonest label; 0 where it needs none."""
+        if self.measure == "similarity":
+            return 0.0
+        if self.measure == "accuracy":
+            return self.commonest
+        return 2 * self.commonest / (1 + self.commonest) / max(1, self.classes)
+
+    @property
+    def nothing_learnt(self) -> bool:
+        """Whether the texts themselves do not tell their labels: then no release can."""
+        bare = self.raw.worth(self.measure)
+        return bare is not None and not bare.low > self.guessing
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; without the texts."""
         values = asdict(self)
