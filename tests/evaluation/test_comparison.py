@@ -417,11 +417,13 @@ def test_the_choice_keeps_to_the_limit_and_is_of_use():
 
 def test_labels_that_the_texts_do_not_tell_choose_nothing():
     told = _compared(_row("good", 0.8, 0.2))
-    assert lines(told)[0].startswith("If the best attacker may name at most 20")
+    assert len(lines(told)) == 1  # what holds at all limits is said once
+    assert lines(told)[0].startswith("If the best attacker may name at most 20, 30 or 50 of 100")
     lucky = replace(told, raw=_row("no protection", 0.505, 1.0), broken=("contextual",))
     first, second = lines(lucky)
     assert first.startswith("The accuracy says nothing here")
-    assert "contextual is broken" in second
+    assert second.startswith("Broken attackers, which do not beat chance")
+    assert "themselves: contextual." in second
 
 
 def test_only_accuracy_is_compared_with_the_commonest_label():

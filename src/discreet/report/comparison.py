@@ -1,6 +1,7 @@
 """A comparison of mechanisms as a page: the frontier, what to choose and why, all figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from discreet.attacks.attacker import (
     ADAPTIVE,
@@ -60,7 +61,8 @@ def lines(comparison: Comparison) -> list[str]:
     """The outcome in a few sentences."""
     if comparison.nothing_learnt:
         return [_nothing_learnt(comparison), *_broken(comparison)]
-    found = [_sentence(comparison, choice) for choice in choices(comparison)]
+    same = groupby(choices(comparison), key=lambda choice: (id(choice.row), id(choice.next)))
+    found = [_sentence(comparison, list(some)) for _, some in same]
     return [*found, *_broken(comparison), *_not_on_it(comparison)]
 
 
@@ -100,12 +102,14 @@ def _decision(comparison: Comparison) -> Section:
     )
 
 
-def _sentence(comparison: Comparison, choice: Choice) -> str:
-    limit = 100 * (choice.limit if comparison.at is None else comparison.at)
-    if comparison.at is None:
-        wish = f"If the best attacker may name at most {limit:.0f} of 100 words: "
-    else:
-        wish = f"Set so that the best attacker names about {limit:.0f} of 100 words: "
+def _sentence(comparison: Comparison, same: Sequence[Choice]) -> str:
+    """What to take at limits at which that is the same."""
+    *first, last = (f"{100 * choice.limit:.0f}" for choice in same)
+    limits = f"{', '.join(first)} or {last}" if first else last
+    wish = f"If the best attacker may name at most {limits} of 100 words: "
+    if comparison.at is not None:
+        wish = f"Set so that the best attacker names about {100 * comparison.at:.0f} of 100 words: "
+    choice = same[0]
     row = choice.row
     use = None if row is None else row.worth(comparison.measure)
     attack = None if row is None else row.best_attacker
@@ -139,13 +143,14 @@ def _nothing_learnt(comparison: Comparison) -> str:
 
 
 def _broken(comparison: Comparison) -> Iterator[str]:
-    for name in comparison.broken:
-        if name.endswith("bound"):
-            yield "The exact best guess names more than its law allows: a figure here is wrong."
-            continue
+    bound = [name for name in comparison.broken if name.endswith("bound")]
+    if bound:
+        yield "The exact best guess names more than its law allows: a figure here is wrong."
+    names = "; ".join(_name(name) for name in comparison.broken if name not in bound)
+    if names:
         yield (
-            f"The attacker {_name(name)} is broken here: it does not beat chance even on the texts "
-            "themselves, so its failure on a release says nothing."
+            f"Broken attackers, which do not beat chance even on the texts themselves: {names}. "
+            "That they fail on a release says nothing."
         )
 
 
