@@ -157,3 +157,15 @@ def test_without_public_capitals_a_name_is_any_word():
     )
     assert small == f"{NOUNS[0]} {NOUNS[0]}"
     assert public == f"{NAMES[0].capitalize()} {NOUNS[0]}"
+
+
+def test_drawn_once_a_name_stands_in_where_most_places_have_a_capital():
+    mechanism = NearWords(everyday_space(), 40.0, near=1, outputs=60)
+    once = Sanitizer(mechanism, layout="public", repeat="once")
+    often, seldom = once.sanitize(["Zebra Okapi, zebra", "zebra okapi, Zebra"]).values
+    name, noun = NAMES[0], NOUNS[0]
+    assert often == f"{name.capitalize()} {name.capitalize()}, {name}"
+    assert seldom == f"{noun} {noun}, {noun.capitalize()}"
+    tokens = Sanitizer(mechanism, repeat="once").sanitize(["Zebra Okapi"])
+    assert tokens.values == [f"{noun} {noun}"]
+    assert tokens.draws.tolist() == [1]
