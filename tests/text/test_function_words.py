@@ -107,6 +107,8 @@ MENDED = {
     "we live in Boston. it rains. it does": "we live in Boston. it rains. it does",
     "mr.. Smith, Corp.. and so on...": "mr. Smith, Corp. and so on...",
     "well.. then": "well.. then",
+    "the game game Game is on, on 3 3": "the game is on, on 3 3",
+    "he had had a long, long game": "he had had a long, long game",
     "a $ 20 note in the u.s. in june": "a $20 note in the U.S. in June",
 }
 

@@ -29,6 +29,8 @@ _TWO_POINTS = re.compile(
 # "Corp. said" may have become "Company. said". Who begins sentences small means a point by it.
 _POINT_WITHIN = re.compile(r"\b(?!Corp\b|Prof\b)([A-Z][a-z]{3,})\.( +)(?=[a-z])")
 _BEGUN_SMALL = re.compile(r"\b[a-z]{2,}[.!?] +[a-z]")
+# Two different words may come out as one.
+_TWICE = re.compile(r"\b([A-Za-z]{3,})(?: +\1\b)+", re.IGNORECASE)
 _LETTERS = re.compile(r"[A-Za-z]+")
 _SHORT = 4
 _SENTENCE = re.compile(r"(^\W*|[.!?]\W+)([a-z])")
@@ -38,7 +40,8 @@ def mended(text: str) -> str:
     """The text with articles, capitals, points and sums as a person would write them.
 
     That is ``a`` or ``an`` as the word after it asks for; ``I``, days and months with a capital,
-    and no capitals but the first in a long word that stands where an abbreviation stood.
+    no capitals but the first in a long word that stands where an abbreviation stood, and a word
+    once where it follows itself.
 
     >>> mended("An doctor and a honest uncle saw a unit on monday, as i did.")
     'A doctor and an honest uncle saw a unit on Monday, as I did.'
@@ -54,10 +57,15 @@ def mended(text: str) -> str:
 
     text = _ALWAYS_CAPITAL.sub(lambda match: match[0].capitalize(), _I.sub("I", text))
     text = _COUNTRY.sub(lambda match: match[0].upper(), _MONEY.sub(r"\1", text))
-    text = _TWO_POINTS.sub(r"\1", text)
+    text = _TWICE.sub(_once, _TWO_POINTS.sub(r"\1", text))
     if not _BEGUN_SMALL.search(text):
         text = _POINT_WITHIN.sub(r"\1\2", text)
     return _ARTICLE.sub(article, _not_shouted(text))
+
+
+def _once(match: re.Match[str]) -> str:
+    """A word instead of itself several times; function words are as they were written."""
+    return match[0] if match[1].lower() in FUNCTION_WORDS else match[1]
 
 
 def _not_shouted(text: str) -> str:
