@@ -57,7 +57,9 @@ def mended(text: str) -> str:
 
     text = _ALWAYS_CAPITAL.sub(lambda match: match[0].capitalize(), _I.sub("I", text))
     text = _COUNTRY.sub(lambda match: match[0].upper(), _MONEY.sub(r"\1", text))
-    text = _TWICE.sub(_once, _TWO_POINTS.sub(r"\1", text))
+    if ".." in text:
+        text = _TWO_POINTS.sub(r"\1", text)
+    text = _TWICE.sub(_once, text)
     if not _BEGUN_SMALL.search(text):
         text = _POINT_WITHIN.sub(r"\1\2", text)
     return _ARTICLE.sub(article, _not_shouted(text))
