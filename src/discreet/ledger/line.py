@@ -30,6 +30,7 @@ LONGEST = 4096
 """Of a request, in bytes: what a pipe takes whole (PIPE_BUF)."""
 _ANSWERS = 4096
 _LOOK_AGAIN = 0.05
+_LONGEST_PAUSE = 0.002
 _PRIVATE = 0o600
 
 
@@ -38,6 +39,8 @@ class NoLine:
 
     said = False
     """Whether others know what this process asked for last."""
+    pause = 0.0
+    """Seconds that the head gives those whom the last one served to come back."""
 
     def reach_head(self, request: bytes | None, mark: bytes, seconds: float) -> bool:  # noqa: ARG002
         """Wait until this process is at the head, or until somebody ahead has done what it asked.
@@ -140,6 +143,7 @@ class Line(NoLine):
             if self.said and mark in os.pread(self._head, _ANSWERS, 0):
                 return False
             if self._is_free():
+                time.sleep(min(self.pause, _LONGEST_PAUSE))
                 return True
             if time.monotonic() > end:
                 raise TimeoutError

@@ -22,6 +22,10 @@ from discreet.staging import PRIVATE
 
 WAIT_SECONDS = 30.0
 """How long a process waits for another one, or for a server that does not answer."""
+_AHEAD_PAGES = 4000
+"""How long the write-ahead file becomes, 16 MB: what changes often is then moved less often."""
+_SHARE_OF_WAIT = 8
+"""Whoever may write waits for others by this part of the time that the disk takes."""
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is none, the other does more
 
 
@@ -179,6 +183,7 @@ class SqliteStore(OneConnection):
                     ((mode,),) = made.execute("PRAGMA journal_mode = WAL")
                     self._has_ahead = mode == "wal"  # a network's file system may have none
                 made.execute(f"PRAGMA synchronous = {'NORMAL' if self._has_ahead else 'FULL'}")
+                made.execute(f"PRAGMA wal_autocheckpoint = {_AHEAD_PAGES}")
             except BaseException:
                 made.close()
                 raise
@@ -229,7 +234,9 @@ class SqliteStore(OneConnection):
                 os.fsync(folder)  # a new file is there only if its folder says so
             finally:
                 os.close(folder)
+        began = time.monotonic()
         _to_disk(self._ahead)
+        self.line.pause = (time.monotonic() - began) / _SHARE_OF_WAIT
 
     def close(self) -> None:
         """Let go of the database."""
