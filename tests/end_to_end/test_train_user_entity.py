@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from command import but, called
+from discreet.ledger import Ledger
 
 NAMES = ("zanzibar", "timbuktu", "quetzal")
 WORDS = ("tea", "cup", "the", "of", "went", "to", "saw")
@@ -394,15 +395,24 @@ def test_a_second_run_on_the_same_users_is_refused(files):
     third = run(files, "--start", files / "goes on", "--steps", "1", name="and on", **one)
     assert third.code == 0, third.err
     assert run(files, *started, name="beside", **one).code == 3
+    # A ledger adds up what is in it, and the first run is not.
     ledger = ("--ledger", files / "ledger.db", "--dataset", "notes")
-    assert run(files, "--steps", "1", *ledger, name="booked", **one).code == 0
+    done = run(files, "--steps", "1", *ledger, name="booked", **one)
+    assert done.code == 3
+    assert "book both" in done.err
+    with Ledger.open(files / "ledger.db") as kept:
+        assert not list(kept.entries())
+    booked = files / "in a ledger"
+    for name in ("booked", "booked too"):
+        arguments = ("--steps", "1", *ledger)
+        assert run(files, *arguments, name=booked / name, **one).code == 0
     # Who knows may; it is said, and said again when the run goes on.
     done = run(files, "--steps", "1", name="second")
     assert done.code == 0
     assert "other runs may have used the same users" in done.err
     done = run(files, "--steps", "2", "--resume", name="second")
     assert "other runs may have used the same users" in done.err
-    assert "other runs" not in (files / "booked" / "privacy.json").read_text()
+    assert "other runs" not in (booked / "booked too" / "privacy.json").read_text()
 
 
 def test_what_is_known_of_earlier_runs_is_read_carefully(files):

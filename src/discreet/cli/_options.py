@@ -9,6 +9,9 @@ from discreet import check
 from discreet.devices import DEVICE
 from discreet.errors import InvalidValue
 
+# Headings of the help, for options that belong together.
+COLUMNS, READING, TEXT, RECEIPT = "Columns", "Reading", "Text", "Receipt"
+
 Documents = Annotated[
     str,
     typer.Argument(
@@ -28,14 +31,24 @@ TextFields = Annotated[
     typer.Option(
         "--text-field",
         help="Column or field that holds a text; repeatable, and each is sanitised. Default: text.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Write this column as it is; repeatable."),
+    typer.Option(
+        "--keep",
+        help="Write this column as it is; repeatable.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option("--drop", help="Leave this column out; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        help="Leave this column out; repeatable.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Surrogate = Annotated[
     list[str] | None,
@@ -44,13 +57,24 @@ Surrogate = Annotated[
         metavar="COLUMN=TYPE",
         help="Replace the values of this column by surrogates of a type such as email, person or "
         "code, drawn without looking at them; repeatable.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 KeepOthers = Annotated[
-    bool, typer.Option("--keep-others", help="Write every column that is not named as it is.")
+    bool,
+    typer.Option(
+        "--keep-others",
+        help="Write every column that is not named as it is.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 DropOthers = Annotated[
-    bool, typer.Option("--drop-others", help="Leave out every column that is not named.")
+    bool,
+    typer.Option(
+        "--drop-others",
+        help="Leave out every column that is not named.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 YesWeak = Annotated[
     bool,
@@ -66,6 +90,7 @@ Format = Annotated[
         "--format",
         help="Format of the input, if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
         "with .gz.",
+        rich_help_panel=READING,
     ),
 ]
 Delimiter = Annotated[
@@ -74,6 +99,7 @@ Delimiter = Annotated[
         "--delimiter",
         help="What separates the fields of csv, if not a comma: ';', '|' or tab. The output uses "
         "it too.",
+        rich_help_panel=READING,
     ),
 ]
 Encoding = Annotated[
@@ -81,9 +107,17 @@ Encoding = Annotated[
     typer.Option(
         "--encoding",
         help="Character encoding of INPUT, such as cp1252 or utf-16. OUTPUT is UTF-8.",
+        rich_help_panel=READING,
     ),
 ]
-MaxDocumentMb = Annotated[float, typer.Option("--max-document-mb", help="Refuse longer documents.")]
+MaxDocumentMb = Annotated[
+    float,
+    typer.Option(
+        "--max-document-mb",
+        help="Refuse longer documents.",
+        rich_help_panel=READING,
+    ),
+]
 MaxWords = Annotated[
     int | None, typer.Option("--max-words", help="Use only the first N words of a vector file.")
 ]
@@ -107,6 +141,7 @@ Layout = Annotated[
         "--layout",
         help="tokens: released words joined by spaces; public: keep white space, punctuation and "
         "capitals of the input, which are then public.",
+        rich_help_panel=TEXT,
     ),
 ]
 Seed = Annotated[
@@ -115,11 +150,20 @@ Seed = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 Operator = Annotated[
-    str | None, typer.Option("--operator", help="Who releases this; written into the receipt.")
+    str | None,
+    typer.Option(
+        "--operator",
+        help="Who releases this; written into the receipt.",
+        rich_help_panel=RECEIPT,
+    ),
 ]
 Recipient = Annotated[
     str | None,
-    typer.Option("--recipient", help="Whom this is released for; written into the receipt."),
+    typer.Option(
+        "--recipient",
+        help="Whom this is released for; written into the receipt.",
+        rich_help_panel=RECEIPT,
+    ),
 ]
 Device = Annotated[str, typer.Option("--device", help=DEVICE.help)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

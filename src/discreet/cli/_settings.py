@@ -42,7 +42,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
         if inspect.isclass(kind) and issubclass(kind, Settings | Choice):
             declared = list(kind.declared() if issubclass(kind, Choice) else settings_of(kind))
             groups[name] = (kind, declared)
-            options += [_option(each) for each in declared]
+            options += [_option(each, getattr(kind, "heading", None)) for each in declared]
         else:
             own.append(parameter.replace(kind=_KEYWORD, annotation=kind))
     parameters = [*own, *options]
@@ -63,11 +63,11 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _option(declared: Declared) -> inspect.Parameter:
+def _option(declared: Declared, heading: str | None) -> inspect.Parameter:
     flag = declared.flag
     if declared.kind is bool and declared.default is True:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     names = [flag] if declared.setting.short is None else [flag, declared.setting.short]
     default = ... if declared.required else declared.default
-    option = typer.Option(default, *names, help=declared.setting.help)
+    option = typer.Option(default, *names, help=declared.setting.help, rich_help_panel=heading)
     return inspect.Parameter(declared.name, _KEYWORD, default=option, annotation=declared.kind)
