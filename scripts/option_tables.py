@@ -16,6 +16,7 @@ import click
 import typer
 
 from discreet.cli import app
+from discreet.cli._groups import by_section
 from discreet.settings import Declared, Setting
 
 PAGES = Path(__file__).parent.parent / "docs" / "commands"
@@ -51,13 +52,19 @@ def options(command: click.Command) -> list[click.Option]:
 
 
 def table(command: click.Command) -> str:
-    """A row for each option of a command."""
+    """A row for each option of a command, under the headings of its help if there are several."""
     # A command that takes settings knows which values they may have; click knows of the others.
     declared = getattr(command.callback, "declared", ())
-    return HEAD + "".join(
-        f"| {_names(option)} | {_escaped(option.help or '')} | {_default(option)} "
-        f"| {_allowed(option, declared)} |\n"
-        for option in options(command)
+    sections = by_section(options(command))
+    return "\n".join(
+        (f"**{heading}**\n\n" if len(sections) > 1 else "")
+        + HEAD
+        + "".join(
+            f"| {_names(option)} | {_escaped(option.help or '')} | {_default(option)} "
+            f"| {_allowed(option, declared)} |\n"
+            for option in some
+        )
+        for heading, some in sections.items()
     )
 
 

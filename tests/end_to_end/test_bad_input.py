@@ -99,6 +99,7 @@ ROWS = {
         "cannot be read", ["/proc/self/mem", "-o", "OUT", "--format", "txt"], data=None
     ),
     "no suffix": Row("no suffix that says its format", name="in"),
+    "no folder": Row("there is no file or folder", name="in", data=None),
     "unknown format": Row("must be one of txt", with_options("--format", "doc")),
     "unknown column": Row(
         "has no column review; it has 2 columns, not named here",
@@ -418,3 +419,20 @@ def test_help_has_no_marks_for_a_library_of_colours(tmp_path):
         told = called(*command, "--help", cache=tmp_path).out.decode()
         assert "[default: " in told
         assert "\\[" not in told
+
+
+def test_help_has_long_lists_of_options_in_sections(tmp_path):
+    told = called("sanitize", "--help", cache=tmp_path).out.decode()
+    headings = re.findall(r"^([A-Z][a-z ]+):$", told, re.MULTILINE)
+    assert headings[:4] == ["Arguments", "Options", "Mechanism", "Columns"]
+    assert {"Text", "Identifiers", "Ledger", "Folders and clusters"} < set(headings)
+    sections = dict(
+        zip(headings, re.split(r"^[A-Z][a-z ]+:$", told, flags=re.MULTILINE)[1:], strict=True)
+    )
+    for heading, option in [
+        ("Options", "--output"),
+        ("Mechanism", "--epsilon"),
+        ("Columns", "--keep"),
+    ]:
+        assert f" {option} " in sections[heading]
+        assert told.count(f" {option} TEXT") + told.count(f" {option} FLOAT") == 1

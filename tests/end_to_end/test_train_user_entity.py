@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from command import but, called
+from discreet.ledger import Ledger
 
 NAMES = ("zanzibar", "timbuktu", "quetzal")
 WORDS = ("tea", "cup", "the", "of", "went", "to", "saw")
@@ -102,7 +103,7 @@ def test_strict_refuses_what_would_be_dropped(files):
     assert "3 entities have more than 2 holders" in done.err
     loose = run(files, "--steps", "1", "--holders", "2")
     assert loose.code == 0
-    assert "Dropped 6 sentences of 12" in loose.err
+    assert "Dropped 6 sentences of 18 to keep the bounds" in loose.err
 
 
 def test_the_published_algorithm_shows_both_figures(files):
@@ -132,7 +133,9 @@ def test_classes_are_learned_from_a_field(files):
     )
     assert done.code == 0, done.err
     curve = json.loads((files / "model" / "curve.json").read_text())
-    assert curve[39]["error_rate"] < 0.5  # two of three classes have the same words
+    assert [point["step"] for point in curve] == list(range(41))
+    assert f"perplexity {curve[0]['perplexity']:.4g} before training" in done.err
+    assert curve[-1]["error_rate"] < 0.5  # two of three classes have the same words
     assert (files / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -394,15 +397,24 @@ def test_a_second_run_on_the_same_users_is_refused(files):
     third = run(files, "--start", files / "goes on", "--steps", "1", name="and on", **one)
     assert third.code == 0, third.err
     assert run(files, *started, name="beside", **one).code == 3
+    # A ledger adds up what is in it, and the first run is not.
     ledger = ("--ledger", files / "ledger.db", "--dataset", "notes")
-    assert run(files, "--steps", "1", *ledger, name="booked", **one).code == 0
+    done = run(files, "--steps", "1", *ledger, name="booked", **one)
+    assert done.code == 3
+    assert "book both" in done.err
+    with Ledger.open(files / "ledger.db") as kept:
+        assert not list(kept.entries())
+    booked = files / "in a ledger"
+    for name in ("booked", "booked too"):
+        arguments = ("--steps", "1", *ledger)
+        assert run(files, *arguments, name=booked / name, **one).code == 0
     # Who knows may; it is said, and said again when the run goes on.
     done = run(files, "--steps", "1", name="second")
     assert done.code == 0
     assert "other runs may have used the same users" in done.err
     done = run(files, "--steps", "2", "--resume", name="second")
     assert "other runs may have used the same users" in done.err
-    assert "other runs" not in (files / "booked" / "privacy.json").read_text()
+    assert "other runs" not in (booked / "booked too" / "privacy.json").read_text()
 
 
 def test_what_is_known_of_earlier_runs_is_read_carefully(files):

@@ -25,6 +25,7 @@ from discreet.evaluation.comparison.run import Comparison, Row, compared
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.evaluation.comparison.workers import finished
+from discreet.report.comparison import lines
 from discreet.report.frontier import frontier_plot
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
@@ -414,6 +415,26 @@ def test_the_choice_keeps_to_the_limit_and_is_of_use():
     assert chosen == {0.2: None, 0.3: "cheap", 0.5: "good"}
 
 
+def test_labels_that_the_texts_do_not_tell_choose_nothing():
+    told = _compared(_row("good", 0.8, 0.2))
+    assert len(lines(told)) == 1  # what holds at all limits is said once
+    assert lines(told)[0].startswith("If the best attacker may name at most 20, 30 or 50 of 100")
+    lucky = replace(told, raw=_row("no protection", 0.505, 1.0), broken=("contextual",))
+    first, second = lines(lucky)
+    assert first.startswith("The accuracy says nothing here")
+    assert second.startswith("Broken attackers, which do not beat chance")
+    assert "themselves: contextual." in second
+
+
+def test_only_accuracy_is_compared_with_the_commonest_label():
+    alike = {"similarity": Estimate(0.4, 0.39, 0.41)}
+    row = replace(_row("good", 0.8, 0.2), utility=alike)
+    found = replace(_compared(row), measure="similarity", raw=replace(row, label="no protection"))
+    assert choices(found)[0].row is row
+    assert "commonest" not in lines(found)[0]
+    assert replace(found, measure="macro-F1").guessing == pytest.approx(1 / 3)
+
+
 def test_the_question_can_be_turned_round(bench, tmp_path):
     entries = contenders(["santext:epsilon=1", "uniform"], [], len(bench.space))
     found = compared(bench, entries, tmp_path, at=0.5)
@@ -477,6 +498,7 @@ def test_the_command_writes_one_page_and_quotes_nobody_else(place):
         (("--label-field", "label", "--mechanisms", "santext:near=2"), "not an option of santext"),
         (("--label-field", "label", "--measure", "joy"), "--measure must be one of accuracy"),
         (("--label-field", "label", "--folds", "90"), "for 90 folds"),
+        (("--label-field", "label", "--vectors", "--texts", "30"), "at least 50 different texts"),
     ],
 )
 def test_mistakes_show_before_any_work(place, tmp_path, more, says):

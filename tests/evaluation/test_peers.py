@@ -56,16 +56,25 @@ def _rows(bench, tmp_path, monkeypatch, script, peer=PEER):
 
 def test_what_a_peer_passes_and_what_watching_sees(bench, tmp_path, monkeypatch):
     (row,) = _rows(bench, tmp_path, monkeypatch, TURNS)
-    # The first texts, of at least 100 words and at least ten, say what passes; 50 have 600 words.
-    clear = np.mean(["q" in word for text in bench.task.texts[:10] for word in text.split()])
+    # The first texts, of at least 100 words, say what passes; 50 have 600 words.
+    clear = np.mean(["q" in word for text in bench.task.texts[:9] for word in text.split()])
     assert f"{100 * clear:.0f} of 100 words pass in clear" in row.note
-    assert "50 texts; begins after 2 s" in row.note
+    assert "50 texts, of each at most 60 words; begins after 2 s" in row.note
     assert row.speed == 24.0
     assert row.peer
     # Turned round is no protection: whoever has watched knows.
     assert row.attackers["watching"].value > 0.99
     assert row.best_attacker[0] == "watching"
     assert len(row.samples) == 20
+
+
+def test_of_long_texts_a_peer_gets_the_beginnings():
+    texts = ["One, two. " * 100] * 30
+    beginnings = peers._first(texts, 60, 600, 10)
+    assert beginnings == ["One, two. " * 14 + "One, two."] * 10
+    assert peers._all_words(beginnings)[0] == ["one", ",", "two", "."] * 15
+    assert len(peers._first(texts, 60, 100)) == 2
+    assert peers._first(["  ", "a"], 60, 100) == ["", "a"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +118,7 @@ def test_what_a_slow_peer_has_done_in_its_time_counts(bench, tmp_path, monkeypat
     assert quick.attackers["watching"].value == 1.0
     assert slow.best_attacker is None
     assert slow.note == (
-        "did not finish: 0 of 85 texts in 6 minutes of computing, of which it took 3 s to begin"
+        "did not finish: 0 of 84 texts in 6 minutes of computing, of which it took 3 s to begin"
     )
 
 

@@ -95,6 +95,30 @@ def test_articles(released, expected):
     assert mended(expected) == expected
 
 
+MENDED = {
+    "paid by SCIENCE since monday": "paid by Science since Monday",
+    "EXECUTIVE said": "Executive said",
+    "so BAD, ABOUT him": "so BAD, ABOUT him",
+    "NEW YORK (Media)": "NEW YORK (Media)",
+    "GREAT": "GREAT",
+    "THIS IS GREAT": "THIS IS GREAT",
+    "Digital Company. said so": "Digital Company said so",
+    "Digital Company. It said": "Digital Company. It said",
+    "we live in Boston. it rains. it does": "we live in Boston. it rains. it does",
+    "mr.. Smith, Corp.. and so on...": "mr. Smith, Corp. and so on...",
+    "well.. then": "well.. then",
+    "the game game Game is on, on 3 3": "the game is on, on 3 3",
+    "he had had a long, long game": "he had had a long, long game",
+    "a $ 20 note in the u.s. in june": "a $20 note in the U.S. in June",
+}
+
+
+@pytest.mark.parametrize(("released", "expected"), MENDED.items(), ids=MENDED)
+def test_capitals_points_and_sums(released, expected):
+    assert mended(released) == expected
+    assert mended(expected) == expected
+
+
 def test_tokens_become_sentences():
     assert mended(as_sentences("i said so , did n't i ? yes .")) == "I said so, didn't I? Yes."
     assert as_sentences("") == ""

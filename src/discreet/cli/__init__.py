@@ -90,7 +90,7 @@ def main() -> NoReturn:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
     try:
-        result = app(standalone_mode=False)
+        result = app(prog_name="discreet", standalone_mode=False)
         code = result if isinstance(result, int) else 0
         if sys.stdout is not None:
             sys.stdout.flush()

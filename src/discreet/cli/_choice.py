@@ -34,6 +34,8 @@ _LONG = 30_000
 class MechanismChoice(Choice):
     """A mechanism and its settings; None means not given."""
 
+    heading: ClassVar[str] = "Mechanism"
+
     families: ClassVar[tuple[str, ...]]
     prefix: ClassVar[str] = ""
     """What the names of its options begin with."""
@@ -209,6 +211,8 @@ class VectorChoice(MechanismChoice):
 
 class LabelChoice(MechanismChoice):
     """A mechanism for the labels that are released beside something else, or none."""
+
+    heading: ClassVar[str] = "Labels"
 
     families: ClassVar[tuple[str, ...]] = ("label",)
     prefix = "label_"

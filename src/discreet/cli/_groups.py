@@ -4,7 +4,7 @@ So the list of commands needs no array library, and a command may import what it
 top of its module like any other.
 """
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +12,8 @@ import typer
 import typer.core
 
 from discreet.cli._terminal import in_lines, say
+
+_FIRST = ("Arguments", "Options", "Mechanism", "Columns")
 
 
 def command_group(
@@ -81,7 +83,7 @@ class _Commands(MutableMapping[str, Any]):
         if name not in self._loaded:
             place = self._elsewhere.get(name)
             command = self._own[name] if place is None else _imported(name, *place)
-            self._loaded[name] = _each_option_once(command)
+            self._loaded[name] = _in_sections(_each_option_once(command))
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -133,3 +135,30 @@ def _each_option_once(command: Any) -> Any:
 
     command.parse_args = parse_args
     return command
+
+
+def _in_sections(command: Any) -> Any:
+    """The same command, whose help has the options that belong together under one heading."""
+    if isinstance(inner := getattr(command, "commands", None), dict):
+        inner.update((name, _in_sections(each)) for name, each in inner.items())
+        return command
+
+    def format_options(context: Any, formatter: Any) -> None:
+        for heading, some in by_section(command.get_params(context)).items():
+            lines = [line for each in some if (line := each.get_help_record(context)) is not None]
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+    command.format_options = format_options
+    return command
+
+
+def by_section(parameters: Iterable[Any]) -> dict[str, list[Any]]:
+    """Arguments and options under the headings of the help, what most people need first."""
+    sections: dict[str, list[Any]] = {heading: [] for heading in _FIRST}
+    for each in parameters:
+        argument = each.param_type_name == "argument"
+        heading = "Arguments" if argument else getattr(each, "rich_help_panel", None) or "Options"
+        sections.setdefault(heading, []).append(each)
+    return {heading: some for heading, some in sections.items() if some}

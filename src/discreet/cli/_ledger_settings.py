@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.ledger.book import Ledger
@@ -25,6 +25,8 @@ KEY_HELP = (
 @dataclass(frozen=True, kw_only=True)
 class LedgerSettings(Settings):
     """Where a release is booked."""
+
+    heading: ClassVar[str] = "Ledger"
 
     ledger: Annotated[str | None, Setting(LEDGER_HELP)] = None
     dataset: Annotated[
@@ -108,6 +110,8 @@ class VectorLedgerSettings(LedgerSettings):
 @dataclass(frozen=True, kw_only=True)
 class PersonSetting(Settings):
     """Whose each text is, for a command that has no use for it otherwise."""
+
+    heading: ClassVar[str] = "Columns"
 
     person_field: Annotated[
         str | None,

@@ -35,6 +35,7 @@ Format = Annotated[
         "--format",
         help="Format of the input, if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
         "with .gz.",
+        rich_help_panel="Reading",
     ),
 ]
 MaxWords = Annotated[
@@ -60,6 +61,7 @@ Layout = Annotated[
         "--layout",
         help="tokens: released words joined by spaces; public: keep white space, punctuation and "
         "capitals of the input, which are then public.",
+        rich_help_panel="Text",
     ),
 ]
 Seed = Annotated[

@@ -42,7 +42,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
         if inspect.isclass(kind) and issubclass(kind, Settings | Choice):
             declared = list(kind.declared() if issubclass(kind, Choice) else settings_of(kind))
             groups[name] = (kind, declared)
-            options += [_option(each) for each in declared]
+            options += [_option(each, getattr(kind, "heading", None)) for each in declared]
         else:
             own.append(parameter.replace(kind=_KEYWORD, annotation=kind))
     parameters = [*own, *options]
@@ -69,7 +69,7 @@ def _given(declared: Declared, value: Any) -> Any:
     return declared.checked(value, declared.flag)
 
 
-def _option(declared: Declared) -> inspect.Parameter:
+def _option(declared: Declared, heading: str | None) -> inspect.Parameter:
     flag = declared.flag
     if declared.kind is bool and declared.default is True:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
@@ -80,5 +80,7 @@ def _option(declared: Declared) -> inspect.Parameter:
     elif declared.several:
         help = f"{help} Default: {default}." if default else help
         default, kind = None, list[str] | None
-    option = typer.Option(default, *names, help=help, metavar=declared.setting.metavar)
+    option = typer.Option(
+        default, *names, help=help, metavar=declared.setting.metavar, rich_help_panel=heading
+    )
     return inspect.Parameter(declared.name, _KEYWORD, default=option, annotation=kind)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.release.text import REPEATS
@@ -16,6 +16,8 @@ from discreet.text.identifiers.surrogates import load_surrogates
 @dataclass(frozen=True, kw_only=True)
 class IdentifierSettings(Settings):
     """What is found as an identifier, and what takes its place."""
+
+    heading: ClassVar[str] = "Identifiers"
 
     identifiers: Annotated[
         str | None,
@@ -72,6 +74,8 @@ class IdentifierSettings(Settings):
 class ReadableSettings(Settings):
     """The settings for text that people read, in one word."""
 
+    heading: ClassVar[str] = "Text"
+
     readable: Annotated[
         bool,
         Setting(
@@ -96,8 +100,8 @@ class TextSettings(ReadableSettings):
     polish: Annotated[
         bool,
         Setting(
-            "Correct a and an, spaces around punctuation, and capitals, from the "
-            "released text alone."
+            "Correct a and an, spaces around punctuation, capitals, and words that follow "
+            "themselves, from the released text alone."
         ),
     ] = False
     repeat: Annotated[

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from discreet import check
 from discreet.arrays import Progress
@@ -30,6 +30,8 @@ _PCA_WORDS = 5000
 class EncoderSettings(Settings):
     """An encoder, and how it makes one vector of a text."""
 
+    heading: ClassVar[str] = "Encoder"
+
     encoder: Annotated[
         str,
         Setting(
@@ -53,6 +55,8 @@ class EncoderSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class MapSettings(Settings):
     """A public map by name, its dimension, and the public text that it is made from."""
+
+    heading: ClassVar[str] = "Map"
 
     dim: Annotated[
         int | None,

@@ -1,7 +1,7 @@
 """Where the parts of a folder are released, and by how many."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from discreet.engines.plan import PART_ROWS
 from discreet.errors import InvalidValue
@@ -17,6 +17,8 @@ LOCAL = ENGINES[0]
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings(Settings):
     """What releases the parts of a folder."""
+
+    heading: ClassVar[str] = "Folders and clusters"
 
     engine: Annotated[
         str | None,

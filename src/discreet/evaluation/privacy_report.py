@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ _VOCABULARY_SAMPLE = 1000
 @dataclass(frozen=True, kw_only=True)
 class PrivacySettings(Settings):
     """On which public words a mechanism is measured, and how."""
+
+    heading: ClassVar[str] = "Measures"
 
     public_sample: Annotated[
         str | None,

@@ -28,7 +28,7 @@ def setting_of(mechanism: Any) -> str:
     guide = None if mechanism.guide is None else mechanism.guide.fingerprint
     numbers = (mechanism.epsilon, mechanism.near, mechanism.pool, mechanism.weight, guide)
     digest = hashlib.sha256(f"{mechanism.space.fingerprint} {numbers}".encode())
-    digest.update(mechanism.words.astype("<i8").tobytes())
+    digest.update(mechanism.exemplars.astype("<i8").tobytes())
     return digest.hexdigest()
 
 

@@ -1,7 +1,7 @@
 """The shape of an AWD-LSTM: everything about it but its weights."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
@@ -13,6 +13,8 @@ PARTS = ("embedding", "lstm", "output")
 @dataclass(frozen=True, kw_only=True)
 class AwdLstmSizes(Settings):
     """What of the shape may be chosen freely."""
+
+    heading: ClassVar[str] = "Network"
 
     hidden: Annotated[int, Setting("Units of a layer.", at_least=1)] = 128
     layers: Annotated[int, Setting("Layers of the AWD-LSTM.", at_least=1)] = 1

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids
-from discreet.protocols import IntArray, WordMechanism
+from discreet.protocols import IntArray, WordMechanism, release_texts
 
 
 def release_once(
@@ -13,6 +13,7 @@ def release_once(
     rng: Generator,
     starts: Ids,
     passed: NDArray[np.bool_] | None = None,
+    capitals: NDArray[np.bool_] | None = None,
 ) -> tuple[Ids, Ids]:
     """Release the words of some documents, equal ones of a document as one.
 
@@ -22,14 +23,20 @@ def release_once(
         rng: where the noise comes from.
         starts: where each document begins, and the end.
         passed: words that are public and come out as they are.
+        capitals: words that begin with a capital, where that is public: one word for all its places
+            does where it does in most of them.
 
     Returns:
         what is released, and how many draws each document took.
     """
     drawn = np.ones(len(ids), np.bool_) if passed is None else ~passed
     words, places, counts = distinct(ids[drawn], starts_among(drawn, starts))
+    often = None
+    if capitals is not None:
+        often = np.bincount(places, capitals[drawn] - 0.5, len(words)) > 0
     out = ids.astype(np.int64)
-    out[drawn] = mechanism.release(words, rng)[places]
+    alone = np.arange(len(words) + 1)
+    out[drawn] = release_texts(mechanism, words, rng, alone, capitals=often)[places]
     return out, counts
 
 

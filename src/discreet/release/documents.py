@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ CANDIDATE = "candidate"
 @dataclass(frozen=True, kw_only=True)
 class CandidateSettings(Settings):
     """Where the public side of a document mechanism is, and what is written of it."""
+
+    heading: ClassVar[str] = "Documents"
 
     candidates: Annotated[
         Path | None,

@@ -1,7 +1,7 @@
 """To whom a release is handed over, and whether it takes the place of another."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.settings import Setting, Settings
 
@@ -15,6 +15,8 @@ class HandoverSettings(Settings):
         operator: Who releases it, for the receipt.
         recipient: Whom it is released for, for the receipt.
     """
+
+    heading: ClassVar[str] = "Handing over"
 
     force: Annotated[bool, Setting("Replace an output that exists.")] = False
     operator: Annotated[str | None, Setting("Who releases this; written into the receipt.")] = None

@@ -226,7 +226,9 @@ class Sanitizer:
         starts = batch.offsets[bounds]
         passed = self._public_places(batch.ids)
         if self._once:
-            released, draws = release_once(self.mechanism, batch.ids, rng, starts, passed)
+            released, draws = release_once(
+                self.mechanism, batch.ids, rng, starts, passed, template.capitals
+            )
         else:
             released = release_texts(
                 self.mechanism, batch.ids, rng, starts, passed, template.capitals

@@ -1,6 +1,7 @@
 """A comparison of mechanisms as a page: the frontier, what to choose and why, all figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from discreet.attacks.attacker import (
     ADAPTIVE,
@@ -58,7 +59,10 @@ def page_of(
 
 def lines(comparison: Comparison) -> list[str]:
     """The outcome in a few sentences."""
-    found = [_sentence(comparison, choice) for choice in choices(comparison)]
+    if comparison.nothing_learnt:
+        return [_nothing_learnt(comparison), *_broken(comparison)]
+    same = groupby(choices(comparison), key=lambda choice: (id(choice.row), id(choice.next)))
+    found = [_sentence(comparison, list(some)) for _, some in same]
     return [*found, *_broken(comparison), *_not_on_it(comparison)]
 
 
@@ -84,12 +88,12 @@ def _decision(comparison: Comparison) -> Section:
     paragraphs = lines(comparison)
     if comparison.measure != "similarity" and comparison.at is None:
         plots.append(frontier_plot(comparison, "similarity"))
-        if any(row.peer and row.best_attacker for row in comparison.rows):
-            paragraphs.append(
-                "Other packages are in the second plot, by similarity, which is measured on the "
-                "same texts for all. What is named of their words is a lower bound: who attacks "
-                "them does not know their laws."
-            )
+    if any(row.peer and row.best_attacker for row in comparison.rows):
+        paragraphs.append(
+            "Other packages are compared by similarity, on the beginnings of some of the texts. "
+            "What is named of their words is a lower bound: who attacks them does not know their "
+            "laws."
+        )
     return Section(
         "What to choose",
         paragraphs=tuple(paragraphs),
@@ -98,12 +102,14 @@ def _decision(comparison: Comparison) -> Section:
     )
 
 
-def _sentence(comparison: Comparison, choice: Choice) -> str:
-    limit = 100 * (choice.limit if comparison.at is None else comparison.at)
-    if comparison.at is None:
-        wish = f"If the best attacker may name at most {limit:.0f} of 100 words: "
-    else:
-        wish = f"Set so that the best attacker names about {limit:.0f} of 100 words: "
+def _sentence(comparison: Comparison, same: Sequence[Choice]) -> str:
+    """What to take at limits at which that is the same."""
+    *first, last = (f"{100 * choice.limit:.0f}" for choice in same)
+    limits = f"{', '.join(first)} or {last}" if first else last
+    wish = f"If the best attacker may name at most {limits} of 100 words: "
+    if comparison.at is not None:
+        wish = f"Set so that the best attacker names about {100 * comparison.at:.0f} of 100 words: "
+    choice = same[0]
     row = choice.row
     use = None if row is None else row.worth(comparison.measure)
     attack = None if row is None else row.best_attacker
@@ -111,8 +117,8 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
         return f"{wish}nothing that was tried keeps below that and is still of use."
     raw = comparison.raw.worth(comparison.measure)
     beside = "" if raw is None else f"; {raw.value:.2f} on the texts themselves"
-    if comparison.classes:
-        beside += f", {comparison.commonest:.2f} by the commonest label"
+    if comparison.guessing:
+        beside += f", {comparison.guessing:.2f} by the commonest label"
     said = (
         f"{wish}{row.setting}, because of all settings that keep to it this one is worth most: "
         f"{comparison.measure} {use.value:.2f} ({use.low:.2f} to {use.high:.2f}{beside}), and "
@@ -126,14 +132,25 @@ def _sentence(comparison: Comparison, choice: Choice) -> str:
     return said
 
 
+def _nothing_learnt(comparison: Comparison) -> str:
+    bare, measure = comparison.raw.utility[comparison.measure], comparison.measure
+    return (
+        f"The {measure} says nothing here: even from the texts themselves a model does not learn "
+        f"these labels ({bare.value:.2f}, {bare.low:.2f} to {bare.high:.2f}; always the commonest "
+        f"label gives {comparison.guessing:.2f}). Compare by --measure similarity, or on texts "
+        "that tell their labels."
+    )
+
+
 def _broken(comparison: Comparison) -> Iterator[str]:
-    for name in comparison.broken:
-        if name.endswith("bound"):
-            yield "The exact best guess names more than its law allows: a figure here is wrong."
-            continue
+    bound = [name for name in comparison.broken if name.endswith("bound")]
+    if bound:
+        yield "The exact best guess names more than its law allows: a figure here is wrong."
+    names = "; ".join(_name(name) for name in comparison.broken if name not in bound)
+    if names:
         yield (
-            f"The attacker {_name(name)} is broken here: it does not beat chance even on the texts "
-            "themselves, so its failure on a release says nothing."
+            f"Broken attackers, which do not beat chance even on the texts themselves: {names}. "
+            "That they fail on a release says nothing."
         )
 
 

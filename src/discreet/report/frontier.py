@@ -64,8 +64,8 @@ def against(
     if raw is not None and found is not None:
         curves.append(Curve("no protection", (found.value,), (raw.value,)))
     level = None
-    if comparison.classes and comparison.measure == "accuracy":
-        level = ("the commonest label", comparison.commonest)
+    if comparison.guessing:
+        level = ("the commonest label", comparison.guessing)
     said = (
         f"{comparison.measure.capitalize()} against {axis}; numbers beside points are epsilons, "
         "which cannot be compared between mechanisms. Up and to the left is better. "
@@ -97,7 +97,7 @@ def equal_bars(comparison: Comparison) -> Bars:
     )
     told = comparison.measure
     listed = "; ".join(f"{bar.label}: {bar.value:.2f}" for bar in bars)
-    level = ("the commonest label", comparison.commonest) if comparison.classes else None
+    level = ("the commonest label", comparison.guessing) if comparison.guessing else None
     return Bars(
         "equal",
         f"{told.capitalize()} where the best attacker names about {100 * (comparison.at or 0):.0f} "

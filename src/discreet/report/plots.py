@@ -143,7 +143,10 @@ def _bar_chart(plot: Bars) -> Any:
         axes.barh(place + 0.22, bar.value, height=0.4, color="0.72", edgecolor="0.15")
         if bar.low is not None and bar.high is not None:
             axes.plot((bar.low, bar.high), (place + 0.22,) * 2, color="0.15", marker="|")
-        words.append(axes.text(0.0, place - 0.08, f"{bar.label}: {bar.value:.3g}", fontsize=9))
+        name, beside = f"{bar.label}: {bar.value:.3g}", {"textcoords": "offset points"}
+        label = axes.annotate(name, (0, place - 0.08), (3, 0), fontsize=9, **beside)
+        label.set_bbox({"facecolor": "white", "linewidth": 0, "pad": 1})  # no line crosses it
+        words.append(label)
     if plot.level is not None:
         name, height = plot.level
         axes.axvline(height, color="0.15", linestyle="--", label=f"{name}: {height:.3g}")

@@ -3,7 +3,7 @@
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
@@ -12,6 +12,8 @@ from discreet.settings import Setting, Settings
 @dataclass(frozen=True, kw_only=True)
 class ServiceSettings(Settings):
     """Where the service listens and what it lets a request take."""
+
+    heading: ClassVar[str] = "Service"
 
     host: Annotated[str, Setting("Address to listen on. Others than loopback need --keys.")] = (
         "127.0.0.1"

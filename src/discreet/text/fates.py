@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.check import one_of
 from discreet.errors import InputError, InvalidValue
@@ -132,6 +132,8 @@ class ColumnSettings(Settings):
             ``"email"``: drawn for every row without looking at the value.
         others: ``"keep"`` or ``"drop"`` for every column that is not named.
     """
+
+    heading: ClassVar[str] = "Columns"
 
     text_field: Annotated[
         str | Sequence[str],

@@ -5,6 +5,8 @@ Nothing but what was released is looked at, so this costs no privacy.
 
 import re
 
+from discreet.text.function_words import FUNCTION_WORDS
+
 _ARTICLE = re.compile(r"\b([Aa])(n?)( +)(?=([A-Za-z]+))")
 # Written with a vowel and spoken without, and the other way round.
 _CONSONANTS = re.compile(r"(?:uni(?!n|m)|use|usu|uti|eu|one\b|once|ubiq|u\b)", re.IGNORECASE)
@@ -13,14 +15,38 @@ _SPACE_BEFORE = re.compile(r" +([.,!?;:%)\]’])(?=\s|$)")
 _SPACE_AFTER = re.compile(r"([(\[]) +")
 _CONTRACTION = re.compile(r" +(n't|'(?:s|re|ve|ll|d|m))\b")
 _I = re.compile(r"\bi\b(?!\.)")
+_ALWAYS_CAPITAL = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|april|june|july|august"
+    r"|(?:septem|octo|novem|decem)ber)s?\b"
+)
+_COUNTRY = re.compile(r"\b[ue]\.(?:s|k|n|u)\.")
+_MONEY = re.compile(r"([$£€¥]) +(?=\d)")
+# An abbreviation brings its own point, where there was one already.
+_TWO_POINTS = re.compile(
+    r"\b((?:mrs?|ms|dr|prof|st|[js]r|etc|vs|inc|co|corp|ltd|no|[a-z]\.[a-z])\.)\.(?!\.)",
+    re.IGNORECASE,
+)
+# "Corp. said" may have become "Company. said". Who begins sentences small means a point by it.
+_POINT_WITHIN = re.compile(r"\b(?!Corp\b|Prof\b)([A-Z][a-z]{3,})\.( +)(?=[a-z])")
+_BEGUN_SMALL = re.compile(r"\b[a-z]{2,}[.!?] +[a-z]")
+# Two different words may come out as one.
+_TWICE = re.compile(r"\b([A-Za-z]{3,})(?: +\1\b)+", re.IGNORECASE)
+_LETTERS = re.compile(r"[A-Za-z]+")
+_LONG_AND_LOUD = re.compile(r"[A-Z]{5,}")
 _SENTENCE = re.compile(r"(^\W*|[.!?]\W+)([a-z])")
 
 
 def mended(text: str) -> str:
-    """The text with ``a`` or ``an`` as the word after it asks for, and ``I`` as it is written.
+    """The text with articles, capitals, points and sums as a person would write them.
 
-    >>> mended("An doctor and a honest uncle saw a unit, as i did.")
-    'A doctor and an honest uncle saw a unit, as I did.'
+    That is ``a`` or ``an`` as the word after it asks for; ``I``, days and months with a capital,
+    no capitals but the first in a long word that stands where an abbreviation stood, and a word
+    once where it follows itself.
+
+    >>> mended("An doctor and a honest uncle saw a unit on monday, as i did.")
+    'A doctor and an honest uncle saw a unit on Monday, as I did.'
+    >>> mended("The SCIENCE paid Mr.. Smith $ 20, and Box Company. took it.")
+    'The Science paid Mr. Smith $20, and Box Company took it.'
     """
 
     def article(match: re.Match[str]) -> str:
@@ -29,7 +55,39 @@ def mended(text: str) -> str:
         n = "n" if vowel or _VOWELS.match(word) else ""
         return f"{match[1]}{n}{match[3]}"
 
-    return _ARTICLE.sub(article, _I.sub("I", text))
+    text = _ALWAYS_CAPITAL.sub(lambda match: match[0].capitalize(), _I.sub("I", text))
+    text = _COUNTRY.sub(lambda match: match[0].upper(), _MONEY.sub(r"\1", text))
+    if ".." in text:
+        text = _TWO_POINTS.sub(r"\1", text)
+    text = _TWICE.sub(_once, text)
+    if not _BEGUN_SMALL.search(text):
+        text = _POINT_WITHIN.sub(r"\1\2", text)
+    return _ARTICLE.sub(article, _not_shouted(text))
+
+
+def _once(match: re.Match[str]) -> str:
+    """A word instead of itself several times; function words are as they were written."""
+    return match[0] if match[1].lower() in FUNCTION_WORDS else match[1]
+
+
+def _not_shouted(text: str) -> str:
+    """A long word in capitals among others that are not, with one capital: no abbreviation."""
+    if not _LONG_AND_LOUD.search(text):
+        return text
+    words = _LETTERS.findall(text)
+    loud = [len(word) > 1 and word.isupper() for word in words]
+    beside = zip([False, *loud[:-1]], [*loud[1:], False], strict=True)
+    calm = (
+        word.capitalize() if long_and_loud and not (before or after) and len(words) > 1 else word
+        for word, (before, after), long_and_loud in zip(
+            words, beside, map(_is_long_and_loud, words), strict=True
+        )
+    )
+    return _LETTERS.sub(lambda _: next(calm), text)
+
+
+def _is_long_and_loud(word: str) -> bool:
+    return bool(_LONG_AND_LOUD.fullmatch(word)) and word.lower() not in FUNCTION_WORDS
 
 
 def as_sentences(text: str, *, capitals: bool = True) -> str:

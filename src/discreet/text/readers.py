@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Annotated, Any, Protocol, Self, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, cast
 
 from discreet.check import fail, whole
 from discreet.errors import InputError
@@ -44,6 +44,8 @@ class ReadingSettings(Settings):
         encoding: How characters are written; Parquet says it itself.
         max_document_bytes: Longer lines and documents are refused.
     """
+
+    heading: ClassVar[str] = "Reading"
 
     format: Annotated[
         str | None,

@@ -1,7 +1,7 @@
 """Settings that several kinds of training share."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.settings import Setting, Settings
 
@@ -13,6 +13,8 @@ SAVE_EVERY = Setting("Steps between savings, for --resume.", at_least=1)
 @dataclass(frozen=True, kw_only=True)
 class Resumption(Settings):
     """When the state of a run is saved, and whether to go on from it."""
+
+    heading: ClassVar[str] = "Stopping and resuming"
 
     save_every: Annotated[int, SAVE_EVERY] = 200
     resume: Annotated[bool, Setting("Continue a run of the same command that was stopped.")] = False

@@ -8,8 +8,10 @@ import pytest
 
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import NearWords
+from discreet.mechanisms.word import _near_sets as near_sets
 from discreet.mechanisms.word._two_weights import exp_from_below
 from discreet.release.text import Sanitizer
+from discreet.spaces.space import EmbeddingSpace
 from discreet.text import layout as layout_module
 from discreet.text.layout import TITLE
 from discreet.text.stand_ins import NAMES, NOUNS
@@ -157,3 +159,77 @@ def test_without_public_capitals_a_name_is_any_word():
     )
     assert small == f"{NOUNS[0]} {NOUNS[0]}"
     assert public == f"{NAMES[0].capitalize()} {NOUNS[0]}"
+
+
+def test_drawn_once_a_name_stands_in_where_most_places_have_a_capital():
+    mechanism = NearWords(everyday_space(), 40.0, near=1, outputs=60)
+    once = Sanitizer(mechanism, layout="public", repeat="once")
+    often, seldom = once.sanitize(["Zebra Okapi, zebra", "zebra okapi, Zebra"]).values
+    name, noun = NAMES[0], NOUNS[0]
+    assert often == f"{name.capitalize()} {name.capitalize()}, {name}"
+    assert seldom == f"{noun} {noun}, {noun.capitalize()}"
+    tokens = Sanitizer(mechanism, repeat="once").sanitize(["Zebra Okapi"])
+    assert tokens.values == [f"{noun} {noun}"]
+    assert tokens.draws.tolist() == [1]
+
+
+# -- what outputs are written as -------------------------------------------------------------------
+
+FREQUENT = EmbeddingSpace.from_arrays(
+    ["<unk>", "the", *(f"word{number}" for number in range(58))],
+    np.random.default_rng(8).standard_normal((60, 3)),
+    frequencies=np.random.default_rng(9).permutation(60),
+)
+SPARED = np.array(FREQUENT.words) == "the"
+
+
+def named(name: str, far: float, monkeypatch) -> NearWords:
+    """One whose outputs have common names; a large ``far``: their own."""
+    monkeypatch.setattr(near_sets, "_FAR_NAME", far)
+    mechanism = NearWords(FREQUENT, 2.0, spared=SPARED, **SETTINGS[name])
+    assert len(mechanism.words) == mechanism.outputs  # found while the number above holds
+    return mechanism
+
+
+@pytest.mark.parametrize("name", ["codebook", "guided"])
+def test_an_output_is_written_as_a_common_word_that_it_stands_for(name, monkeypatch):
+    own, common = (named(name, far, monkeypatch) for far in (1e9, 0.1))
+    assert own.words.tolist() == own.exemplars.tolist() == common.exemplars.tolist()
+    changed = np.flatnonzero(common.words != common.exemplars)
+    assert len(changed) > 2
+    assert len(set(common.words.tolist())) == common.outputs
+    assert not set(common.words.tolist()) & {UNKNOWN, FREQUENT.id_of("the")}
+    nearest = all_distances(FREQUENT)[:, common.exemplars].argmin(axis=1)
+    assert nearest[common.words].tolist() == list(range(common.outputs))
+    frequent = FREQUENT.frequencies
+    assert (frequent[common.words] >= frequent[common.exemplars]).all()
+
+
+@pytest.mark.parametrize("name", ["codebook", "guided"])
+def test_names_change_nothing_else(name, monkeypatch):
+    own, common = (named(name, far, monkeypatch) for far in (1e9, 0.1))
+    written = np.arange(60)
+    written[own.exemplars] = common.words
+    ids = np.random.default_rng(1).integers(2, 60, 300)
+    offsets = np.arange(0, 301, 10)
+    one, other = (each.release(ids, np.random.default_rng(2), offsets) for each in (own, common))
+    assert written[one].tolist() == other.tolist()
+    before, after = one[:3], other[:3]
+    law = own.log_probabilities(ids, before)[:, own.words]
+    assert (law == common.log_probabilities(ids, after)[:, common.words]).all()
+    for mine, theirs in zip(
+        own.near_inputs(one, offsets), common.near_inputs(other, offsets), strict=True
+    ):
+        assert mine.tolist() == theirs.tolist()
+
+
+def test_two_outputs_that_are_written_alike_would_be_seen(monkeypatch):
+    mechanism = named("codebook", 0.1, monkeypatch)
+    assert np.exp(mechanism.log_probabilities(range(60))).sum(axis=1) == pytest.approx(1.0)
+    mechanism._sets.written[1] = mechanism._sets.written[0]
+    assert np.exp(mechanism.log_probabilities(range(60))).sum(axis=1).max() < 0.999
+
+
+def test_where_all_words_are_replaced_outputs_keep_their_names():
+    mechanism = NearWords(FREQUENT, 2.0, near=1, outputs=20)
+    assert mechanism.words.tolist() == mechanism.exemplars.tolist()

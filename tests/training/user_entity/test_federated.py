@@ -25,7 +25,7 @@ from discreet.training.user_entity import federated
 from discreet.training.user_entity.federated import FederatedTrainer, client_app, server_app
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.simulation import silent, users_per_client
-from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.trainer import ONE_CELL_CAVEAT, UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
 
@@ -402,6 +402,9 @@ def test_the_statement_says_what_a_federation_cannot_check():
     assert (certified.epsilon, certified.delta) == (plain.epsilon, plain.delta)
     assert federated.HOLDERS_CAVEAT in certified.caveats
     assert federated.CLIENTS_CAVEAT in certified.caveats
+    assert ONE_CELL_CAVEAT not in certified.caveats
+    one_cell = trainer_on([], rules=rules(one_cell=True, cell_clip=1.0)).statement(2)
+    assert ONE_CELL_CAVEAT in one_cell.caveats
     users_only = FederatedTrainer(rules(algorithm="user-level"), build_model(), GridInMemory([]))
     caveats = users_only.statement(2).caveats
     assert caveats == (federated.CLIENTS_CAVEAT, federated.ANSWERS_CAVEAT)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -28,6 +28,8 @@ Source = Annotated[
 @dataclass(frozen=True, kw_only=True)
 class PublicTexts(Settings):
     """The public texts on which vectors are attacked."""
+
+    heading: ClassVar[str] = "Public text"
 
     text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
     texts: Annotated[

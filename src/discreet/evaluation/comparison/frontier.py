@@ -61,7 +61,7 @@ def choices(comparison: Comparison) -> list[Choice]:
             (use.value, row)
             for row in comparison.rows
             if not row.peer and row.statement not in _WORTHLESS
-            if (use := row.worth(comparison.measure)) is not None and use.low > comparison.commonest
+            if (use := row.worth(comparison.measure)) is not None and use.low > comparison.guessing
             if (best := row.best_attacker) is not None and best[1].value <= limit
         ]
         good.sort(key=lambda pair: -pair[0])

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,13 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _NOTHING = 1e-3
 """An epsilon at which nothing of a word should be left."""
 # Peers take up to a tenth of a second for a word. Words at a setting: of the texts, of the
-# attacker's own, and for what passes in clear.
-_TEXTS, _OWN, _CLEAR = 600, 300, 100
+# attacker's own, and for what passes in clear; and of a single text.
+_TEXTS, _OWN, _CLEAR, _LONGEST = 600, 300, 100, 60
 _MOST_TEXTS, _FEWEST_TEXTS = 100, 10
 _TIME_IS_OVER = -24  # what a process ends with that has used up its time (SIGXCPU)
 MINUTES = 6
 """Of computing that a peer may take for everything, once it is installed."""
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _WAIT_MINUTES = 20  # for installing, and for the six minutes on a machine that has other work
 
 
@@ -135,11 +137,12 @@ def peer_jobs(
 
 def _measured(bench: Bench, peer: Peer, folder: Path, say: Say) -> dict[str, Any]:
     """The rows of a peer. One process does all of it: some take minutes to begin."""
-    longest, words_of = bench.effort.longest, bench.task.texts[: bench.reading.count]
-    texts = _first(words_of, longest, _TEXTS)
+    longest = min(bench.effort.longest, _LONGEST)
+    texts = _first(bench.task.texts[: bench.reading.count], longest, _TEXTS, _FEWEST_TEXTS)
     own = _first(bench.task.public, longest, _OWN)
+    clear = _first(bench.task.texts, longest, _CLEAR)
     asked = [
-        _Asked(mechanism, epsilon, texts, own, _first(words_of, longest, _CLEAR))
+        _Asked(mechanism, epsilon, *map(_all_words, (texts, own, clear)))
         for mechanism, epsilon in peer.settings
     ]
     rows = [
@@ -156,12 +159,14 @@ def _measured(bench: Bench, peer: Peer, folder: Path, say: Say) -> dict[str, Any
         count = len(one.lines())
         part = slice(first, first + count)
         own_part = _Answered(answered.ready, answered.words[part], answered.seconds[part])
-        found.append({**row, **_figures(bench, one, own_part)})
+        found.append({**row, **_figures(bench, texts, one, own_part)})
         first += count
     return {"rows": found}
 
 
-def _figures(bench: Bench, asked: _Asked, answered: _Answered) -> dict[str, Any]:
+def _figures(
+    bench: Bench, originals: Sequence[str], asked: _Asked, answered: _Answered
+) -> dict[str, Any]:
     texts, own, released = asked.texts, asked.own, answered.words
     count = len(asked.lines())
     if len(released) < count:
@@ -176,13 +181,14 @@ def _figures(bench: Bench, asked: _Asked, answered: _Answered) -> dict[str, Any]
         }
     kept, of = Watcher({}).hits(asked.clear, rest[len(own) :])
     written = [" ".join(words) for words in theirs]
-    shown, had = survivors([" ".join(words) for words in texts], written)
+    shown, had = survivors(originals, written)
     attackers = {"watching": _share(named, total, rng)}
     if had.any():
         attackers["identifiers"] = _share(shown, had, rng)
     # A model would have learnt from far fewer texts here than from our own releases. What the
     # encoder finds alike in a text and its release does not depend on how many there are.
-    utility = {name: _share(*columns, rng) for name, columns in bench.reading.found_in(written)}
+    alike = bench.reading.alike(originals, written)
+    utility = {name: _share(*columns, rng) for name, columns in alike}
     # The first text of a setting is the one that makes its mechanism ready.
     words = sum(len(each) for each in released[1:])
     return {
@@ -193,20 +199,24 @@ def _figures(bench: Bench, asked: _Asked, answered: _Answered) -> dict[str, Any]
         "samples": [text[:400] for text in written[:SAMPLES]],
         "statement": "as its authors state it; not checked here",
         "note": f"{100 * kept.sum() / max(1, of.sum()):.0f} of 100 words pass in clear (unchanged "
-        f"at epsilon {_NOTHING:g}); {len(texts)} texts; begins after {answered.ready:.0f} s; the "
-        "attacker only watches, which is a lower bound",
+        f"at epsilon {_NOTHING:g}); {len(texts)} texts, of each at most {_LONGEST} words; begins "
+        f"after {answered.ready:.0f} s; the attacker only watches, which is a lower bound",
     }
 
 
-def _first(texts: Sequence[str], longest: int, words: int) -> list[Words]:
-    """The first texts, as words: about so many words, but neither very few texts nor many."""
-    found = [_words(text, longest) for text in texts[:_MOST_TEXTS]]
-    enough = int(np.searchsorted(np.cumsum([len(each) for each in found]), words)) + 1
-    return found[: max(enough, _FEWEST_TEXTS)]
+def _first(texts: Sequence[str], longest: int, words: int, fewest: int = 1) -> list[str]:
+    """The beginnings of the first texts: about so many words, but neither few texts nor many."""
+    ends = [
+        [word.end() for word in islice(_WORD.finditer(text), longest)]
+        for text in texts[:_MOST_TEXTS]
+    ]
+    enough = int(np.searchsorted(np.cumsum([len(each) for each in ends]), words)) + 1
+    chosen = ends[: max(enough, fewest)]
+    return [text[: each[-1]] if each else "" for text, each in zip(texts, chosen, strict=False)]
 
 
-def _words(text: str, most: int) -> list[str]:
-    return _WORD.findall(text.lower())[:most]
+def _all_words(texts: Sequence[str]) -> list[Words]:
+    return [_WORD.findall(text.lower()) for text in texts]
 
 
 def _share(hits: Any, count: Any, rng: np.random.Generator) -> Estimate:
@@ -264,15 +274,16 @@ def _called(command: Sequence[str], problem: str, given: str = "") -> tuple[str,
 
     Why it failed is told by the kind of error, never by its text.
     """
-    offline = {"HF_HUB_OFFLINE": "1"}
-    if given:  # what runs a peer has no network; what installs it needs one
-        offline |= dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    own = {"HF_HUB_OFFLINE": "1"}
+    if given:  # what runs a peer has one core and no network, which what installs it needs
+        own |= dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+        own |= dict.fromkeys(_ONE_THREAD, "1")
     try:
         done = subprocess.run(
             command,
             input=given.encode(),
             capture_output=True,
-            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | offline,
+            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | own,
             timeout=60 * _WAIT_MINUTES,
             check=False,
         )

@@ -64,22 +64,26 @@ class Reading:
     @cached_property
     def vectors(self) -> Floats:
         """Of the texts as they are: words that a vocabulary does not have are lost as well."""
-        return units(self.model.encode(self.originals[: self.count]))
+        return self._encoded(self.originals[: self.count])
 
     def found_in(self, released: Sequence[str]) -> Iterator[tuple[str, Columns]]:
-        """What is left in the releases of the first texts; nothing if there is no encoder.
-
-        Args:
-            released: Of the first texts; a model learns from them if it is all that are read.
-        """
+        """What is left in the releases of the texts that are read; nothing without an encoder."""
         if self.model is None:
             return
-        count = len(released)
-        vectors, ones = units(self.model.encode([text or "." for text in released])), np.ones(count)
-        yield "similarity", (np.einsum("ij,ij->i", vectors, self.vectors[:count]), ones)
-        if self.task.labels is not None and count == self.count:
-            truth, folds = self.task.labels[:count], self.task.folds[:count]
+        vectors, ones = self._encoded(released), np.ones(self.count)
+        yield "similarity", (np.einsum("ij,ij->i", vectors, self.vectors), ones)
+        if self.task.labels is not None:
+            truth, folds = self.task.labels[: self.count], self.task.folds[: self.count]
             yield "accuracy, encoder", (right_by_vectors(vectors, truth, folds), ones)
+
+    def alike(self, texts: Sequence[str], released: Sequence[str]) -> Iterator[tuple[str, Columns]]:
+        """How similar some texts and their releases are; nothing if there is no encoder."""
+        if self.model is not None:
+            cosines = np.einsum("ij,ij->i", self._encoded(texts), self._encoded(released))
+            yield "similarity", (cosines, np.ones(len(texts)))
+
+    def _encoded(self, texts: Sequence[str]) -> Floats:
+        return units(self.model.encode([text or "." for text in texts]))
 
 
 def units(rows: Any) -> Floats:

@@ -24,7 +24,7 @@ from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.turned import epsilon_at
-from discreet.evaluation.comparison.vectors import VectorRow, vector_rows
+from discreet.evaluation.comparison.vectors import VectorRow, different_texts, vector_rows
 from discreet.evaluation.comparison.workers import Job, finished
 from discreet.protocols import WordMechanism
 from discreet.release.whole import DELTA, Wholes
@@ -136,6 +136,21 @@ class Comparison:
     broken: tuple[str, ...] = ()
     vectors: tuple[VectorRow, ...] = ()
 
+    @property
+    def guessing(self) -> float:
+        """What the measure is for who always names the commonest label; 0 where it needs none."""
+        if self.measure == "similarity":
+            return 0.0
+        if self.measure == "accuracy":
+            return self.commonest
+        return 2 * self.commonest / (1 + self.commonest) / max(1, self.classes)
+
+    @property
+    def nothing_learnt(self) -> bool:
+        """Whether the texts themselves do not tell their labels: then no release can."""
+        bare = self.raw.worth(self.measure)
+        return bare is not None and not bare.low > self.guessing
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; without the texts."""
         values = asdict(self)
@@ -180,13 +195,13 @@ def compared(
     if bench.task.labels is None:
         measure = "similarity"
     parts = _parts(bench, folder)
+    search = _search(bench, parts) if vectors else []
     others: list[Job] = [(f"peer {name}", parts, job) for name, job in peers]
     own = [
         job
         for entry in entries
         for job in _jobs(elsewhere.get(entry.name, bench), entry, folder, at)
     ]
-    search: list[Job] = [("sentence vectors", parts, partial(_vectors, bench))] if vectors else []
     plain: Job = ("without protection", parts, partial(_raw, bench))
     jobs = [*search, plain, *others, *own]
     clock = _Clock(len(jobs), say, progress)
@@ -274,10 +289,15 @@ def _jobs(bench: Bench, entry: Contender, folder: Path, at: float | None) -> lis
     return jobs
 
 
-def _vectors(bench: Bench) -> dict[str, Any]:
-    encoder = EncoderSettings().load()
-    rows = vector_rows(encoder.encode, bench.task.texts[: bench.effort.searched])
-    return {"rows": [asdict(row) for row in rows]}
+def _search(bench: Bench, parts: Parts) -> list[Job]:
+    """A missing encoder and too few texts show here, before anything is measured."""
+    texts = different_texts(bench.task.texts[: bench.effort.searched])
+    encode = (bench.reading.model or EncoderSettings().load()).encode
+    return [("sentence vectors", parts, partial(_vectors, encode, texts))]
+
+
+def _vectors(encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> dict[str, Any]:
+    return {"rows": [asdict(row) for row in vector_rows(encode, texts)]}
 
 
 def _raw(bench: Bench) -> dict[str, Any]:

@@ -64,12 +64,7 @@ def vector_rows(
         epsilons: To try.
         seed: For the noise.
     """
-    different = list(dict.fromkeys(text for text in texts if text.strip()))
-    if len(different) < _FEWEST:
-        raise InvalidValue(
-            f"search can be measured on at least {_FEWEST} different texts; got {len(different)}"
-        )
-    vectors = np.asarray(encode(different))
+    vectors = np.asarray(encode(different_texts(texts)))
     truth, rng = unit_rows(vectors), np.random.default_rng(seed)
     rows = []
     for dimension in dimensions:
@@ -101,3 +96,13 @@ def vector_rows(
                     )
                 )
     return rows
+
+
+def different_texts(texts: Sequence[str]) -> list[str]:
+    """Those that a search is tried among; refuses too few of them."""
+    different = list(dict.fromkeys(text for text in texts if text.strip()))
+    if len(different) < _FEWEST:
+        raise InvalidValue(
+            f"search can be measured on at least {_FEWEST} different texts; got {len(different)}"
+        )
+    return different

@@ -57,6 +57,8 @@ class Alphabet:
     near: int
     guessed: float | None = None
     """How often the best guess is right by the figures it was chosen by, if it was chosen."""
+    spared: Spared = None
+    """Words that pass unchanged, if any do."""
 
     def nearest_to(self, word: int, size: int) -> Ids:
         """The places of the outputs nearest to one word: without the lists of all."""
@@ -91,10 +93,10 @@ def choose(
     """
     near, outputs = _checked(len(space), wanted.near, wanted.outputs)
     if near is not None and outputs == len(space):
-        return Alphabet(space, np.arange(len(space)), near)
+        return Alphabet(space, np.arange(len(space)), near, spared=spared)
     found = exemplars(space, progress, spared)
     if near is not None and outputs is not None:
-        return Alphabet(space, np.sort(found.order[:outputs]), near)
+        return Alphabet(space, np.sort(found.order[:outputs]), near, spared=spared)
     figures = map(AlphabetFigures, found.near, found.far, found.named)
     tables: Tables = dict(zip(found.sizes, figures, strict=True))
     if wanted.guided:
@@ -105,7 +107,8 @@ def choose(
         tables = {outputs: tables[outputs]}
     commonest = float(rank_prior(space, spared).max())
     best = _nearest_on_average(wanted, near, tables, commonest)
-    return Alphabet(space, np.sort(found.order[: best.outputs]), best.near, best.guessed)
+    words = np.sort(found.order[: best.outputs])
+    return Alphabet(space, words, best.near, best.guessed, spared)
 
 
 def guided_tables(space: EmbeddingSpace, spared: Spared) -> Tables | None:

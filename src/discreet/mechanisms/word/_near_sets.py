@@ -7,6 +7,10 @@ A word outside the vocabulary is one word here, whatever it was. Near it are no 
 token, which has none, but the outputs nearest to a public list of nouns; where the layout is public
 and such a word begins with a capital, to a list of names. A guide takes turns among them by the
 word that was released before, or one name would stand for all.
+
+Where function words pass, text is for people, and an output is written as the word that is said
+most of those it stands for: "first", where "tenth" is in the middle of all such words. No two
+outputs are written alike and a guide reads the outputs themselves, so nothing changes but names.
 """
 
 from collections.abc import Iterator
@@ -23,11 +27,15 @@ from discreet.mechanisms.word._alphabet import Alphabet
 from discreet.mechanisms.word._two_weights import Places
 from discreet.protocols import Guide
 from discreet.spaces.exemplars import nearest_of
+from discreet.spaces.prior import rank_prior
 from discreet.text.stand_ins import NAMES, NOUNS
+from discreet.text.unsaid import are_unsaid
 
 Mask = NDArray[np.bool_]
 # What the last in turn must be likelier by than the first, as a logarithm.
 _TURN = 3.0
+# What the square of the typical distance counts for beside the logarithm of a frequency.
+_FAR_NAME = 10.0
 
 
 class NearSets:
@@ -82,8 +90,38 @@ class NearSets:
             places = self._stand_ins(self._pool, NOUNS)
         else:
             places = self.alphabet.nearest_to(word, self._pool)
-        found: Ids = self.alphabet.words[places]
-        return found
+        return self.written[places]
+
+    # -- what outputs are called -------------------------------------------------------------------
+
+    @cached_property
+    def written(self) -> Ids:
+        """The word that each output is written as: itself, or a commoner one that it stands for."""
+        space, outputs, spared = self._space, self.alphabet.words, self.alphabet.spared
+        names = outputs.copy()
+        if spared is None:
+            return names
+        places, distances = (part[: len(space), 0] for part in self._nearest(self._pool))
+        apart = (distances / self.alphabet.typical_distance).astype(np.float64)
+        scores = np.log(rank_prior(space)) - _FAR_NAME * apart**2
+        best = scores[outputs]
+        barred = spared | are_unsaid(space.words)
+        barred[outputs] = True  # an output is written as itself or as none: names stay different
+        if space.unknown is not None:
+            barred[space.unknown] = True
+        others = np.flatnonzero(~barred)
+        others = others[scores[others] > best[places[others]]]
+        # The best comes last, and stays.
+        others = others[np.argsort(scores[others], kind="stable")]
+        names[places[others]] = others
+        return names
+
+    @cached_property
+    def read_as(self) -> Ids:
+        """For each word of the space the output that is written so; itself, if none is."""
+        outputs = np.arange(len(self._space))
+        outputs[self.written] = self.alphabet.words
+        return outputs
 
     def _nearest(self, size: int) -> tuple[Places, Floats32]:
         """Places and distances, nearest first: a row for each word, and one for unknown names."""
@@ -158,7 +196,7 @@ class NearSets:
             pairs: places in the released text, in rising order, and words.
         """
         at = np.full(len(self._space), -1)
-        at[self.alphabet.words] = np.arange(len(self.alphabet.words))
+        at[self.written] = np.arange(len(self.written))
         outputs = at[released]
         if (outputs[drawn] < 0).any():
             raise InvalidValue("a word was given that cannot come out of this mechanism")
@@ -203,8 +241,9 @@ class Reading:
 
     def extend(self, documents: Ids, released: Ids) -> None:
         """One more released word of each of these documents."""
-        self.guide.extend(self.state, documents, released)
-        self.last[documents] = released
+        outputs = self.sets.read_as[released]
+        self.guide.extend(self.state, documents, outputs)
+        self.last[documents] = outputs
 
     def likeliest(self, documents: Ids, rows: Ids) -> Places:
         """The near places of each row: whatever a guide says, exactly so many different ones."""

@@ -99,8 +99,6 @@ class NearWords:
         self._alphabet = choose(space, wanted, self.spared, progress)
         self.near, self.outputs = self._alphabet.near, len(self._alphabet.words)
         self.pool, self.weight = self._pool(pool, weight)
-        self.words = self._alphabet.words
-        """What can come out, as ids of the space."""
         self._law = TwoWeights(self.epsilon, self.near, self.outputs)
         self._sets = NearSets(self._alphabet, self.guide, self.pool, self.weight)
         self._statement = PrivacyStatement(
@@ -117,6 +115,16 @@ class NearWords:
     def statement(self) -> PrivacyStatement:
         """The guarantee for each released word."""
         return self._statement
+
+    @property
+    def words(self) -> Ids:
+        """What can come out, as ids of the space."""
+        return self._sets.written
+
+    @property
+    def exemplars(self) -> Ids:
+        """The outputs themselves, whatever they are written as."""
+        return self._alphabet.words
 
     @property
     def contextual(self) -> bool:

@@ -1,7 +1,7 @@
 """How the public side of document mechanisms is made."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.devices import AUTO, DEVICE
 from discreet.settings import Setting, Settings
@@ -10,6 +10,8 @@ from discreet.settings import Setting, Settings
 @dataclass(frozen=True, kw_only=True)
 class StoreSettings(Settings):
     """How a store of candidates is made from PUBLIC documents."""
+
+    heading: ClassVar[str] = "Candidates"
 
     candidates: Annotated[int, Setting("How many documents may be released.", at_least=1)] = 5000
     min_sentences: Annotated[int, Setting("Sentences of a candidate, at least.", at_least=1)] = 8
@@ -28,6 +30,8 @@ class StoreSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class PublicDocuments(Settings):
     """How a file of public documents is read."""
+
+    heading: ClassVar[str] = "Public documents"
 
     text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
     label_field: Annotated[

@@ -1,7 +1,7 @@
 """How models of texts are trained."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.devices import AUTO, DEVICE
 from discreet.encoders.settings import DEFAULT
@@ -15,6 +15,8 @@ BAG = "bag-of-words"
 @dataclass(frozen=True, kw_only=True)
 class FineTuning(Settings):
     """How a model for texts or pairs is trained."""
+
+    heading: ClassVar[str] = "Training"
 
     frozen: Annotated[bool, Setting("Leave the encoder alone; fit a linear layer on top.")] = False
     epochs: Annotated[int, Setting("Passes with all weights.", at_least=1)] = 2
@@ -42,6 +44,8 @@ class FineTuningResumption(Resumption):
 class LabelledText(Settings):
     """What is learnt of a file, and what is tested on."""
 
+    heading: ClassVar[str] = "Text and labels"
+
     text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
     pair_field: Annotated[str | None, Setting("The second text, for tasks about pairs.")] = None
     label_field: Annotated[str, Setting("Column or field that holds the label.")] = "label"
@@ -55,6 +59,8 @@ class LabelledText(Settings):
 @dataclass(frozen=True, kw_only=True)
 class Pretraining(Settings):
     """How a model is pretrained; the seed is of the order, the masks and noise on PUBLIC text."""
+
+    heading: ClassVar[str] = "Training"
 
     steps: Annotated[int, Setting("Steps with all weights.", at_least=0)] = 1000
     head_steps: Annotated[
@@ -88,6 +94,8 @@ BODIES = {"bilstm": 2e-3, "masked": 5e-4}
 @dataclass(frozen=True, kw_only=True)
 class RewriterTraining(Settings):
     """How a rewriter is trained."""
+
+    heading: ClassVar[str] = "Training"
 
     body: Annotated[
         str,

@@ -2,7 +2,8 @@
 
 Every run that states a guarantee keeps keyed digests of its users' names in its state, which is as
 private as the checkpoints there. A later run whose folder lies beside it, and which has one of
-these users, is refused unless somebody says that it is meant, and then its statement says so.
+these users, is refused unless a ledger knows of both, or somebody says that it is meant, and then
+its statement says so.
 
 What this cannot know: runs that were written elsewhere or on another machine, or whose folder was
 moved or deleted; two that begin at the same time; a person who has another name now. For these
@@ -38,6 +39,8 @@ class UserMarks:
     covers: tuple[str, ...]
     """Salts of the runs whose spending is in its statement: its own, and those it began with."""
     again: bool
+    booked: bool
+    """Whether a ledger knows of it."""
 
     @classmethod
     def read(cls, run: Path) -> "UserMarks | None":
@@ -47,7 +50,12 @@ class UserMarks:
             return None
         try:
             values: dict[str, Any] = plain_json(path.read_bytes())
-            return cls(frozenset(values["users"]), tuple(values["covers"]), bool(values["again"]))
+            return cls(
+                users=frozenset(values["users"]),
+                covers=tuple(values["covers"]),
+                again=bool(values["again"]),
+                booked=bool(values.get("booked", False)),
+            )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{path} is damaged, so whether its run used the same users is not known; give "
@@ -56,7 +64,12 @@ class UserMarks:
 
     def write(self, run: Path) -> None:
         """Keep them in the folder of a run, readable by its owner alone."""
-        values = {"users": sorted(self.users), "covers": self.covers, "again": self.again}
+        values = {
+            "users": sorted(self.users),
+            "covers": self.covers,
+            "again": self.again,
+            "booked": self.booked,
+        }
         private_folder(run / STATE)
         with written_whole(run / STATE / _MARKS, mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(values), "utf-8")
@@ -72,27 +85,31 @@ def mark_users(
         names: of its users.
         start: the folder of the run it begins with, whose spending its statement includes.
         again: do not refuse; its statement says that there may be others.
-        booked: do not refuse, since a ledger adds up.
+        booked: it is in a ledger, which adds it to others that are; only those are not refused.
 
     Raises:
         BudgetExceeded: A run beside this one has used at least one of the users.
     """
     begun = None if start is None else UserMarks.read(start)
     before = () if begun is None else begun.covers
-    if not again and not booked:
-        _refuse_same_users(run, names, before)
+    if not again:
+        _refuse_same_users(run, names, before, booked=booked)
     private_folder(run / STATE)
     salt = salt_of(run / STATE)
-    UserMarks(_digests(names, salt), (salt, *before), again and not booked).write(run)
+    UserMarks(_digests(names, salt), (salt, *before), again=again, booked=booked).write(run)
 
 
-def _refuse_same_users(run: Path, names: Sequence[str], covers: tuple[str, ...]) -> None:
+def _refuse_same_users(
+    run: Path, names: Sequence[str], covers: tuple[str, ...], *, booked: bool
+) -> None:
     own = run.resolve()
     for beside in sorted(own.parent.iterdir()) if own.parent.is_dir() else ():
         if beside == own or not (beside / STATE / _MARKS).is_file():
             continue
         marks, salt = UserMarks.read(beside), salt_of(beside / STATE)
         if marks is None or salt in covers or not charged_in(beside / STATE):
+            continue
+        if booked and marks.booked:
             continue
         if not marks.users.isdisjoint(_digests(names, salt)):
             raise BudgetExceeded(

@@ -36,7 +36,7 @@ from discreet.training.kept_state import put_weights, shapes_of
 from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity._gradients import add_to, norm_of, scaled
 from discreet.training.user_entity.rules import Rules
-from discreet.training.user_entity.trainer import UserEntityTrainer
+from discreet.training.user_entity.trainer import ONE_CELL_CAVEAT, UserEntityTrainer
 from discreet.training.user_entity.users import UserText
 
 FEDERATED = ("certified", "user-level")
@@ -157,6 +157,8 @@ class FederatedTrainer(UserEntityTrainer):
         caveats = [CLIENTS_CAVEAT, ANSWERS_CAVEAT]
         if self.rules.algorithm == "certified":
             caveats.append(HOLDERS_CAVEAT)
+            if self.rules.one_cell:
+                caveats.append(ONE_CELL_CAVEAT)
         return caveats if self.seed is None else [*caveats, SEEDED_CAVEAT]
 
     def _ask(self, draws: StepDraws) -> tuple[int, list[Any]]:

@@ -113,7 +113,6 @@ class UserEntityRun:
                 the same number of steps is not charged again.
         """
         settings = self._run
-        reservation = None if ledger is None else self._reserved(ledger)
         if not settings.resume and self._counts:
             mark_users(
                 self._output,
@@ -122,6 +121,7 @@ class UserEntityRun:
                 again=settings.again,
                 booked=ledger is not None,
             )
+        reservation = None if ledger is None else self._reserved(ledger)
 
         def made_by(trainer: UserEntityTrainer) -> TrainingOutcome:
             return trainer.run(

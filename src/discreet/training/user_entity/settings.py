@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from discreet import check
 from discreet.devices import AUTO, DEVICE
@@ -33,6 +33,8 @@ _WITHOUT_ENTITIES = ("noiseless", "user-level", "sample-level")
 @dataclass(frozen=True, kw_only=True)
 class SharedRules(Settings):
     """The public numbers of a run that are given as they are used."""
+
+    heading: ClassVar[str] = "Privacy"
 
     algorithm: Annotated[
         str,
@@ -132,6 +134,8 @@ class RuleOptions(SharedRules):
 @dataclass(frozen=True, kw_only=True)
 class RecordFields(Settings):
     """Where a line of the input has what is needed."""
+
+    heading: ClassVar[str] = "Records"
 
     user: Annotated[str, Setting("Whose sentence.", flag="--user-field")] = "user"
     tokens: Annotated[
@@ -242,6 +246,8 @@ class NetworkSettings(AwdLstmSizes):
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(Settings):
     """How long a run is, what it keeps and what it is measured on."""
+
+    heading: ClassVar[str] = "Run"
 
     steps: Annotated[int, Setting("Number of steps.", at_least=1)] = 100
     strict: Annotated[bool, Setting("Refuse data beyond --holders, --cells; else drop.")] = False

@@ -1,7 +1,7 @@
 """How public maps and models of released vectors are trained."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet import check
 from discreet.devices import AUTO, DEVICE
@@ -18,6 +18,8 @@ _AUTO = "auto"
 @dataclass(frozen=True)
 class MapTrainingSettings(Settings):
     """How to train a map; the whole training is a function of this and of the public rows."""
+
+    heading: ClassVar[str] = "Training"
 
     epsilon: Annotated[float, Setting("Epsilon of the noise that the map is for.", short="-e")]
     mechanism: Annotated[str, Setting("purkayastha, priv-unit or planar-laplace.", short="-m")] = (
@@ -43,6 +45,8 @@ class MapTrainingSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class MapText(Settings):
     """The public text that a map is trained on."""
+
+    heading: ClassVar[str] = "Text and labels"
 
     text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
     label_field: Annotated[
@@ -80,6 +84,8 @@ class MapText(Settings):
 class TaskSettings(Settings):
     """How to train a model of released vectors."""
 
+    heading: ClassVar[str] = "Training"
+
     hidden: Annotated[
         int, Setting("Units of the layer that reads a released vector.", at_least=1)
     ] = 64
@@ -100,6 +106,8 @@ class TaskSettings(Settings):
 @dataclass(frozen=True, kw_only=True)
 class PublishedTask(Settings):
     """What the paper's interactive loop needs besides: it begins with raw text."""
+
+    heading: ClassVar[str] = "As published, on raw text"
 
     epsilon: Annotated[
         float | None, Setting("--published: epsilon of every epoch.", short="-e")
