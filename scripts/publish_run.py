@@ -115,8 +115,8 @@ def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
     claims = [[finding[name] for name in _CLAIMS] for finding in record["findings"]]
     yield from (*markdown_table(_CLAIMS, claims), "")
     for plot in record["plots"]:
-        if all(len(curve["x"]) < 2 for curve in plot["curves"]):
-            continue  # a point is no curve; the tables have it
+        if all(len(set(curve["y"])) < 2 for curve in plot["curves"]):
+            continue  # a point or a level is no curve; the tables have it
         name = f"{recipe.name}-{plot['name']}.png"
         draw(stored(Plot, plot), IMAGES / name)
         yield from (f"![{plot['alternative']}](../images/run/{name})", "")
