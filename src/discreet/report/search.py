@@ -25,6 +25,7 @@ def search_section(rows: Sequence[VectorRow]) -> Section:
     else:
         most = max(rows, key=lambda row: row.recall)
         answer = (
+            "Search among private vectors does not work here. "
             f"No setting that was tried finds {_WORKS:.0%} of the 10 nearest neighbours. "
             f"The most is {most.recall:.0%}, of {most.mechanism} at epsilon {most.epsilon:g} in "
             f"{most.dimension} dimensions, and there whoever has the list of texts says of "
