@@ -404,8 +404,10 @@ def test_a_peer_beats_nobody_because_its_attacker_is_a_lower_bound():
     worse = _row("worse", 0.7, 0.5, peer=True)
     assert beaten_by(good, [good, foreign, worse], "accuracy") is None
     assert beaten_by(worse, [good, foreign, worse], "accuracy") is good
-    edge = frontier_plot(_compared(_row("low", 0.6, 0.2), good, foreign, worse)).edge
-    assert (edge.x, edge.y) == ((0.2, 0.4), (0.6, 0.8))
+    plot = frontier_plot(_compared(_row("low", 0.6, 0.2), good, foreign, worse))
+    assert (plot.edge.x, plot.edge.y) == ((0.2, 0.4), (0.6, 0.8))
+    named = [curve.label for curve in plot.curves if "further right" in curve.label]
+    assert named == ["foreign (or further right)", "worse (or further right)"]
 
 
 def test_the_choice_keeps_to_the_limit_and_is_of_use():

@@ -22,10 +22,10 @@ from discreet.receipt import Receipt
 from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
 from discreet.release._kinds import Kind, kind_of
 from discreet.release._plan import Plan, refuse_names
-from discreet.release.choice import chosen_sanitizer, refuse_weak
+from discreet.release.choice import PYTHON, chosen_sanitizer
 from discreet.release.rows import Tally
 from discreet.release.streams import SanitizedStream, gathered, released
-from discreet.release.strength import share
+from discreet.release.strength import refuse_weak_words, share
 from discreet.release.text import TextSanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces import EmbeddingSpace
@@ -159,8 +159,6 @@ def sanitize(
         "polish": polish,
         **settings,
     }
-    if num_proc is not None and not is_dataset(data):
-        raise InvalidValue("num_proc is for datasets of Hugging Face; leave it out")
     with _bars(progress) as (rows, words, certified):
 
         def made() -> TextSanitizer:
@@ -168,15 +166,7 @@ def sanitize(
             watched(chosen.mechanism, words)
             return chosen
 
-        if is_dataset(data):
-            return _of_dataset(data, asked, made, rng, num_proc)
-        drawn = secure_generator() if rng is None else rng
-        if isinstance(data, str):
-            alone = _of_table([data], asked, made, drawn, rows)
-            return replace(alone, values=alone.values[0])
-        if isinstance(data, Iterator):
-            return _of_iterator(data, asked, made, drawn)
-        return _of_table(data, asked, made, drawn, rows)
+        return _released(data, asked, made, rng, num_proc, rows)
 
 
 @dataclass(frozen=True)
@@ -227,8 +217,29 @@ def _made(
         if value != usual.get(name):
             raise InvalidValue(f"{name} belongs to the sanitizer that was given; leave it out")
     if not accept_weak:
-        refuse_weak(sanitizer)
+        refuse_weak_words(sanitizer.mechanism, PYTHON)
     return sanitizer
+
+
+def _released(
+    data: Any,
+    asked: _Asked,
+    made: Callable[[], TextSanitizer],
+    rng: Generator | None,
+    num_proc: int | None,
+    progress: Progress,
+) -> Any:
+    if is_dataset(data):
+        return _of_dataset(data, asked, made, rng, num_proc)
+    if num_proc is not None:
+        raise InvalidValue("num_proc is for datasets of Hugging Face; leave it out")
+    drawn = secure_generator() if rng is None else rng
+    if isinstance(data, str):
+        alone = _of_table([data], asked, made, drawn, progress)
+        return replace(alone, values=alone.values[0])
+    if isinstance(data, Iterator):
+        return _of_iterator(data, asked, made, drawn)
+    return _of_table(data, asked, made, drawn, progress)
 
 
 def _of_table(

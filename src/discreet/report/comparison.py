@@ -177,15 +177,16 @@ def _not_on_it(comparison: Comparison) -> Iterator[str]:
 
 def _frontier_table(comparison: Comparison) -> Table:
     rows = []
-    ordered = sorted(
-        comparison.rows, key=lambda r: -1.0 if r.best_attacker is None else r.best_attacker[1].value
+    ordered = sorted(  # those without figures come last
+        comparison.rows, key=lambda r: 2.0 if r.best_attacker is None else r.best_attacker[1].value
     )
     for row in ordered:
         attack, use = row.best_attacker, row.worth(comparison.measure)
         other = beaten_by(row, comparison.rows, comparison.measure)
         place: Cell = row.note or "not measured"
-        if attack is not None and use is not None:
+        if attack is not None:
             place = "yes" if other is None else f"no: {other.setting}"
+            place = place if use is not None else "compared by similarity alone"
         rows.append(
             (
                 row.setting,

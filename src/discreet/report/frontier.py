@@ -57,7 +57,8 @@ def against(
         points_of_all += [(x, y) for x, y, row in points if not row.peer]
         x, y, rows = zip(*points, strict=True)
         notes = tuple("" if row.epsilon is None else f"{row.epsilon:.3g}" for row in rows)
-        curves.append(Curve(label, tuple(x), tuple(y), notes=notes))
+        bounded = " (or further right)" if rows[0].peer else ""
+        curves.append(Curve(label + bounded, tuple(x), tuple(y), notes=notes))
         ends = f"{y[0]:.2f} at {x[0]:.2f}"
         words.append(f"{label}: {ends}" + (f", {y[-1]:.2f} at {x[-1]:.2f}" if x[1:] else ""))
     raw, found = comparison.raw.worth(comparison.measure), attack(comparison.raw)
