@@ -29,7 +29,7 @@ from discreet.release.strength import refuse_weak_words, share
 from discreet.release.text import TextSanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces import EmbeddingSpace
-from discreet.text.fates import Fates
+from discreet.text.fates import ColumnSettings, Fates
 from discreet.text.identifiers import Identifiers
 
 Y = TypeVar("Y")
@@ -143,9 +143,8 @@ def sanitize(
     >>> len(release.values), release.values[1], release.statement.epsilon
     (2, None, 8.0)
     """
-    asked = _Asked(
-        columns, tuple(keep), tuple(drop), surrogates or {}, others, person_field, whole_delta
-    )
+    said = ColumnSettings(keep=keep, drop=drop, surrogates=surrogates, others=others)
+    asked = _Asked(columns, said, person_field, whole_delta)
     choice = {
         "epsilon": epsilon,
         "mechanism": mechanism,
@@ -174,10 +173,7 @@ class _Asked:
     """What was said of the columns."""
 
     columns: str | Sequence[str] | None
-    keep: tuple[str, ...]
-    drop: tuple[str, ...]
-    surrogates: Mapping[str, str]
-    others: str | None
+    others: ColumnSettings
     person_field: str | None
     delta: float
 
@@ -189,14 +185,14 @@ class _Asked:
         if kind.alone is not None:
             if self.columns is not None:
                 raise InvalidValue(f"columns are for tables; {kind.what} has none: leave it out")
-            texts: tuple[str, ...] = (kind.alone,)
+            texts: str | Sequence[str] = kind.alone
         elif self.columns is None:
             raise InvalidValue(
                 f"say which columns of {kind.what} hold texts: columns=['NAME', ...]"
             )
         else:
-            texts = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
-        fates = Fates(texts, self.keep, self.drop, self.surrogates, self.others)
+            texts = self.columns
+        fates = replace(self.others, text_field=texts).fates
         refuse_names(kind, fates, self.person_field)
         return fates
 

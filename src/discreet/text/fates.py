@@ -44,8 +44,7 @@ class Fates:
 
     def __post_init__(self) -> None:
         for what in ("texts", "keep", "drop"):
-            if isinstance(getattr(self, what), str):
-                raise InvalidValue(f"{what} must be a list of columns; got a single string")
+            column_names(getattr(self, what), what)
         if not self.texts:
             raise InvalidValue("name at least one column or field that holds a text")
         for kind in self.surrogates.values():
@@ -150,8 +149,15 @@ class ColumnSettings(Settings):
     def fates(self) -> Fates:
         """The same by column."""
         texts = (self.text_field,) if isinstance(self.text_field, str) else tuple(self.text_field)
-        keep, drop = tuple(self.keep), tuple(self.drop)
+        keep, drop = column_names(self.keep, KEEP), column_names(self.drop, DROP)
         return Fates(texts, keep, drop, self.surrogates or {}, self.others)
+
+
+def column_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Names of columns; a single string is refused, which would be taken for one-letter names."""
+    if isinstance(names, str):
+        raise InvalidValue(f"{what} must be a list of columns; got a single string")
+    return tuple(names)
 
 
 def shown_name(name: str, place: int) -> str:
