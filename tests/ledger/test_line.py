@@ -83,13 +83,21 @@ def entries(path):
         return [entry.id for entry in ledger.entries("tickets")]
 
 
-def test_the_head_writes_for_all_and_waits_for_the_disk_once(path, disk):
+def test_the_head_writes_for_all_and_everybody_waits_for_the_disk(path, disk, monkeypatch):
+    written, write = [], Ledger._write
+
+    def writing(self, ready, behind):
+        written.append(len(ready) + len(behind))
+        return write(self, ready, behind)
+
+    monkeypatch.setattr(Ledger, "_write", writing)
     with head_of(path):
         behind = [Behind(path) for _ in range(5)]
     ids = [each.done().id for each in behind]
     assert len(set(ids)) == 5
     assert set(entries(path)) == set(ids)
-    assert len(disk) == 1
+    assert written == [5]
+    assert len(disk) == 5
 
 
 def test_exactly_what_is_allowed_passes_among_those_who_wait(path):

@@ -45,6 +45,21 @@ def test_a_server_that_is_not_there_and_a_key_that_is_missing():
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_database_without_an_encoding(url):
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE DATABASE plain ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
+        )
+    with Ledger.open(url.replace("/postgres?", "/plain?"), key=KEY) as ledger:
+        ledger.limit(dataset="Überfälle", epsilon=2.0)
+        ledger.reserve(charge(1.0, dataset="Überfälle")).commit("aa")
+        assert ledger.budget("Überfälle").left.epsilon == 1.0
+        assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_one_charge_takes_two_statements_that_hold_no_value_and_reach_the_disk(url, monkeypatch):
     import psycopg
 

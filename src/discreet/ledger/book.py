@@ -255,10 +255,7 @@ class Ledger(Looking):
     def _is_there(self, ready: Asked) -> bool:
         """Whether somebody ahead booked this, who was killed before that was said."""
         with self._store.transaction(write=False) as connection:
-            there = chain.state_of(connection, ready.entry) is not None
-        if there:
-            self._store.to_disk()
-        return there
+            return chain.state_of(connection, ready.entry) is not None
 
     def _write(
         self, ready: Sequence[Asked], behind: Sequence[Asked]

@@ -1,14 +1,15 @@
 """The line of processes that write to one file; whoever is at its head writes for those behind.
 
-SQLite has no line: whoever finds the file taken looks again after a while, and everybody waits for
-the disk alone. Here a lock makes the line. Who does not get it says in a pipe what is to be
-written, so that the head can do that in its own transaction and wait for the disk once for all.
+SQLite has no line: whoever finds the file taken looks again after a while. Here a lock makes the
+line. Who does not get it says in a pipe what is to be written, so that the head can do that in its
+own transaction.
 
 Nothing in here decides what is booked; the database does:
 
 - A request that is lost, or that the head passes over, is written by its own process when its turn
   comes. That process first looks into the database whether it is there.
-- An answer is written only after the disk has what it is about.
+- An answer says that the transaction is in the file. Everybody, the head and those it served, then
+  waits for the disk before a reservation is handed out.
 - A process that dies loses its place: the system frees its lock. Those behind are woken when
   somebody leaves, and look by themselves twenty times a second. What a dead process had asked for
   may be booked; it counts as spent.
@@ -30,7 +31,6 @@ LONGEST = 4096
 """Of a request, in bytes: what a pipe takes whole (PIPE_BUF)."""
 _ANSWERS = 4096
 _LOOK_AGAIN = 0.05
-_LONGEST_PAUSE = 0.002
 _PRIVATE = 0o600
 
 
@@ -39,8 +39,6 @@ class NoLine:
 
     said = False
     """Whether others know what this process asked for last."""
-    pause = 0.0
-    """Seconds that the head gives those whom the last one served to come back."""
 
     def reach_head(self, request: bytes | None, mark: bytes, seconds: float) -> bool:  # noqa: ARG002
         """Wait until this process is at the head, or until somebody ahead has done what it asked.
@@ -63,7 +61,7 @@ class NoLine:
         return b""
 
     def answer(self, marks: Iterable[bytes]) -> None:
-        """Tell those behind what is done, for good; for the head only."""
+        """Tell those behind what is done; for the head only."""
 
     def leave(self) -> None:
         """Make room for the next."""
@@ -143,7 +141,6 @@ class Line(NoLine):
             if self.said and mark in os.pread(self._head, _ANSWERS, 0):
                 return False
             if self._is_free():
-                time.sleep(min(self.pause, _LONGEST_PAUSE))
                 return True
             if time.monotonic() > end:
                 raise TimeoutError
@@ -169,7 +166,7 @@ class Line(NoLine):
             return b""
 
     def answer(self, marks: Iterable[bytes]) -> None:
-        """Tell those behind what is done, for good; for the head only."""
+        """Tell those behind what is done; for the head only."""
         told = b"".join(marks) + os.pread(self._head, _ANSWERS, 0)
         os.pwrite(self._head, told[:_ANSWERS], 0)
 

@@ -45,6 +45,7 @@ class PostgresStore(OneConnection):
                 autocommit=True,
                 connect_timeout=10,
                 application_name="discreet",
+                client_encoding="utf8",  # a database in SQL_ASCII would give bytes for text
                 tcp_user_timeout=1000 * int(WAIT_SECONDS),  # a server that fell silent is gone
             )
         # By default small numbers are of another type than large ones, and every mixture of types

@@ -24,8 +24,6 @@ WAIT_SECONDS = 30.0
 """How long a process waits for another one, or for a server that does not answer."""
 _AHEAD_PAGES = 4000
 """How long the write-ahead file becomes, 16 MB: what changes often is then moved less often."""
-_SHARE_OF_WAIT = 8
-"""Whoever may write waits for others by this part of the time that the disk takes."""
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is none, the other does more
 
 
@@ -49,11 +47,10 @@ class Store(Protocol):
     def turn(
         self, request: bytes | None = None, mark: bytes = b""
     ) -> contextlib.AbstractContextManager[bool]:
-        """Wait until others who write have gone; False if one of them has done the request."""
-        ...
+        """Wait until others who write have gone; False if one of them has done the request.
 
-    def to_disk(self) -> None:
-        """Wait until the disk has what was written."""
+        What was written, by whomever, has reached the disk when the block has ended.
+        """
         ...
 
     def exclude_others(self, connection: Connection) -> None:
@@ -126,9 +123,6 @@ class OneConnection:
         """Who writes to a file is alone anyway."""
         return None
 
-    def to_disk(self) -> None:
-        """The database has waited for it."""
-
     def exclude_others(self, connection: Connection) -> None:
         """Let nobody else change tables before this transaction ends."""
 
@@ -144,10 +138,12 @@ class OneConnection:
 class SqliteStore(OneConnection):
     """A file, in write-ahead mode; every commit has reached the disk when it returns.
 
-    SQLite writes (``synchronous = NORMAL``), and then the write-ahead file is brought to the disk
-    before anybody is told. Whoever writes does so for others who wait as well (:class:`Line`). What
-    others read before it has reached the disk was told to nobody, and their own wait covers it: the
-    file is written in one order, and read after a failure of the power as far as it is whole.
+    SQLite itself would wait for the disk while it keeps all others from writing. Here it writes
+    (``synchronous = NORMAL``), for others who wait in line as well (:class:`Line`), lets the next
+    one write, and then everybody brings the write-ahead file to the disk before they say a word:
+    those who wait at the same time wait together. What others read before it has reached the disk
+    was told to nobody, and their own wait covers it: the file is written in one order, and read
+    after a failure of the power as far as it is whole.
 
     Args:
         path: The file; a new one is readable by its owner only.
@@ -158,7 +154,8 @@ class SqliteStore(OneConnection):
         super().__init__()
         self.path, self._read_only = path, read_only
         self._ahead: int | None = None
-        self._has_ahead = self._at_head = False
+        self._has_ahead = False
+        self._whose: int | None = None  # the thread whose turn it is
 
     def _connect(self) -> sqlite3.Connection:
         with _told(self.path):
@@ -193,24 +190,32 @@ class SqliteStore(OneConnection):
 
     @contextlib.contextmanager
     def turn(self, request: bytes | None = None, mark: bytes = b"") -> Iterator[bool]:
-        """Wait in line; see :class:`Line`."""
-        with _told(self.path), self._lock:
-            self._connection()
-            if self._at_head:
-                yield True
-                return
-            self._at_head = self.line.reach_head(request, mark, WAIT_SECONDS)
-            try:
-                yield self._at_head
-            finally:
-                if self._at_head:
-                    self._at_head = False
-                    self.line.leave()
+        """Wait in line (see :class:`Line`) and, after the block, for the disk."""
+        if self._whose == threading.get_ident():
+            yield True  # within a turn
+            return
+        with _told(self.path):
+            with self._lock:
+                self._connection()
+                at_head = self.line.reach_head(request, mark, WAIT_SECONDS)
+                self._whose = threading.get_ident()
+                try:
+                    yield at_head
+                finally:
+                    self._whose = None
+                    if at_head:
+                        self.line.leave()
+                ahead = self._write_ahead() if self._has_ahead else None
+            if ahead is not None:
+                try:
+                    _to_disk(ahead)
+                finally:
+                    os.close(ahead)
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[Connection]:
         """Commit what the block did, or nothing of it."""
-        with _told(self.path), self._lock, self.turn() if write else contextlib.nullcontext():
+        with _told(self.path), self.turn() if write else self._lock:
             made = self._connection()
             made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
@@ -220,23 +225,17 @@ class SqliteStore(OneConnection):
                 with contextlib.suppress(sqlite3.Error):
                     made.execute("ROLLBACK")
                 raise
-            if write:
-                self.to_disk()
 
-    def to_disk(self) -> None:
-        """Wait until the disk has what was written."""
-        if not self._has_ahead:
-            return  # SQLite has waited
-        if self._ahead is None:  # it stays the same file as long as anybody is connected
+    def _write_ahead(self) -> int:
+        """The write-ahead file, which stays the same as long as anybody is connected."""
+        if self._ahead is None:
             self._ahead = os.open(f"{self.path}-wal", os.O_RDWR)
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)  # a new file is there only if its folder says so
             finally:
                 os.close(folder)
-        began = time.monotonic()
-        _to_disk(self._ahead)
-        self.line.pause = (time.monotonic() - began) / _SHARE_OF_WAIT
+        return os.dup(self._ahead)  # for whoever closes the store while another one waits
 
     def close(self) -> None:
         """Let go of the database."""
