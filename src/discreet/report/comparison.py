@@ -243,7 +243,8 @@ def _figures(comparison: Comparison) -> Section:
             for row in comparison.rows
         ),
         "The loss is the exponent by which odds may change; of a text, where all its words are "
-        "replaced.",
+        "replaced. In clear: unchanged at an epsilon of 0.001. Who attacks another package only "
+        "watches, which is a lower bound.",
     )
     return Section("All figures", tables=(utility, attacked, promised))
 
