@@ -58,17 +58,28 @@ def _without_folders(value: Any) -> Any:
 
 
 def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
-    """The lines of the command that makes a record: what is not as ``--quick`` has it."""
-    yield f"discreet reproduce {recipe.name} --quick --data DATA -o RUN/{recipe.name}"
-    for each in declared_in(type(recipe.quick)):
-        value, usual = settings[each.name], getattr(recipe.quick, each.name)
-        if isinstance(value, list):
-            value = tuple(value)
-        if value == usual:
-            continue
+    """The lines of the command that makes a record: a named setting, and what is not as there."""
+    values = {
+        each: tuple(value) if isinstance(value, list) else value
+        for each in declared_in(type(recipe.quick))
+        for value in (settings[each.name],)
+    }
+    changes = {
+        size: {
+            each: value
+            for each, value in values.items()
+            if value != getattr(recipe.sized(size), each.name)
+        }
+        for size in ("quick", "standard")
+    }
+    # A switch can be turned on alone.
+    able = [size for size, some in changes.items() if not any(v is False for v in some.values())]
+    size = min(able, key=lambda name: len(changes[name]))
+    yield f"discreet reproduce {recipe.name} --{size} --data DATA -o RUN/{recipe.name}"
+    for each, value in changes[size].items():
         words = value if isinstance(value, tuple) else (value,)
         said = ",".join(w if isinstance(w, str) else f"{w:g}" for w in words) or "none"
-        yield f"    {each.flag} {said}"
+        yield f"    {each.flag}" + ("" if value is True else f" {said}")
 
 
 def summary(records: dict[Recipe, dict[str, Any]]) -> Iterator[str]:
@@ -104,8 +115,8 @@ def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
     claims = [[finding[name] for name in _CLAIMS] for finding in record["findings"]]
     yield from (*markdown_table(_CLAIMS, claims), "")
     for plot in record["plots"]:
-        if all(len(curve["x"]) < 2 for curve in plot["curves"]):
-            continue  # a point is no curve; the tables have it
+        if all(len(set(curve["y"])) < 2 for curve in plot["curves"]):
+            continue  # a point or a level is no curve; the tables have it
         name = f"{recipe.name}-{plot['name']}.png"
         draw(stored(Plot, plot), IMAGES / name)
         yield from (f"![{plot['alternative']}](../images/run/{name})", "")

@@ -14,6 +14,8 @@ settings.register_profile("patient", deadline=None, max_examples=50)
 settings.load_profile("patient")
 # There are no translations, and for each message of a command gettext would look for one on disk.
 os.environ["LANGUAGE"] = "C"
+# Ray's workers would begin at a low priority and wait for everybody else's tests, minutes long.
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
 # These take longest, or wait for other processes. Begun first, they leave no worker alone at the
 # end, and what is checked beside the tests fills the time they wait.

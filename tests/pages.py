@@ -41,6 +41,9 @@ FILE_NAME = re.compile(r"# ([\w.-]+\.py)\n")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 # A command without anything else for a shell to do than to put one of its streams into a file.
 PLAIN = re.compile(r"discreet ([^|<>;&$*]+?)(?: (2?)> (\S+))?")
+# A loop over some words, and a command whose words go on to another.
+LOOP = re.compile(r"for (\w+) in ([\w. ]+); do (.+); *done")
+PIPED = re.compile(r"discreet ([^|<>;&$*]+?)( 2>&1)? \| ([^|]+)")
 LAST_CODE = "echo $?"
 
 
@@ -146,16 +149,33 @@ def run(text: str, folder: Path, *, here: bool = False) -> Iterator[tuple[Step, 
 
 def _command(line: str, last: int, cache: Path, *, here: bool) -> tuple[int, str]:
     """The code that a command line ends with, after one that ended with ``last``, and its words."""
-    plain = PLAIN.fullmatch(line.replace("\\\n", " ")) if here else None
+    joined = line.replace("\\\n", " ")
+    if here and (loop := LOOP.fullmatch(joined)):
+        said = ""
+        for word in loop[2].split():
+            for command in loop[3].replace(f"${loop[1]}", word).strip(" ;").split(";"):
+                last, words = _command(command.strip(), last, cache, here=True)
+                said += words
+        return last, said
+    if here and (piped := PIPED.fullmatch(joined)):
+        outcome = called(*shlex.split(piped[1]), cache=cache, together=piped[2] is not None)
+        code, words = _shell(piped[3], last, outcome.out.decode())
+        return code, outcome.err + words
+    plain = PLAIN.fullmatch(joined) if here else None
     if plain:
         outcome = called(*shlex.split(plain[1]), cache=cache, together=plain[3] is None)
         streams = {"": outcome.out.decode(), "2": outcome.err}
         if plain[3] is not None:
             Path(plain[3]).write_text(streams.pop(plain[2]))
         return outcome.code, "".join(streams.values())
+    return _shell(line, last)
+
+
+def _shell(line: str, last: int, words: str = "") -> tuple[int, str]:
+    """The code and the words of a command line in a shell, which reads these words."""
     done = subprocess.run(
         ["bash", "-c", f"(exit {last}); {line}"],
-        stdin=subprocess.DEVNULL,
+        input=words,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

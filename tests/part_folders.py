@@ -15,14 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from command import UNKNOWN, WORDS
-from discreet import EmbeddingSpace, Receipt, Sanitizer
+from discreet import EmbeddingSpace, Receipt, Sanitizer, load_space, mechanism
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.engines import EngineSettings, sanitize_folder
 from discreet.engines.embed_work import EmbedWork
+from discreet.engines.tasks import run_task
+from discreet.engines.work import SanitizeWork
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.release.sentences import SentenceEmbedder
 from discreet.spaces.loaders import save_space
+from discreet.text.fates import Fates
 
 MARKER = "zanzibar"
 
@@ -34,11 +37,29 @@ def small_space(folder: Path) -> Path:
     return save_space(space, folder / "space.safetensors")
 
 
+class InThisProcess:
+    """An engine without workers: what is tested is around them."""
+
+    name, workers = "local", 1
+
+    def run(self, parts, work, folder):
+        return (run_task(part, work, folder) for part in parts)
+
+    def close(self):
+        pass
+
+
 class Letters:
     """A made-up encoder: how often four letters occur, and 1."""
 
     def encode(self, texts):
         return np.array([[t.count(c) for c in "aeio"] + [1.0] for t in texts], dtype=np.float32)
+
+
+def sanitizing(space: Path, fates: Fates, **options) -> SanitizeWork:
+    """Texts with the words of a space, by its file."""
+    made = mechanism("santext", space=load_space(space), epsilon=4.0)
+    return SanitizeWork(sanitizer=Sanitizer(made), fates=fates, **options)
 
 
 def embedding(**options) -> EmbedWork:
@@ -98,6 +119,8 @@ def check_whole(out: Path, rows: int, words: int) -> Receipt:
 def drawing(folder: Path) -> list[int]:
     """Processes that hold a part that has no record yet."""
     found = []
+    if not any(folder.rglob("*.partial")):  # which is soon seen, unlike what all processes hold
+        return found
     for process in Path("/proc").glob("[0-9]*"):
         try:
             held = [Path(os.readlink(path)) for path in process.joinpath("fd").iterdir()]

@@ -1,5 +1,6 @@
 """A setting is declared once, and refuses what is out of range wherever it is given."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from discreet.cli._settings import takes_settings
 from discreet.errors import InvalidValue
-from discreet.settings import Setting, Settings, settings_of
+from discreet.settings import Setting, Settings, fields_as_keywords, settings_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +77,55 @@ def test_the_command_names_the_option():
     with pytest.raises(InvalidValue, match="--dim must be a whole number of at least 2; got 1"):
         parser.main(["tea", "--dim", "1"], standalone_mode=False)
     assert seen == []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names(Settings):
+    name: Annotated[str | Sequence[str], Setting("A name; repeatable.")] = "nobody"
+    drop: Annotated[Sequence[str], Setting("Not this; repeatable.", metavar="NAME")] = ()
+
+
+def test_a_field_of_several_values_is_an_option_that_may_be_repeated():
+    seen = []
+
+    def run(names: Names) -> None:
+        """Run."""
+        seen.append(names)
+
+    app = typer.Typer()
+    app.command()(takes_settings(run))
+    parser = typer.main.get_command(app)
+    parser.main(["--name", "a", "--name", "b"], standalone_mode=False)
+    parser.main([], standalone_mode=False)
+    assert seen == [Names(name=("a", "b")), Names()]
+    name, drop = parser.params[:2]
+    assert (name.help, drop.help) == (
+        "A name; repeatable. Default: nobody.",
+        "Not this; repeatable.",
+    )
+    assert drop.metavar == "NAME"
+
+
+@fields_as_keywords
+def train(rows: int, *, schedule: Schedule, names: Names, force: bool = False):
+    return rows, schedule, names, force
+
+
+def test_a_function_takes_fields_as_keywords_or_the_settings_themselves():
+    assert train(1) == (1, Schedule(), Names(), False)
+    assert train(1, epochs=3, name="x", force=True) == (
+        1,
+        Schedule(epochs=3),
+        Names(name="x"),
+        True,
+    )
+    assert train(1, schedule=Schedule(epochs=3), name="x") == train(1, epochs=3, name="x")
+
+
+def test_what_is_no_field_and_what_is_said_twice_are_errors():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'epoch'"):
+        train(1, epoch=3)
+    with pytest.raises(TypeError, match="epochs is said in schedule already"):
+        train(1, schedule=Schedule(), epochs=3)
+    with pytest.raises(InvalidValue, match="epochs of Schedule must be"):
+        train(1, epochs=0)

@@ -8,16 +8,21 @@ A settings class is a frozen dataclass whose fields say it all::
         rate: Annotated[float, Setting("Size of a step.", above=0)] = 0.1
 
 The class refuses what is out of range. The command line and the pages' tables of options are read
-off the same fields.
+off the same fields, and so are the keywords of a function that takes such a class
+(:func:`fields_as_keywords`).
 """
 
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from functools import wraps
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from discreet import check
+
+R = TypeVar("R")
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class Setting:
     """What the command line calls it, where that is not the field's name."""
     short: str | None = None
     """A one-letter name on the command line, such as -e."""
+    metavar: str | None = None
+    """What the help of the command line has in place of a value."""
     option: bool = True
     """Whether the command line has it; if not, it is for Python alone."""
     refuse: Callable[[Any], None] | None = None
@@ -58,6 +65,11 @@ class Declared:
     def required(self) -> bool:
         """True if there is no default."""
         return self.default is inspect.Parameter.empty
+
+    @property
+    def several(self) -> bool:
+        """True if it may have several values."""
+        return any(get_origin(each) is Sequence for each in (self.kind, *get_args(self.kind)))
 
     def checked(self, value: Any, name: str) -> Any:
         """The value, if it is of the right kind and in range; an error that names it otherwise."""
@@ -106,6 +118,53 @@ def declared_in(kind: type[Any]) -> Iterator[Declared]:
             for note in notes:
                 if isinstance(note, Setting):
                     yield Declared(name, plain, parameter.default, note)
+
+
+def fields_as_keywords(function: Callable[..., R]) -> Callable[..., R]:
+    """Let a function that takes settings be called with their fields as keyword arguments.
+
+    A parameter whose type is a class of settings is made from those keywords that are its fields;
+    whoever has the object already gives that instead.
+
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Schedule(Settings):
+    ...     epochs: Annotated[int, Setting("Passes over the rows.", at_least=1)] = 2
+    >>> @fields_as_keywords
+    ... def fit(rows: int, *, schedule: Schedule) -> int:
+    ...     return rows * schedule.epochs
+    >>> fit(10), fit(10, epochs=3), fit(10, schedule=Schedule(epochs=5))
+    (20, 30, 50)
+    >>> list(inspect.signature(fit).parameters)
+    ['rows', 'schedule', 'epochs']
+    """
+    signature, hints = inspect.signature(function), get_type_hints(function)
+    groups = {
+        name: (kind, list(declared_in(kind)))
+        for name, kind in hints.items()
+        if inspect.isclass(kind) and issubclass(kind, Settings)
+    }
+
+    @wraps(function)
+    def with_keywords(*args: Any, **given: Any) -> R:
+        for name, (kind, declared) in groups.items():
+            fields = {each.name: given.pop(each.name) for each in declared if each.name in given}
+            if given.get(name) is None:
+                given[name] = kind(**fields)
+            elif fields:
+                raise TypeError(f"{', '.join(fields)} is said in {name} already; leave it out")
+        return function(*args, **given)
+
+    fields = [
+        inspect.Parameter(each.name, _KEYWORD, default=each.default, annotation=each.kind)
+        for _, declared in groups.values()
+        for each in declared
+    ]
+    own = [
+        p.replace(default=None) if p.name in groups else p for p in signature.parameters.values()
+    ]
+    # What help() and editors show.
+    with_keywords.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
+    return with_keywords
 
 
 def plain_type(kind: Any) -> Any:

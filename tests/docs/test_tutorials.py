@@ -136,3 +136,19 @@ def test_a_failure_must_be_shown(tmp_path):
 def test_a_block_that_would_not_be_run_is_refused(tmp_path):
     with pytest.raises(AssertionError, match="indented"):
         results("- a list\n\n  ```console\n  $ true\n  ```\n", tmp_path)
+
+
+def test_loops_and_pipes_of_commands_are_what_a_shell_makes_of_them(tmp_path):
+    line = "for n in 1 2; do \\\n    discreet --version > v$n.txt; \\\n    echo $n; \\\n  done"
+    pages = [
+        f"```console\n$ {line}\n1\n2\n$ cat v1.txt v2.txt | wc -l\n2\n```\n",
+        "```console\n$ discreet explain --epsilon x 2>&1 | grep -c epsilon\n1\n```\n",
+        "```console\n$ discreet --version | wc -l\n1\n```\n",
+    ]
+    for number, page in enumerate(pages):
+        for here in (True, False):
+            folder = tmp_path / f"{number} {here}"
+            folder.mkdir()
+            assert [printed for _, printed in run(page, folder, here=here)] == [
+                step.shown for step in steps(page)
+            ]

@@ -99,6 +99,7 @@ ROWS = {
         "cannot be read", ["/proc/self/mem", "-o", "OUT", "--format", "txt"], data=None
     ),
     "no suffix": Row("no suffix that says its format", name="in"),
+    "no folder": Row("there is no file or folder", name="in", data=None),
     "unknown format": Row("must be one of txt", with_options("--format", "doc")),
     "unknown column": Row(
         "has no column review; it has 2 columns, not named here",

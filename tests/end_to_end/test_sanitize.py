@@ -486,7 +486,7 @@ def test_batches_join_without_loss(place, tmp_path, monkeypatch, format):
     from discreet.text.readers import open_documents
 
     monkeypatch.setenv("DISCREET_CACHE", str(place / "cache"))
-    monkeypatch.setitem(open_documents.__kwdefaults__, "batch_documents", 6)
+    monkeypatch.setitem(open_documents.__wrapped__.__kwdefaults__, "batch_documents", 6)
     source, target = tmp_path / f"in.{format}", tmp_path / f"out.{format}"
     if format == "parquet":
         pq.write_table(pa.table({"text": TEXTS}), source)

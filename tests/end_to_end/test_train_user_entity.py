@@ -103,7 +103,7 @@ def test_strict_refuses_what_would_be_dropped(files):
     assert "3 entities have more than 2 holders" in done.err
     loose = run(files, "--steps", "1", "--holders", "2")
     assert loose.code == 0
-    assert "Dropped 6 sentences of 12" in loose.err
+    assert "Dropped 6 sentences of 18 to keep the bounds" in loose.err
 
 
 def test_the_published_algorithm_shows_both_figures(files):
@@ -133,7 +133,9 @@ def test_classes_are_learned_from_a_field(files):
     )
     assert done.code == 0, done.err
     curve = json.loads((files / "model" / "curve.json").read_text())
-    assert curve[39]["error_rate"] < 0.5  # two of three classes have the same words
+    assert [point["step"] for point in curve] == list(range(41))
+    assert f"perplexity {curve[0]['perplexity']:.4g} before training" in done.err
+    assert curve[-1]["error_rate"] < 0.5  # two of three classes have the same words
     assert (files / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 

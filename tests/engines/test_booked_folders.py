@@ -13,16 +13,14 @@ from discreet.engines.tasks import target_of
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Ledger
 from discreet.ledger.dataset import DatasetLedger
-from part_folders import embedding, write
+from part_folders import InThisProcess, embedding, write
 
 KEY = bytes(range(32))
 WHOLE = ["_SUCCESS", "_privacy.json", "part-000000.parquet"]
 
 
-class WithThis:
-    """An engine of this process that does the work it is given, made of objects without names."""
-
-    name, workers = "local", 1
+class WithThis(InThisProcess):
+    """Does the work it is given, made of objects without names."""
 
     def __init__(self, work):
         self._work = work
@@ -31,9 +29,6 @@ class WithThis:
         for part in parts:
             self._work.release(part, target_of(folder, part))
             yield {"number": part.number, "error": None}
-
-    def close(self):
-        pass
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks, and locks of files")

@@ -18,25 +18,21 @@ from discreet.engines.folder import unfinished
 from discreet.engines.parts import PartReceipt, attempts_of, record_of
 from discreet.engines.plan import planned
 from discreet.engines.tasks import run_task, target_of
-from discreet.engines.work import SanitizeWork
 from discreet.errors import InvalidValue, NotFound, OutputError, VerificationFailed
 from discreet.ledger import Ledger
 from discreet.release.recipe import Recipe, recipe_of
 from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
-from part_folders import MARKER, check_whole, documents, small_space, words_of, write
-
-
-class InThisProcess:
-    """An engine without workers: what is tested here is around them."""
-
-    name, workers = "local", 1
-
-    def run(self, parts, work, folder):
-        return (run_task(part, work, folder) for part in parts)
-
-    def close(self):
-        pass
+from part_folders import (
+    MARKER,
+    InThisProcess,
+    check_whole,
+    documents,
+    sanitizing,
+    small_space,
+    words_of,
+    write,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +47,7 @@ def space(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def work(space):
-    sanitizer = Sanitizer(mechanism("santext", space=load_space(space), epsilon=4.0))
-    fates = Fates(("body",), keep=("id",), others="drop")
-    return SanitizeWork(sanitizer=sanitizer, fates=fates)
+    return sanitizing(space, Fates(("body",), keep=("id",), others="drop"))
 
 
 SETTINGS = EngineSettings(part_rows=100)

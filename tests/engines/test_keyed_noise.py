@@ -13,24 +13,29 @@ import pyarrow.parquet as pq
 import pytest
 from randomgen import AESCounter
 
-from discreet import Receipt, Sanitizer, load_space, mechanism
+from discreet import Receipt
 from discreet.engines import EngineSettings, noise, sanitize_folder
 from discreet.engines.noise import RunKey
 from discreet.engines.plan import Part, planned
 from discreet.engines.tasks import run_task, target_of
-from discreet.engines.work import SanitizeWork
 from discreet.errors import InvalidValue, OutputError
 from discreet.randomness import is_secure, keyed_generator
 from discreet.text.fates import Fates
-from part_folders import check_whole, embedding, small_space, words_of, write
+from part_folders import (
+    InThisProcess,
+    check_whole,
+    embedding,
+    sanitizing,
+    small_space,
+    words_of,
+    write,
+)
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
-    space = load_space(small_space(tmp_path_factory.mktemp("space")))
-    sanitizer = Sanitizer(mechanism("santext", space=space, epsilon=4.0))
     fates = Fates(("body",), keep=("id",), surrogates={"who": "email"})
-    return SanitizeWork(sanitizer=sanitizer, fates=fates, keyed=True)
+    return sanitizing(small_space(tmp_path_factory.mktemp("space")), fates, keyed=True)
 
 
 def drawn(work, source, folder, key, number=0):
@@ -125,19 +130,14 @@ def test_the_key_is_there_as_long_as_parts_are_missing_and_no_longer(tmp_path, w
     source = write(tmp_path / "in", "csv", files=2, rows=20)
     key, seen = tmp_path / "out.unfinished" / "noise.key", []
 
-    class InThisProcess:
-        name, workers = "local", 1
-
+    class Stopped(InThisProcess):
         def run(self, parts, told, folder):
             for part in parts:
                 seen.append((stat.S_IMODE(key.stat().st_mode), key.read_bytes()))
                 assert seen[-1][1].hex() not in told
-                yield run_task(part, told, folder)
+                yield from super().run([part], told, folder)
                 if len(seen) == 1:
                     raise KeyboardInterrupt
-
-        def close(self):
-            pass
 
     def release(**more):
         return sanitize_folder(
@@ -151,7 +151,7 @@ def test_the_key_is_there_as_long_as_parts_are_missing_and_no_longer(tmp_path, w
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EngineSettings, "start", lambda _: InThisProcess())
+        patch.setattr(EngineSettings, "start", lambda _: Stopped())
         with pytest.raises(KeyboardInterrupt):
             release(keyed_noise=True)
         with pytest.raises(OutputError, match="other settings"):

@@ -556,25 +556,6 @@ def test_a_file_that_somebody_holds_is_waited_for_and_then_said(tmp_path, monkey
         ledger.reserve(charge(1.0))
 
 
-def test_who_waits_in_line_for_too_long_is_told(tmp_path, monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
-    from discreet.ledger import stores
-
-    monkeypatch.setattr(stores, "WAIT_SECONDS", 0.05)
-    path = tmp_path / "ledger.db"
-    with Ledger.open(path) as ledger, open(f"{path}-wal", "rb") as other:
-        ledger.reserve(charge(1.0))
-        fcntl.flock(other, fcntl.LOCK_EX)
-        later = threading.Timer(0.2, fcntl.flock, (other, fcntl.LOCK_UN))
-        later.start()
-        assert ledger.budget("tickets").held.epsilon == 1.0  # who only looks does not wait
-        with pytest.raises(LedgerUnavailable, match="another process"):
-            ledger.reserve(charge(1.0))
-        later.join()
-        ledger.reserve(charge(1.0))
-        assert ledger.budget("tickets").held.epsilon == 2.0
-
-
 def test_nobody_is_told_before_it_has_reached_the_disk(tmp_path, monkeypatch):
     from discreet.ledger import stores
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.errors import InvalidValue, LedgerUnavailable
+from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger import Ledger
 from ledger_charges import KEY, charge
 
@@ -42,3 +42,66 @@ def test_a_server_that_is_not_there_and_a_key_that_is_missing():
     assert "secret" not in str(caught.value)
     with pytest.raises(InvalidValue, match="key file"):
         Ledger.open(url)
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_database_without_an_encoding(url):
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE DATABASE plain ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
+        )
+    with Ledger.open(url.replace("/postgres?", "/plain?"), key=KEY) as ledger:
+        ledger.limit(dataset="Überfälle", epsilon=2.0)
+        ledger.reserve(charge(1.0, dataset="Überfälle")).commit("aa")
+        assert ledger.budget("Überfälle").left.epsilon == 1.0
+        assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_one_charge_takes_two_statements_that_hold_no_value_and_reach_the_disk(url, monkeypatch):
+    import psycopg
+
+    said, execute = [], psycopg.Connection.execute
+
+    def listening(self, query, *rest, **more):
+        said.append(str(query))
+        return execute(self, query, *rest, **more)
+
+    with Ledger.open(url, key=KEY) as ledger:
+        ledger.limit(dataset="tickets", epsilon=4.0)
+        monkeypatch.setattr(psycopg.Connection, "execute", listening)
+        made = ledger.reserve(charge(1.0))
+        assert [each.split()[0] for each in said] == ["SELECT", "WITH"]
+        assert "set_config('synchronous_commit', 'on', true)" in said[1]
+        assert not [each for each in said if made.id in each or made.dataset in each]
+        ledger.reserve(charge(persons={"ann": (1.0, 0.0), "bob": (2.0, 0.0)}))
+        (booked,) = ledger.book_all([(charge(1.0), "aa")])
+        assert booked.state == "committed"
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve(charge(1.0))
+        assert ledger.budget("tickets").left.epsilon == 0.0  # two of all, two of bob
+        assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_who_was_slower_looks_again_with_a_lock(url, monkeypatch):
+    from discreet.ledger.writing import Unlocked
+
+    finish = Unlocked.finish_unless_changed
+    with Ledger.open(url, key=KEY) as ledger, Ledger.open(url, key=KEY) as other:
+        ledger.limit(dataset="tickets", epsilon=2.0)
+
+        def slower(self):
+            monkeypatch.setattr(Unlocked, "finish_unless_changed", finish)
+            other.reserve(charge(1.0))
+            return finish(self)
+
+        monkeypatch.setattr(Unlocked, "finish_unless_changed", slower)
+        ledger.reserve(charge(1.0))
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve(charge(1.0))
+        assert ledger.budget("tickets").held.epsilon == 2.0
+        assert len(list(ledger.entries())) == 2
+        assert ledger.verify() == []

@@ -310,6 +310,8 @@ def test_the_commands_book_show_refuse_and_verify(run, tmp_path):
     lines = call("ledger", "show", book, "--dataset", "tickets", "--plot", tmp_path / "p.png").lines
     assert any("committed  sanitize  santext" in line for line in lines)
     assert (tmp_path / "p.png").stat().st_size > 1000
+    strange = call("ledger", "show", book, "--dataset", "ticket")
+    assert (strange.code, "no data set of that name" in strange.err) == (0, True)
     exported = call("ledger", "export", book).lines
     assert len(exported) == 2
     assert exported[0].startswith("entry,dataset,at")

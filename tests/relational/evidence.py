@@ -9,6 +9,7 @@ call cries wolf with probability at most :data:`goodness.LEVEL`, whatever the la
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -94,18 +95,26 @@ def contradictions(
 
     False alarms: a claim that holds is listed with probability at most LEVEL, all claims together.
     """
-    seen = [np.asarray(events(rows)) for rows in draws]
-    level = LEVEL / (4 * seen[0].shape[1] * len(claims))  # both ways, two bounds each
+    seen = [_counted(rows, events) for rows in draws]
+    level = LEVEL / (4 * len(seen[0]) * len(claims))  # both ways, two bounds each
     found = []
     for claim in claims:
         for one, other in ((claim.first, claim.second), (claim.second, claim.first)):
-            often, seldom = seen[one].sum(axis=0), seen[other].sum(axis=0)
+            often, seldom = seen[one], seen[other]
             factor = np.exp(claim.loss)
             # Only what looks broken is worth a bound.
-            share = often / len(seen[one]), seldom / len(seen[other])
+            share = often / len(draws[one]), seldom / len(draws[other])
             looks = np.flatnonzero(share[0] > factor * share[1] + claim.delta)
-            low = at_least(often[looks], len(seen[one]), level)
-            high = at_most(seldom[looks], len(seen[other]), level)
+            low = at_least(often[looks], len(draws[one]), level)
+            high = at_most(seldom[looks], len(draws[other]), level)
             broken = looks[low > factor * high + claim.delta]
             found += [(claim, int(event)) for event in broken[:1]]
     return found
+
+
+def _counted(rows: Sequence[bytes] | np.ndarray, events: Callable[..., np.ndarray]) -> np.ndarray:
+    """How often each event is seen; rows of text that are equal are looked at once."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(events(rows)).sum(axis=0)
+    times = Counter(rows)
+    return np.array(list(times.values())) @ np.asarray(events(list(times)))

@@ -14,6 +14,7 @@ import pytest
 import discreet
 from command import MARKER, UNKNOWN, WORDS
 from discreet import DiscreetError, Sanitizer
+from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.release import streams
@@ -466,3 +467,9 @@ def test_the_command_waits_for_no_accountant(tmp_path):
     )
     (tmp_path / "in.txt").write_text("The doctor saw me.\n")
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("fate", ["keep", "drop"])
+def test_a_single_string_is_no_list_of_columns(sanitizer, fate):
+    with pytest.raises(InvalidValue, match=f"{fate} must be a list of columns"):
+        sanitize({"text": ["one"], "id": [1]}, "text", sanitizer=sanitizer, **{fate: "id"})

@@ -31,7 +31,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     A parameter whose type is a class of settings is replaced by an option for each of its fields;
     the command is called with the finished object. A value out of range is refused under the name
-    that the command line has for it.
+    that the command line has for it. A field with several values is an option that may be repeated.
     """
     hints = get_type_hints(command, include_extras=True)
     own: list[inspect.Parameter] = []
@@ -50,7 +50,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_options(**given: Any) -> None:
         for name, (kind, declared) in groups.items():
-            values = {each.name: each.checked(given.pop(each.name), each.flag) for each in declared}
+            values = {each.name: _given(each, given.pop(each.name)) for each in declared}
             given[name] = kind.of(values) if issubclass(kind, Choice) else kind(**values)
         command(**given)
 
@@ -63,11 +63,24 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
+def _given(declared: Declared, value: Any) -> Any:
+    if declared.several:
+        return tuple(value) if value else declared.default
+    return declared.checked(value, declared.flag)
+
+
 def _option(declared: Declared, heading: str | None) -> inspect.Parameter:
     flag = declared.flag
     if declared.kind is bool and declared.default is True:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     names = [flag] if declared.setting.short is None else [flag, declared.setting.short]
-    default = ... if declared.required else declared.default
-    option = typer.Option(default, *names, help=declared.setting.help, rich_help_panel=heading)
-    return inspect.Parameter(declared.name, _KEYWORD, default=option, annotation=declared.kind)
+    default, kind, help = declared.default, declared.kind, declared.setting.help
+    if declared.required:
+        default = ...
+    elif declared.several:
+        help = f"{help} Default: {default}." if default else help
+        default, kind = None, list[str] | None
+    option = typer.Option(
+        default, *names, help=help, metavar=declared.setting.metavar, rich_help_panel=heading
+    )
+    return inspect.Parameter(declared.name, _KEYWORD, default=option, annotation=kind)

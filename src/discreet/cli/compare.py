@@ -1,6 +1,7 @@
 """``discreet compare``: mechanisms on one scale, use against what attackers get."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from discreet.errors import InvalidValue, OutputError
 from discreet.evaluation.comparison.bench import SAMPLES, Bench
 from discreet.evaluation.comparison.contenders import contenders
 from discreet.evaluation.comparison.peers import peer_jobs
-from discreet.evaluation.comparison.run import compared
+from discreet.evaluation.comparison.run import Comparison, compared
 from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Task
 from discreet.evaluation.comparison.workers import usual_workers
@@ -78,7 +79,6 @@ def compare(
     Example: discreet compare news.jsonl --label-field label --public other.jsonl --quick -o REPORT
     """
     figure_class()  # a missing extra shows before anything long is computed
-    effort, wanted = settings.effort, settings.share
     vocabulary = load_space(settings.space or default_space())
     entries = contenders(settings.names, settings.numbers, len(vocabulary))
     if label_field is None and author_field is None:
@@ -90,24 +90,14 @@ def compare(
     task = Task.read(
         source,
         public,
-        effort,
+        settings.effort,
         text_field=text_field,
         label_field=label_field,
         author_field=author_field,
     )
     # Every mechanism in the vocabulary that it has by itself, unless one is given for all.
     where = {each.name: settings.space or default_space(each.name) for each in entries}
-    benches: dict[str, Bench] = {}
-    for space in dict.fromkeys(where.values()):
-        benches[space] = Bench(
-            task,
-            load_space(space),
-            effort,
-            settings.encoder,
-            settings.judges,
-            settings.function_words,
-            next(iter(benches.values()), None),
-        )
+    benches = _benches(task, where.values(), settings)
     bench = next(iter(benches.values()))
     others = peer_jobs(bench, cache_directory() / "peers", say) if settings.peers else []
     with progress_bar("comparing") as bar:
@@ -117,23 +107,42 @@ def compare(
             output / "parts",
             elsewhere={name: benches[space] for name, space in where.items()},
             measure=settings.measure,
-            at=wanted,
+            at=settings.share,
             peers=others,
             vectors=settings.vectors,
             workers=settings.workers or usual_workers(),
             say=say,
             progress=bar,
         )
-    originals = [text[:400] for text in task.texts[:SAMPLES]]
-    write_page(output / "index.html", *page_of(found, originals), mode=PRIVATE)
-    draw(frontier_plot(found), output / "frontier.png")
-    values = found.to_dict()
-    with written_whole(output / _RECORD) as temporary:
-        temporary.write_text(json.dumps(values, indent=1), "utf-8")
+    _write(output, found, task)
     if as_json:
-        echo_json(values)
+        echo_json(found.to_dict())
     else:
         say(*lines(found), f"Written: {output / 'index.html'}")
+
+
+def _benches(task: Task, spaces: Iterable[str], settings: ComparisonSettings) -> dict[str, Bench]:
+    """What is measured with, in each vocabulary; the first shares its models with the others."""
+    benches: dict[str, Bench] = {}
+    for space in dict.fromkeys(spaces):
+        benches[space] = Bench(
+            task,
+            load_space(space),
+            settings.effort,
+            settings.encoder,
+            settings.judges,
+            settings.function_words,
+            next(iter(benches.values()), None),
+        )
+    return benches
+
+
+def _write(folder: Path, found: Comparison, task: Task) -> None:
+    originals = [text[:400] for text in task.texts[:SAMPLES]]
+    write_page(folder / "index.html", *page_of(found, originals), mode=PRIVATE)
+    draw(frontier_plot(found), folder / "frontier.png")
+    with written_whole(folder / _RECORD) as temporary:
+        temporary.write_text(json.dumps(found.to_dict(), indent=1), "utf-8")
 
 
 def _checked_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ import typer
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
+from discreet.cli._file_settings import ReadingOptions
 from discreet.cli._folders import parts_line, refuse_for_folders
 from discreet.cli._ledger_settings import VectorLedgerSettings
 from discreet.cli._settings import takes_settings
@@ -22,6 +23,7 @@ from discreet.errors import InvalidValue
 from discreet.randomness import generator
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
+from discreet.release.handover import HandoverSettings
 from discreet.release.search_quality import search_quality
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.vector_files import embed_file
@@ -62,9 +64,11 @@ _Keep = Annotated[
 
 @takes_settings
 def embed(
+    reading: ReadingOptions,
+    handover: HandoverSettings,
     choice: VectorChoice,
     vectors: MapSettings,
-    encoding: EncoderSettings,
+    encoder: EncoderSettings,
     documents: CandidateSettings,
     label_choice: LabelChoice,
     booking: VectorLedgerSettings,
@@ -78,14 +82,7 @@ def embed(
     labels: _Labels = None,
     keep: _Keep = None,
     yes_weak: options.YesWeak = False,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    file_encoding: options.Encoding = "utf-8",
-    max_document_mb: options.MaxDocumentMb = 4.0,
     seed: options.Seed = None,
-    force: options.Force = False,
-    operator: options.Operator = None,
-    recipient: options.Recipient = None,
 ) -> None:
     """Release a differentially private vector for each text, and a private label beside it.
 
@@ -111,19 +108,17 @@ def embed(
     _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
     if unit == "document" and (pair_field is not None or label_field is not None):
         raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
-    made: Callable[[], Any] = partial(_documents, choice, documents, encoding)
+    made: Callable[[], Any] = partial(_documents, choice, documents, encoder)
     if unit == "sentence":
-        made = partial(_sentences, choice, vectors, encoding, named, label_choice)
-    read: dict[str, Any] = {
+        made = partial(_sentences, choice, vectors, encoder, named, label_choice)
+    common: dict[str, Any] = {
         "text_field": text_field,
+        "pair_field": pair_field,
+        "label_field": label_field,
         "keep": tuple(keep or ()),
-        "format": format,
-        "delimiter": delimiter,
-        "max_document_bytes": options.document_bytes(max_document_mb),
+        "reading": reading.said,
         "accept_weak": yes_weak,
     }
-    fields: dict[str, Any] = {"pair_field": pair_field, "label_field": label_field}
-    said: dict[str, Any] = {"force": force, "operator": operator, "recipient": recipient}
     if engine.given or is_several(source):
         refuse_for_folders(
             seed=seed is not None,
@@ -135,20 +130,18 @@ def embed(
             mechanism=choice.name_in(unit),
             settings=dict(choice.settings),
             map=vectors,
-            encoder=encoding,
+            encoder=encoder,
             candidates=documents,
             labels=named,
             label_mechanism=None if law == NO_MECHANISM else law,
             label_settings=label_choice.given(),
-            file_encoding=file_encoding,
             keyed=engine.keyed_noise,
             made_by=made,
-            **read,
-            **fields,
+            **common,
         )
         with booking.booked("embed") as ledger, progress_bar("embedding") as show:
             receipt = release_folder(
-                source, output, work, engine, format=format, progress=show, ledger=ledger, **said
+                source, output, work, engine, handover=handover, progress=show, ledger=ledger
             )
         _tell(receipt, unit)
         say(parts_line(receipt))
@@ -161,14 +154,12 @@ def embed(
             made,
             unit=unit,
             tells=_search if unit == "sentence" else None,
-            encoding=file_encoding,
             rng=generator(seed),
             progress=show,
             person_field=booking.person_field,
             ledger=ledger,
-            **read,
-            **fields,
-            **said,
+            handover=handover,
+            **common,
         )
     _tell(receipt, unit)
     say_written(output)

@@ -71,6 +71,7 @@ def show_ledger(
         check_plot(plot)
     with _opened(url, key) as book:
         names = {} if dataset is None else {book.named(dataset): dataset}
+        _warn_of_a_strange_name(book, dataset)
         entries = list(book.entries(dataset, person=person))
         if dataset is None:
             budgets = book.overview()
@@ -91,6 +92,12 @@ def show_ledger(
         said = each.statement.lines()
         lines += [f"All {counted(len(each.of), 'release')} together:", *(f"  {s}" for s in said)]
     show(values, lines, as_json=as_json)
+
+
+def _warn_of_a_strange_name(book: Ledger, dataset: str | None) -> None:
+    """A misspelt data set must not pass for one of which nothing was released."""
+    if dataset is not None and book.named(dataset) not in book.datasets():
+        say("This ledger has no data set of that name; check the spelling.")
 
 
 def _shown(
@@ -197,6 +204,7 @@ def export(
     if output != "-":
         check_place(Path(output), force=force)
     with _opened(url, key) as book:
+        _warn_of_a_strange_name(book, dataset)
         entries = list(book.entries(dataset, person=person))
     if output == "-":
         echo(*in_lines(entries_csv(entries)))

@@ -6,11 +6,15 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as options
+from discreet.cli._file_settings import ReadingOptions
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, say
 from discreet.text.identifiers.mapping import SurrogateMapping, restore_file
 
 
+@takes_settings
 def restore(
+    reading: ReadingOptions,
     source: options.Documents,
     output: options.Output,
     mapping: Annotated[
@@ -24,8 +28,6 @@ def restore(
         ),
     ] = False,
     text_field: options.TextField = "text",
-    format: options.Format = None,
-    max_document_mb: options.MaxDocumentMb = 4.0,
     force: options.Force = False,
 ) -> None:
     """Put original values back into an answer about text that was sanitised with --keep-mapping.
@@ -42,8 +44,7 @@ def restore(
         SurrogateMapping.read(mapping),
         by_row=by_row,
         text_field=text_field,
-        format=format,
-        max_document_bytes=options.document_bytes(max_document_mb),
+        reading=reading.said,
         force=force,
     )
     say(

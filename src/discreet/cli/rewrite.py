@@ -8,12 +8,14 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
+from discreet.cli._file_settings import ColumnOptions, ReadingOptions
 from discreet.cli._ledger_settings import PersonSetting, RowLedgerSettings
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
 from discreet.randomness import generator
+from discreet.release.handover import HandoverSettings
 from discreet.release.text_files import sanitize_file
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 @takes_settings
 def rewrite(
+    columns: ColumnOptions,
+    reading: ReadingOptions,
+    handover: HandoverSettings,
     choice: WordChoice,
     booking: RowLedgerSettings,
     whose: PersonSetting,
@@ -31,18 +36,9 @@ def rewrite(
     rewriter: Annotated[
         Path, typer.Option("--rewriter", "-r", help="What 'discreet train rewriter' wrote.")
     ],
-    text_field: options.TextFields = None,
-    keep: options.Keep = None,
-    drop: options.Drop = None,
-    surrogate: options.Surrogate = None,
-    keep_others: options.KeepOthers = False,
-    drop_others: options.DropOthers = False,
     yes_weak: options.YesWeak = False,
-    format: options.Format = None,
-    max_document_mb: options.MaxDocumentMb = 4.0,
     device: options.Device = "auto",
     seed: options.Seed = None,
-    force: options.Force = False,
 ) -> None:
     """Sanitise every document with a word mechanism, then rewrite what was released.
 
@@ -70,15 +66,10 @@ def rewrite(
             source,
             output,
             made,
-            text_field=text_field or "text",
-            keep=keep or (),
-            drop=drop or (),
-            surrogates=options.surrogate_columns(surrogate),
-            others=options.rest_of_columns(keep_others, drop_others),
+            columns=columns.said,
+            reading=reading.said,
+            handover=handover,
             accept_weak=yes_weak,
-            format=format,
-            max_document_bytes=options.document_bytes(max_document_mb),
-            force=force,
             rng=generator(seed),
             progress=show,
             person_field=whose.person_field,

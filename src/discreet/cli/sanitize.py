@@ -7,6 +7,7 @@ from typing import Any
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
+from discreet.cli._file_settings import ColumnOptions, ReadingOptions
 from discreet.cli._folders import parts_line, recipe_from, refuse_for_folders
 from discreet.cli._ledger_settings import RowLedgerSettings
 from discreet.cli._settings import takes_settings
@@ -21,6 +22,7 @@ from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.registry import find
 from discreet.randomness import generator
 from discreet.receipt import Receipt, receipt_path
+from discreet.release.handover import HandoverSettings
 from discreet.release.rows import MOST_UNKNOWN
 from discreet.release.strength import MOST_KNOWN, share
 from discreet.release.text import LAYOUTS, READABLE, Sanitizer
@@ -30,6 +32,9 @@ from discreet.text.identifiers.mapping import kept_mapping
 
 @takes_settings
 def sanitize(
+    columns: ColumnOptions,
+    reading: ReadingOptions,
+    handover: HandoverSettings,
     choice: WordChoice,
     identifiers: IdentifierSettings,
     settings: TextSettings,
@@ -37,23 +42,10 @@ def sanitize(
     engine: EngineSettings,
     source: options.Documents,
     output: options.Output,
-    text_field: options.TextFields = None,
-    keep: options.Keep = None,
-    drop: options.Drop = None,
-    surrogate: options.Surrogate = None,
-    keep_others: options.KeepOthers = False,
-    drop_others: options.DropOthers = False,
     yes_weak: options.YesWeak = False,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
     layout: options.Layout = "tokens",
-    max_document_mb: options.MaxDocumentMb = 4.0,
     device: options.Device = "auto",
     seed: options.Seed = None,
-    force: options.Force = False,
-    operator: options.Operator = None,
-    recipient: options.Recipient = None,
 ) -> None:
     """Replace every word of every document by a differentially private draw.
 
@@ -78,22 +70,13 @@ def sanitize(
         choice = choice.with_guide(NGramGuide.name)
     if choice.needs_epsilon():
         _ask_for_epsilon(choice, settings.spared)
-    identifiers.check_together(len(text_field or ()))
+    identifiers.check_together(len(columns.said.fates.texts))
     common: dict[str, Any] = {
-        "text_field": text_field or "text",
-        "keep": keep or (),
-        "drop": drop or (),
-        "surrogates": options.surrogate_columns(surrogate),
-        "others": options.rest_of_columns(keep_others, drop_others),
+        "columns": columns.said,
+        "reading": reading.said,
+        "handover": handover,
         "accept_weak": yes_weak,
         "whole_delta": settings.whole_delta,
-        "format": format,
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "max_document_bytes": options.document_bytes(max_document_mb),
-        "force": force,
-        "operator": operator,
-        "recipient": recipient,
     }
     if engine.given or is_several(source):
         refuse_for_folders(

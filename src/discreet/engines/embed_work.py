@@ -33,8 +33,7 @@ from discreet.statement import PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import DROP, Fates
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.readers import ReadingSettings, open_documents
 from discreet.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -64,10 +63,7 @@ class EmbedWork:
         pair_field: of second sentences.
         label_field: of labels.
         keep: columns that are written as they are.
-        format: of the files, if their names do not tell it.
-        delimiter: between the fields of csv; a comma unless given.
-        file_encoding: of the files.
-        max_document_bytes: longer texts are refused.
+        reading: how the files are read.
         accept_weak: release even if the statement promises next to nothing.
         keyed: whether the noise follows from a key of the run.
         made_by: makes the embedder, where somebody watches; from the rest unless given.
@@ -88,10 +84,7 @@ class EmbedWork:
     pair_field: str | None = None
     label_field: str | None = None
     keep: tuple[str, ...] = ()
-    format: str | None = None
-    delimiter: str | None = None
-    file_encoding: str = UTF_8
-    max_document_bytes: int = MAX_DOCUMENT_BYTES
+    reading: ReadingSettings = field(default_factory=ReadingSettings)
     accept_weak: bool = False
     keyed: bool = False
     made_by: Callable[[], Embedder] | None = field(default=None, repr=False, compare=False)
@@ -179,11 +172,8 @@ class EmbedWork:
         fates = self._fates
         with open_documents(
             source,
-            format=self.format,
-            delimiter=self.delimiter,
-            encoding=self.file_encoding,
+            reading=self.reading,
             text_field=self.text_field,
-            max_document_bytes=self.max_document_bytes,
             batch_documents=rows,
             row_groups=groups,
         ) as reader:
@@ -316,6 +306,7 @@ _GROUPS: dict[str, type[Settings]] = {
     "map": MapSettings,
     "encoder": EncoderSettings,
     "candidates": CandidateSettings,
+    "reading": ReadingSettings,
 }
 
 

@@ -30,8 +30,7 @@ from discreet.staging import PRIVATE, Digest, Staged, sync_folder
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import Fates
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.readers import ReadingSettings, open_documents
 
 BATCH_ROWS = 100_000
 """So many documents are released at once."""
@@ -122,10 +121,7 @@ def sanitize_part(
     fates: Fates,
     *,
     made_with: str = "",
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = UTF_8,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    reading: ReadingSettings | None = None,
     rng: Generator | Noise | None = None,
 ) -> PartReceipt:
     """Sanitise the texts of a part: read, draw, stage and commit.
@@ -136,10 +132,7 @@ def sanitize_part(
         sanitizer: such as :class:`discreet.Sanitizer`.
         fates: what becomes of each column.
         made_with: fingerprint of everything that decides what is released.
-        format: of the source, if its name does not tell it.
-        delimiter: between the fields of csv; a comma unless given.
-        encoding: of the source.
-        max_document_bytes: longer documents are refused.
+        reading: how the source is read.
         rng: leave it out for a release, unless its noise follows from a key of the run.
     """
 
@@ -149,11 +142,8 @@ def sanitize_part(
         with (
             open_documents(
                 part.source,
-                format=format,
-                delimiter=delimiter,
-                encoding=encoding,
+                reading=reading,
                 text_field=fates.texts[0],
-                max_document_bytes=max_document_bytes,
                 batch_bytes=_BATCH_BYTES,
                 batch_documents=BATCH_ROWS,
                 row_groups=part.row_groups,

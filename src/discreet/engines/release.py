@@ -3,7 +3,7 @@
 :func:`sanitize_folder` does to many files what ``sanitize_file`` does to one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,38 +23,33 @@ from discreet.ledger.dataset import DatasetLedger
 from discreet.ledger.rows import CHARGE
 from discreet.receipt import Receipt
 from discreet.release.booked import commit_receipt, with_entry
+from discreet.release.handover import HandoverSettings
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA
-from discreet.text.fates import Fates
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES
+from discreet.settings import fields_as_keywords
+from discreet.text.fates import ColumnSettings
+from discreet.text.readers import ReadingSettings
 
 
+@fields_as_keywords
 def sanitize_folder(
     source: str | Path,
     output: str | Path,
     sanitizer: Sanitizer | Callable[[], Sanitizer],
     settings: EngineSettings | None = None,
     *,
-    text_field: str | Sequence[str] = "text",
-    keep: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    surrogates: Mapping[str, str] | None = None,
-    others: str | None = None,
+    columns: ColumnSettings,
+    reading: ReadingSettings,
+    handover: HandoverSettings,
     accept_weak: bool = False,
     whole_delta: float = DELTA,
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = UTF_8,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
-    force: bool = False,
-    operator: str | None = None,
-    recipient: str | None = None,
     progress: Progress | None = None,
     preparing: Progress | None = None,
     ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Sanitise the texts of many files, part by part, each once.
+
+    The fields of ``columns``, ``reading`` and ``handover`` are keywords of this function, too.
 
     Args:
         source: a folder, a pattern or a file: txt, csv, tsv, jsonl (each also .gz) or parquet.
@@ -62,35 +57,19 @@ def sanitize_folder(
         sanitizer: of a space and a mechanism that are known by name, so that every worker can make
             the same one; or a function that makes it.
         settings: which engine, and how many workers.
-        text_field: column or field that holds the text, or several, each of which is sanitised.
-        keep: columns that are written as they are.
-        drop: columns that are left out.
-        surrogates: columns whose values are replaced by surrogates, each with a type.
-        others: ``"keep"`` or ``"drop"`` for every column that is not named.
+        columns: which of them hold texts, and what becomes of the others.
+        reading: how the files are read.
+        handover: for whom it is, and whether it may replace a folder of an earlier release.
         accept_weak: release even if the setting protects next to nothing.
         whole_delta: what may be given away for a smaller epsilon of whole texts; 0 for none.
-        format: of the input, if names do not tell it.
-        delimiter: between the fields of csv; a comma unless given.
-        encoding: of the input; the output is UTF-8.
-        max_document_bytes: longer documents are refused.
-        force: replace a folder of an earlier release.
-        operator: who releases it, for the receipt.
-        recipient: whom it is released for, for the receipt.
         progress: called with the parts done and in all.
         preparing: called with (done, total) while public data is prepared.
         ledger: see :func:`release_folder`.
     """
-    fates = Fates(
-        (text_field,) if isinstance(text_field, str) else tuple(text_field),
-        *(tuple(keep), tuple(drop), surrogates or {}, others),
-    )
     work = SanitizeWork(
         sanitizer=sanitizer,
-        fates=fates,
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        max_document_bytes=max_document_bytes,
+        fates=columns.fates,
+        reading=reading,
         accept_weak=accept_weak,
         whole_delta=whole_delta,
         keyed=settings is not None and settings.keyed_noise,
@@ -100,26 +79,21 @@ def sanitize_folder(
         output,
         work,
         settings,
-        format=format,
-        force=force,
-        operator=operator,
-        recipient=recipient,
+        handover=handover,
         progress=progress,
         preparing=preparing,
         ledger=ledger,
     )
 
 
+@fields_as_keywords
 def release_folder(
     source: str | Path,
     output: str | Path,
     work: Work,
     settings: EngineSettings | None = None,
     *,
-    format: str | None = None,
-    force: bool = False,
-    operator: str | None = None,
-    recipient: str | None = None,
+    handover: HandoverSettings,
     progress: Progress | None = None,
     preparing: Progress | None = None,
     ledger: DatasetLedger | None = None,
@@ -134,10 +108,8 @@ def release_folder(
         output: a folder, which must not be there or be empty.
         work: what is done to each part.
         settings: which engine, and how many workers.
-        format: of the input, if names do not tell it.
-        force: replace a folder of an earlier release.
-        operator: who releases it, for the receipt.
-        recipient: whom it is released for, for the receipt.
+        handover: for whom it is, and whether it may replace a folder of an earlier release; or its
+            fields as keywords.
         progress: called with the parts done and in all.
         preparing: called with (done, total) while public data is prepared.
         ledger: where the whole is booked, for its longest text. Parts are drawn first, since only
@@ -146,11 +118,13 @@ def release_folder(
             by one, so its policy for rows that come again must be ``charge``.
     """
     chosen, place = settings or EngineSettings(), Path(output)
-    resumes = unfinished_place(place).exists()
+    resumes, force = unfinished_place(place).exists(), handover.force
     if ledger is not None:
         _require_budget(ledger, resumes)
     check_output_folder(place, str(source), force=force or resumes)
-    parts, _ = planned(str(source), work.schema_of, format=format, part_rows=chosen.part_rows)
+    parts, _ = planned(
+        str(source), work.schema_of, format=work.reading.format, part_rows=chosen.part_rows
+    )
     sizes = {part.source: part.size for part in parts}
     work.prepare(sum(sizes.values()), preparing)
     with unfinished(place, parts, work.fingerprint, force=force) as state:
@@ -176,7 +150,7 @@ def release_folder(
         receipt = work.receipt(receipts).with_section(
             "engine", {**engine_said, "parts": len(parts), "attempts": attempts}
         )
-        receipt = receipt.between(operator, recipient)
+        receipt = receipt.between(handover.operator, handover.recipient)
         receipt = _with_failures(receipt, attempts - len(parts), work.keyed)
         if ledger is None:
             return state.publish(receipts, receipt)

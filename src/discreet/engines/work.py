@@ -16,7 +16,7 @@ from discreet.errors import InvalidValue
 from discreet.receipt import Receipt
 from discreet.release.recipe import recipe_of, sanitizer_from
 from discreet.release.rows import Tally, receipt_of_rows
-from discreet.release.strength import weakness
+from discreet.release.strength import refuse_weak_words
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces.index import build_index, cached_index, store_index
@@ -24,8 +24,7 @@ from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import Columns, columns_of
 from discreet.text.fates import Fates
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.readers import ReadingSettings, open_documents
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +34,10 @@ _PEEK_BYTES, _PEEK_ROWS = 2**16, 100
 
 class Work(Protocol):
     """Releases parts, and says what was released."""
+
+    @property
+    def reading(self) -> ReadingSettings:
+        """How the files are read."""
 
     @property
     def fingerprint(self) -> str:
@@ -89,10 +92,7 @@ class SanitizeWork:
     sanitizer: Sanitizer | Callable[[], Sanitizer] = field(repr=False)
     """Or a function that makes one, called once the files were looked at."""
     fates: Fates
-    format: str | None = None
-    delimiter: str | None = None
-    encoding: str = UTF_8
-    max_document_bytes: int = MAX_DOCUMENT_BYTES
+    reading: ReadingSettings = field(default_factory=ReadingSettings)
     accept_weak: bool = False
     whole_delta: float = DELTA
     keyed: bool = False
@@ -122,7 +122,8 @@ class SanitizeWork:
                 "discreet.mechanism from plain settings"
             )
         own = {name: getattr(self, name) for name in _OWN}
-        return json.dumps({**own, "recipe": recipe.to_json(), "fates": asdict(self.fates)})
+        groups = {"fates": asdict(self.fates), "reading": asdict(self.reading)}
+        return json.dumps({**own, "recipe": recipe.to_json(), **groups})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "SanitizeWork":
@@ -131,17 +132,15 @@ class SanitizeWork:
         fates: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
         own = {name: values[name] for name in _OWN if name != "kind"}
         make = partial(sanitizer_from, values["recipe"])
-        return cls(sanitizer=make, fates=Fates(**fates), **own)
+        reading = ReadingSettings(**values["reading"])
+        return cls(sanitizer=make, fates=Fates(**fates), reading=reading, **own)
 
     def schema_of(self, path: Path) -> "pa.Schema":
         """The columns that the file would be written with."""
         with open_documents(
             path,
-            format=self.format,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
+            reading=self.reading,
             text_field=self.fates.texts[0],
-            max_document_bytes=self.max_document_bytes,
             batch_bytes=_PEEK_BYTES,
             batch_documents=_PEEK_ROWS,
         ) as reader:
@@ -163,8 +162,8 @@ class SanitizeWork:
     def prepare(self, size: int, progress: Progress | None = None) -> None:
         """Load the space, and build its index if there is much to release."""
         mechanism = self.made.mechanism
-        if not self.accept_weak and (weak := weakness(mechanism)) is not None:
-            raise InvalidValue(f"{weak}; lower epsilon, or add --yes-weak if that is what you want")
+        if not self.accept_weak:
+            refuse_weak_words(mechanism)
         large = size >= _WORTH_AN_INDEX
         if large and getattr(mechanism, "uses_index", False) and not cached_index(mechanism.space):
             store_index(mechanism.space, build_index(mechanism.space, progress=progress))
@@ -186,10 +185,7 @@ class SanitizeWork:
             self.made,
             self.fates,
             made_with=self.fingerprint,
-            format=self.format,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            max_document_bytes=self.max_document_bytes,
+            reading=self.reading,
             rng=None if key is None else key.noise(part, self.fingerprint, self._index),
         )
 
@@ -221,10 +217,7 @@ class SanitizeWork:
         return int(receipt.counts["words"])
 
 
-_OWN = (
-    *("kind", "format", "delimiter", "encoding"),
-    *("max_document_bytes", "accept_weak", "whole_delta", "keyed"),
-)
+_OWN = ("kind", "accept_weak", "whole_delta", "keyed")
 _WORTH_AN_INDEX = 32 * 2**20
 
 

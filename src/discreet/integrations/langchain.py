@@ -11,7 +11,8 @@ from typing import Any
 
 from discreet.errors import InvalidValue, needs_extra
 from discreet.integrations._conversation import Conversations
-from discreet.release.choice import chosen_sanitizer, refuse_weak
+from discreet.release.choice import PYTHON, chosen_sanitizer
+from discreet.release.strength import refuse_weak_words
 from discreet.release.text import TextSanitizer
 from discreet.statement import PrivacyStatement
 
@@ -101,7 +102,7 @@ def _chosen(sanitizer: TextSanitizer | None, options: dict[str, Any]) -> TextSan
     if set(options) - {"accept_weak"}:
         raise InvalidValue("give a sanitizer, or what it is made from, and not both")
     if not options.get("accept_weak"):
-        refuse_weak(sanitizer)
+        refuse_weak_words(sanitizer.mechanism, PYTHON)
     return sanitizer
 
 

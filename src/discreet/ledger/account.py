@@ -44,26 +44,29 @@ def locked(
 ) -> list[Account]:
     """Data sets, which nobody else changes before this transaction ends; new ones are made.
 
-    Those that may not be there are made first, and then all are locked, both in the order of their
-    names: so no two transactions wait for each other, whichever data sets they have in common.
+    Where rows are locked, those that may not be there are made first, and then all are locked, both
+    in the order of their names: so no two transactions wait for each other, whichever data sets
+    they have in common.
 
     Args:
         connection: of the transaction.
-        for_update: what the database wants after a query for rows that will be changed.
+        for_update: what the database wants after a query for rows that will be changed; nothing
+            where only one transaction writes at a time.
         names: in their order.
         known: names that are certainly there.
     """
     accounts = []
-    new = [name for name in names if name not in known]
+    new = [name for name in names if for_update and name not in known]
     if new:
-        made = written_back(
-            _account(name, 0, "", 0, "replace", 0, 0, 0, 0, "[]", 0) for name in new
-        )
+        made = written_back(map(_new, new))
         connection.write([made._replace(otherwise="ON CONFLICT (dataset) DO NOTHING")])
     for first in range(0, len(names), _CHUNK):
         chunk = names[first : first + _CHUNK]
         sql = f"{_ACCOUNTS} IN ({', '.join('?' * len(chunk))}) ORDER BY dataset{for_update}"
         accounts += [_account(*row) for row in connection.rows(sql, *chunk)]
+    if not for_update:  # nobody else writes: what is new is written at the end
+        there = {account.name for account in accounts}
+        return [*accounts, *(_new(name) for name in names if name not in there)]
     if len(accounts) < len(names):
         raise LedgerUnavailable("data sets of this ledger have gone; nothing was released")
     return accounts
@@ -73,6 +76,10 @@ def found(connection: Connection, name: str) -> Account | None:
     """A data set, only to look at it; None if there is none of this name."""
     rows = connection.rows(f"{_ACCOUNTS} = ?", name)
     return _account(*rows[0]) if rows else None
+
+
+def _new(name: str) -> Account:
+    return Account(name, 0, "", 0, Adjacency.REPLACE, Amount(), 0, [], 0)
 
 
 def _account(name: Any, events: Any, head: Any, at: Any, adjacency: Any, *rest: Any) -> Account:

@@ -1,7 +1,9 @@
 """A charge made ready to be booked: whatever can be done before others are kept from writing."""
 
+import hmac
 import json
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -12,18 +14,23 @@ from discreet.ledger.amount import Amount
 from discreet.ledger.charge import Charge, cost
 from discreet.ledger.entries import EVERYBODY
 from discreet.ledger.keys import LedgerKey
-from discreet.statement import Adjacency, PrivacyStatement
+from discreet.statement import Adjacency, PrivacyStatement, Unit
+
+_SEAL = 64  # hexadecimal digits
 
 
 @dataclass(frozen=True)
 class Asked:
     """What a ledger is asked to book."""
 
-    charge: Charge
+    charge: Charge | None
+    """None if another process asks: it can only be booked as it is."""
     dataset: str
     request: str | None
     receipt: str | None
     adjacency: Adjacency
+    unit: Unit
+    """For how much of the text it holds."""
     entry: str
     """A new id."""
     amounts: dict[str, Amount]
@@ -73,7 +80,31 @@ def asked(
         said["request"] = request
     body = f'{json.dumps(said)[:-1]}, "statement": {statement}}}'
     entry = secrets.token_hex(16)
-    return Asked(charge, dataset, request, receipt, adjacency, entry, amounts, said, body)
+    unit = charge.statement.unit
+    return Asked(charge, dataset, request, receipt, adjacency, unit, entry, amounts, said, body)
+
+
+def packed(key: LedgerKey, ready: Asked) -> bytes | None:
+    """A plain charge as a line of text, sealed, that another process can book; None for others."""
+    if ready.request is not None or EVERYBODY not in ready.amounts:
+        return None
+    own = ready.amounts[EVERYBODY]
+    told = json.dumps(
+        [ready.dataset, ready.entry, ready.adjacency, ready.unit, own.nano, own.atto, own.unbounded,
+         ready.receipt, ready.body]
+    )  # fmt: skip
+    return f"{key.seal(told)}{told}\n".encode()
+
+
+def unpacked(key: LedgerKey, lines: bytes) -> Iterator[Asked]:
+    """What other processes packed; what was not packed with this key is left out."""
+    for line in lines.decode("ascii", "replace").splitlines():
+        seal, told = line[:_SEAL], line[_SEAL:]
+        if hmac.compare_digest(seal.encode(), key.seal(told).encode()):
+            dataset, entry, adjacency, unit, nano, atto, unbounded, receipt, body = json.loads(told)
+            amounts = {EVERYBODY: Amount(nano, atto, unbounded)}
+            kinds = Adjacency(adjacency), Unit(unit)
+            yield Asked(None, dataset, None, receipt, *kinds, entry, amounts, {}, body)
 
 
 @lru_cache(4096)

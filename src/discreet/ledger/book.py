@@ -12,6 +12,7 @@ from discreet import check
 from discreet.accounting.lifting import within
 from discreet.errors import (
     BudgetExceeded,
+    DiscreetError,
     IncompatibleStatements,
     InvalidValue,
     LedgerUnavailable,
@@ -19,7 +20,7 @@ from discreet.errors import (
 )
 from discreet.ledger import chain, rows, stores, totals
 from discreet.ledger.amount import Amount
-from discreet.ledger.asked import Asked, asked
+from discreet.ledger.asked import Asked, asked, packed, unpacked
 from discreet.ledger.charge import Charge
 from discreet.ledger.entries import (
     COMMITTED,
@@ -30,9 +31,10 @@ from discreet.ledger.keys import LedgerKey
 from discreet.ledger.looking import Looking
 from discreet.ledger.reservation import Reservation as Reservation
 from discreet.ledger.schema import is_current, migrate
-from discreet.ledger.writing import Writing
+from discreet.ledger.writing import Missing, Unlocked, Writing
 from discreet.statement import Adjacency, Unit
 
+_CROWDED = 20  # charges that are locked for, after somebody else was faster
 _MOST_SECONDS = 3_000_000_000  # a window of a hundred years
 
 
@@ -67,6 +69,7 @@ class Ledger(Looking):
     def __init__(self, store: stores.Store, key: LedgerKey) -> None:
         super().__init__(store, key)
         self._known: dict[str, Adjacency] = {}
+        self._crowded = 0
 
     @classmethod
     def open(
@@ -215,15 +218,63 @@ class Ledger(Looking):
             request = None if named is None else self._key.request(charge.dataset, named)
             counted = self._known.get(name, Adjacency.REPLACE)
             ready.append(asked(self._key, charge, name, request, receipt, counted))
+        only = ready[0] if len(ready) == 1 else None
+        told = None if only is None else packed(self._key, only)
+        mark = b"" if only is None else bytes.fromhex(only.entry)
+        store = self._store
+        with store.turn(told, mark) as at_head:
+            if only is not None and (not at_head or (store.line.said and self._is_there(only))):
+                return [self._made(only)]
+            if only is not None and only.request is None and (made := self._at_once(only)):
+                return [made]
+            behind = list(unpacked(self._key, store.line.requests()))
+            found, done = self._write(ready, [each for each in behind if each.entry != mark.hex()])
+            if done:
+                store.line.answer(done)
+        return found
+
+    def _at_once(self, ready: Asked) -> Reservation | None:
+        """Book one charge without a lock, if nobody else books for its data set right now."""
+        if self._crowded:
+            self._crowded -= 1
+            return None
+        unlocked = self._store.unlocked()
+        if unlocked is None:
+            return None
+        try:
+            with unlocked as connection:
+                writing = Unlocked(connection)
+                made = self._reserve(writing, ready)
+                if writing.finish_unless_changed():
+                    return made
+        except (BudgetExceeded, Missing):  # as it seems; with a lock it is certain
+            return None
+        self._crowded = _CROWDED
+        return None
+
+    def _is_there(self, ready: Asked) -> bool:
+        """Whether somebody ahead booked this, who was killed before that was said."""
+        with self._store.transaction(write=False) as connection:
+            return chain.state_of(connection, ready.entry) is not None
+
+    def _write(
+        self, ready: Sequence[Asked], behind: Sequence[Asked]
+    ) -> tuple[list[Reservation | BudgetExceeded], list[bytes]]:
+        """Book what is asked, and what those behind ask who can be served as they wish."""
         found: list[Reservation | BudgetExceeded] = []
+        done = []
         with self._writing() as writing:
-            writing.lock(each.dataset for each in ready)
+            writing.lock(each.dataset for each in (*ready, *behind))
             for each in ready:
                 try:
                     found.append(self._reserve(writing, each))
                 except BudgetExceeded as error:
                     found.append(error)
-        return found
+            for each in behind:
+                with contextlib.suppress(DiscreetError):  # which they will find out themselves
+                    self._reserve(writing, each)
+                    done.append(bytes.fromhex(each.entry))
+        return found, done
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Writing]:
@@ -234,30 +285,37 @@ class Ledger(Looking):
         self._known |= writing.counted
 
     def _reserve(self, writing: Writing, ready: Asked) -> Reservation:
-        name, charge, account = ready.dataset, ready.charge, writing.account(ready.dataset)
+        name, account = ready.dataset, writing.account(ready.dataset)
         if account.adjacency is not ready.adjacency:
-            given = charge, name, ready.request, ready.receipt
+            if ready.charge is None:
+                raise IncompatibleStatements("the data set counts changes of another kind")
+            given = ready.charge, name, ready.request, ready.receipt
             ready = asked(self._key, *given, account.adjacency)
         if ready.request is not None:
             before = chain.by_request(writing, name, ready.request, ready.said)
             if before is not None:
                 return Reservation(before[0], name, before[1], True, self)
         for limit in totals.concerned(writing, account, ready.amounts):
-            if not within(limit.unit, charge.statement.unit):
+            if not within(limit.unit, ready.unit):
                 raise IncompatibleStatements(
                     f"the limit of this data set is for a whole {limit.unit}, and the charge is "
-                    f"for a {charge.statement.unit}; lift it first (Charge.of_draws)"
+                    f"for a {ready.unit}; lift it first (Charge.of_draws)"
                 )
             totals.require(writing, account, limit, ready.amounts)
+        totals.countable(account, ready.amounts)
         number, entry = account.events + 1, ready.entry
         at = chain.append(writing, self._key, account, "reserve", entry, ready.body)
         totals.post(writing, account, number, at, ready.amounts)
         if ready.receipt is not None:
             told = json.dumps({"receipt": ready.receipt})
             chain.append(writing, self._key, account, COMMITTED, entry, told)
-            return Reservation(entry, name, COMMITTED, False, self)
-        chain.open_entry(writing, entry, name, number, ready.request)
-        return Reservation(entry, name, RESERVED, False, self)
+        else:
+            chain.open_entry(writing, entry, name, number, ready.request)
+        return self._made(ready)
+
+    def _made(self, ready: Asked) -> Reservation:
+        state = RESERVED if ready.receipt is None else COMMITTED
+        return Reservation(ready.entry, ready.dataset, state, False, self)
 
     def commit_all(self, done: Sequence[tuple[Reservation, str | None]]) -> None:
         """Commit many reservations in one transaction, each with its receipt's digest."""

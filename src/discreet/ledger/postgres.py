@@ -1,22 +1,24 @@
 """A ledger on a PostgreSQL server, by way of psycopg 3.
 
-What a transaction does takes few calls, each of which is a round trip: it begins, locks its data
-sets, writes everything in one statement, and commits. The server writes to the disk for all who
-commit at the same time at once.
+Every call is a round trip, so there are few. One charge takes two: its data set is looked at, and
+everything is written in one statement, if nobody else was faster. Otherwise, and for many charges,
+a transaction begins, locks its data sets, writes everything in one statement, and commits. The
+server writes to the disk for all who commit at the same time at once.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.errors import LedgerUnavailable, needs_extra
-from discreet.ledger.schema import Connection, Rows
+from discreet.ledger.schema import Connection, Rows, Unlocking
 from discreet.ledger.stores import WAIT_SECONDS, OneConnection
 
 _LOCK = 0x64697363726565  # "discree": of no meaning to anybody else
 # Durable whatever the server's default is; said in each transaction, because a pool of connections
 # may give every transaction another one.
 _BEGIN = "BEGIN; SET LOCAL synchronous_commit = on"
+_DURABLE = "set_config('synchronous_commit', 'on', true)"
 
 
 class PostgresStore(OneConnection):
@@ -36,39 +38,51 @@ class PostgresStore(OneConnection):
     def _connect(self) -> Any:
         with needs_extra("a ledger on PostgreSQL", "postgres"):
             import psycopg
+            from psycopg.types.numeric import Int8BinaryDumper
         with _told():
-            return psycopg.connect(
+            made = psycopg.connect(
                 self._url,
                 autocommit=True,
                 connect_timeout=10,
                 application_name="discreet",
+                client_encoding="utf8",  # a database in SQL_ASCII would give bytes for text
                 tcp_user_timeout=1000 * int(WAIT_SECONDS),  # a server that fell silent is gone
             )
+        # By default small numbers are of another type than large ones, and every mixture of types
+        # is a statement of its own to the server.
+        made.adapters.register_dumper(int, Int8BinaryDumper)
+        return made
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
-        """Commit what the block did, or nothing of it."""
+    def unlocked(self) -> Iterator[Unlocking]:
+        """A connection on which every statement is a transaction."""
         with self._lock:
             made = self._connection()
             if made.closed or made.broken:
                 self.close()
                 made = self._connection()
             with _told():
-                made.execute(_BEGIN if write else "BEGIN")
-                try:
-                    yield _Connection(made)
-                    made.execute("COMMIT")
-                except BaseException:
-                    with contextlib.suppress(Exception):
-                        made.execute("ROLLBACK")
-                    raise
+                yield _Connection(made)
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
+        """Commit what the block did, or nothing of it."""
+        with self.unlocked() as connection:
+            connection.run(_BEGIN if write else "BEGIN")
+            try:
+                yield connection
+                connection.run("COMMIT")
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    connection.run("ROLLBACK")
+                raise
 
     def exclude_others(self, connection: Connection) -> None:
         """Let nobody else change tables before this transaction ends."""
         connection.rows("SELECT 1 FROM pg_advisory_xact_lock(?)", _LOCK)
 
 
-class _Connection(Connection):
+class _Connection(Unlocking):
     def __init__(self, made: Any) -> None:
         self._made = made
 
@@ -77,25 +91,41 @@ class _Connection(Connection):
         return found
 
     def run(self, sql: str, *values: object) -> None:
-        self._made.execute(_marked(sql), values)
+        self._made.execute(_marked(sql), values or None)
 
     def write(self, parts: Sequence[Rows]) -> None:
-        # One statement for any number of rows of all tables; many rows a column at a time.
+        # One statement for any number of rows of all tables.
         done, values = list[str](), list[object]()
         for part in filter(lambda part: part.rows, parts):
-            if len(part.rows) == 1:
-                rows = f"VALUES ({', '.join(['%s'] * len(part.columns))})"
-                values += part.rows[0]
-            else:
-                kinds = ["bigint" if isinstance(value, int) else "text" for value in part.rows[0]]
-                rows = f"SELECT * FROM unnest({', '.join(f'%b::{kind}[]' for kind in kinds)})"
-                values += [list(column) for column in zip(*part.rows, strict=True)]
-            names = ", ".join(part.columns)
-            done.append(f"INSERT INTO {part.table} ({names}) {rows} {part.otherwise}")
+            done.append(_inserted(part, values))
         if done:
             *before, last = done
             named = ", ".join(f"w{number} AS ({each})" for number, each in enumerate(before))
             self._made.execute(f"WITH {named} {last}" if named else last, values)
+
+    def change(self, row: Rows, was: Mapping[str, object], parts: Sequence[Rows]) -> bool:
+        values = [*row.rows[0], *was.values()]
+        sets = ", ".join(f"{column} = %s" for column in row.columns)
+        same = " AND ".join(f"{column} = %s" for column in was)
+        changed = f"UPDATE {row.table} SET {sets} WHERE {same} RETURNING {_DURABLE}"
+        added = [_inserted(part, values, ", changed") for part in parts]
+        named = "".join(f", w{number} AS ({each})" for number, each in enumerate(added))
+        sql = f"WITH changed AS ({changed}){named} SELECT 1 FROM changed"
+        return bool(self._made.execute(sql, values).fetchall())
+
+
+def _inserted(part: Rows, values: list[object], beside: str = "") -> str:
+    """A statement that adds rows, many of them a column at a time; its values join the others."""
+    kinds = ["bigint" if isinstance(value, int) else "text" for value in part.rows[0]]
+    if len(part.rows) == 1:
+        rows = f"(SELECT {', '.join(f'%s::{kind}' for kind in kinds)})"
+        values += part.rows[0]
+    else:
+        rows = f"unnest({', '.join(f'%b::{kind}[]' for kind in kinds)})"
+        values += [list(column) for column in zip(*part.rows, strict=True)]
+    names = ", ".join(part.columns)
+    chosen = f"SELECT added.* FROM {rows} AS added{beside}"
+    return f"INSERT INTO {part.table} ({names}) {chosen} {part.otherwise}"
 
 
 def _marked(sql: str) -> str:

@@ -5,7 +5,7 @@ the digest of the one before. Accounts hold the totals of what the events say, s
 checked by looking at one row, and ``verify`` adds the events up again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from discreet.errors import InputError
@@ -43,6 +43,18 @@ class Connection(Protocol):
 
     def write(self, parts: Sequence[Rows]) -> None:
         """Add rows to several tables, of which none comes twice."""
+        ...
+
+
+class Unlocking(Connection, Protocol):
+    """What a database offers outside of transactions: every statement is one."""
+
+    def change(self, row: Rows, was: Mapping[str, object], parts: Sequence[Rows]) -> bool:
+        """Change one row and add others, all at once.
+
+        Returns:
+            whether the row was as ``was`` says; otherwise nothing is done.
+        """
         ...
 
 

@@ -16,16 +16,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from discreet.errors import DiscreetError, InvalidValue, LedgerUnavailable
 from discreet.ledger.keys import LedgerKey, ledger_key
-from discreet.ledger.schema import Connection, Rows
+from discreet.ledger.line import NoLine, line_at
+from discreet.ledger.schema import Connection, Rows, Unlocking
 from discreet.staging import PRIVATE
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 WAIT_SECONDS = 30.0
 """How long a process waits for another one, or for a server that does not answer."""
+_AHEAD_PAGES = 4000
+"""How long the write-ahead file becomes, 16 MB: what changes often is then moved less often."""
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is none, the other does more
 
 
@@ -37,6 +35,22 @@ class Store(Protocol):
 
     def transaction(self, *, write: bool = True) -> contextlib.AbstractContextManager[Connection]:
         """Commit what the block did, for good, or nothing of it."""
+        ...
+
+    line: NoLine
+    """Where those wait who write."""
+
+    def unlocked(self) -> contextlib.AbstractContextManager[Unlocking] | None:
+        """A connection on which every statement is a transaction; None where that gains nothing."""
+        ...
+
+    def turn(
+        self, request: bytes | None = None, mark: bytes = b""
+    ) -> contextlib.AbstractContextManager[bool]:
+        """Wait until others who write have gone; False if one of them has done the request.
+
+        What was written, by whomever, has reached the disk when the block has ended.
+        """
         ...
 
     def exclude_others(self, connection: Connection) -> None:
@@ -84,6 +98,7 @@ class OneConnection:
         self._lock = threading.RLock()
         self._made: Any = None
         self._process = os.getpid()
+        self.line = NoLine()
 
     def _connection(self) -> Any:
         if self._process != os.getpid():
@@ -95,6 +110,18 @@ class OneConnection:
 
     def _connect(self) -> Any:
         raise NotImplementedError
+
+    def turn(
+        self,
+        request: bytes | None = None,  # noqa: ARG002
+        mark: bytes = b"",  # noqa: ARG002
+    ) -> contextlib.AbstractContextManager[bool]:
+        """Where the database makes others wait, there is no line."""
+        return contextlib.nullcontext(True)
+
+    def unlocked(self) -> contextlib.AbstractContextManager[Unlocking] | None:
+        """Who writes to a file is alone anyway."""
+        return None
 
     def exclude_others(self, connection: Connection) -> None:
         """Let nobody else change tables before this transaction ends."""
@@ -112,10 +139,11 @@ class SqliteStore(OneConnection):
     """A file, in write-ahead mode; every commit has reached the disk when it returns.
 
     SQLite itself would wait for the disk while it keeps all others from writing. Here it writes
-    (``synchronous = NORMAL``), lets the next one write, and then the write-ahead file is brought to
-    the disk before anybody is told: those who wait at the same time wait together. What others read
-    before it has reached the disk was told to nobody, and their own wait covers it: the file is
-    written in one order, and read after a failure of the power as far as it is whole.
+    (``synchronous = NORMAL``), for others who wait in line as well (:class:`Line`), lets the next
+    one write, and then everybody brings the write-ahead file to the disk before they say a word:
+    those who wait at the same time wait together. What others read before it has reached the disk
+    was told to nobody, and their own wait covers it: the file is written in one order, and read
+    after a failure of the power as far as it is whole.
 
     Args:
         path: The file; a new one is readable by its owner only.
@@ -127,6 +155,7 @@ class SqliteStore(OneConnection):
         self.path, self._read_only = path, read_only
         self._ahead: int | None = None
         self._has_ahead = False
+        self._whose: int | None = None  # the thread whose turn it is
 
     def _connect(self) -> sqlite3.Connection:
         with _told(self.path):
@@ -151,27 +180,32 @@ class SqliteStore(OneConnection):
                     ((mode,),) = made.execute("PRAGMA journal_mode = WAL")
                     self._has_ahead = mode == "wal"  # a network's file system may have none
                 made.execute(f"PRAGMA synchronous = {'NORMAL' if self._has_ahead else 'FULL'}")
+                made.execute(f"PRAGMA wal_autocheckpoint = {_AHEAD_PAGES}")
             except BaseException:
                 made.close()
                 raise
+            if self._has_ahead:
+                self.line = line_at(Path(f"{self.path}-line"))
             return made
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
-        """Commit what the block did, or nothing of it."""
+    def turn(self, request: bytes | None = None, mark: bytes = b"") -> Iterator[bool]:
+        """Wait in line (see :class:`Line`) and, after the block, for the disk."""
+        if self._whose == threading.get_ident():
+            yield True  # within a turn
+            return
         with _told(self.path):
             with self._lock:
-                made = self._connection()
-                with self._turn() if write else contextlib.nullcontext():
-                    made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                    try:
-                        yield _SqliteConnection(made)
-                        made.execute("COMMIT")
-                    except BaseException:
-                        with contextlib.suppress(sqlite3.Error):
-                            made.execute("ROLLBACK")
-                        raise
-                ahead = self._write_ahead() if write and self._has_ahead else None
+                self._connection()
+                at_head = self.line.reach_head(request, mark, WAIT_SECONDS)
+                self._whose = threading.get_ident()
+                try:
+                    yield at_head
+                finally:
+                    self._whose = None
+                    if at_head:
+                        self.line.leave()
+                ahead = self._write_ahead() if self._has_ahead else None
             if ahead is not None:
                 try:
                     _to_disk(ahead)
@@ -179,24 +213,18 @@ class SqliteStore(OneConnection):
                     os.close(ahead)
 
     @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait in line with other processes that write.
-
-        SQLite has no line: whoever finds the file taken looks again after a while, and the more do,
-        the longer nobody writes. It still sees to it that one writes at a time. The line is a lock
-        on the write-ahead file, where SQLite has none of its own.
-        """
-        if fcntl is None or self._ahead is None:
-            yield
-            return
-        began = time.monotonic()
-        fcntl.flock(self._ahead, fcntl.LOCK_EX)
-        try:
-            if time.monotonic() - began > WAIT_SECONDS:  # and those behind have waited as long
-                raise sqlite3.OperationalError("locked")
-            yield
-        finally:
-            fcntl.flock(self._ahead, fcntl.LOCK_UN)
+    def transaction(self, *, write: bool = True) -> Iterator[Connection]:
+        """Commit what the block did, or nothing of it."""
+        with _told(self.path), self.turn() if write else self._lock:
+            made = self._connection()
+            made.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield _SqliteConnection(made)
+                made.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    made.execute("ROLLBACK")
+                raise
 
     def _write_ahead(self) -> int:
         """The write-ahead file, which stays the same as long as anybody is connected."""
@@ -219,6 +247,7 @@ class SqliteStore(OneConnection):
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             os.close(ahead)
+        self.line.close()
 
 
 class _SqliteConnection(Connection):
@@ -263,6 +292,11 @@ def _told(where: object) -> Iterator[None]:
         raise LedgerUnavailable(
             f"the ledger {where} is damaged, or not a ledger; nothing was released "
             f"({type(error).__name__})"
+        ) from None
+    except TimeoutError:
+        raise LedgerUnavailable(
+            f"the ledger {where} was held by another process for more than {WAIT_SECONDS:.0f} "
+            "seconds; nothing was released"
         ) from None
     except OSError as error:
         raise LedgerUnavailable(

@@ -203,6 +203,13 @@ def _owns(
     return owns
 
 
+def countable(account: Account, amounts: Mapping[str, Amount]) -> None:
+    """Refuse what would be more than a number of the database holds."""
+    total = account.common + amounts.get(EVERYBODY, Amount())
+    if max(total.nano, total.atto) >= _LARGEST:
+        raise InvalidValue("this data set has been charged more than a ledger can count")
+
+
 def post(
     connection: Connection, account: Account, number: int, at: int, amounts: Mapping[str, Amount]
 ) -> None:
@@ -245,10 +252,7 @@ def give_back(connection: Connection, account: Account, number: int, own: int) -
 
 def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]) -> None:
     if EVERYBODY in amounts:
-        total = account.common + amounts[EVERYBODY]
-        if max(total.nano, total.atto) >= _LARGEST:
-            raise InvalidValue("this data set has been charged more than a ledger can count")
-        account.common = total
+        account.common += amounts[EVERYBODY]
     else:
         account.persons += len(amounts)  # 0 as long as nobody has an account of one's own
         connection.insert(

@@ -39,6 +39,13 @@ def checked_outputs(outputs: ArrayLike, units: Floats, owner: str) -> Floats:
     return rows
 
 
+def angles_released(vectors: ArrayLike, outputs: ArrayLike, dimension: int, owner: str) -> Floats:
+    """The angle between each unit row and what was released for it; anything else is an error."""
+    first = checked_units(vectors, dimension, owner)
+    second = checked_units(checked_outputs(outputs, first, owner), dimension, owner)
+    return angles_between(first, second)
+
+
 def in_blocks(
     vectors: ArrayLike, dimension: int, owner: str, noisy: Callable[[Floats], Floats]
 ) -> NDArray[np.float32]:
@@ -88,6 +95,14 @@ def tangents(units: Floats, rng: np.random.Generator) -> Floats:
     out = rng.standard_normal(units.shape)
     out -= np.einsum("ij,ij->i", out, units)[:, None] * units
     out /= np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]
+    return out
+
+
+def turned(units: Floats, angles: Floats, rng: np.random.Generator) -> Floats:
+    """Each unit row turned by its angle, in a uniform direction."""
+    out = tangents(units, rng)
+    out *= np.sin(angles)[:, None]
+    out += np.cos(angles)[:, None] * units
     return out
 
 

@@ -11,7 +11,7 @@ from discreet.arrays import Generator
 from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
 from discreet.protocols import ContextualMechanism, Release, WordMechanism
-from discreet.release.strength import DRAWS, best_guess, mean_keep, simulated_keep
+from discreet.release.strength import best_guess, keep_rate
 from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
 from discreet.text.identifiers import Identifiers, Surrogates
@@ -39,9 +39,7 @@ class TextSanitizer(Protocol):
 def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
     """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
     certificate = getattr(made.mechanism, "certificate", None)
-    keep, draws = mean_keep(made.mechanism), None
-    if keep is None:
-        keep, draws = simulated_keep(made.mechanism), DRAWS
+    keep, draws = keep_rate(made.mechanism)
     own = dict(made.about)
     if identifiers:
         own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}

@@ -9,11 +9,14 @@ from discreet.errors import InvalidValue
 from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.registry import DEFAULTS, default_space, find
 from discreet.protocols import WordMechanism
-from discreet.release.strength import weakness
-from discreet.release.text import READABLE, Sanitizer, TextSanitizer
+from discreet.release.strength import refuse_weak_words
+from discreet.release.text import READABLE, Sanitizer
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.text.function_words import on_the_list
 from discreet.text.identifiers import Identifiers
+
+PYTHON = "give accept_weak=True"
+"""How one says in Python that a weak setting is meant."""
 
 
 def chosen_sanitizer(
@@ -77,7 +80,7 @@ def chosen_sanitizer(
         built = mechanism
     made = Sanitizer(built, identifiers=identifiers, consistent=consistent, repeat=repeat, **shown)
     if not accept_weak:
-        refuse_weak(made)
+        refuse_weak_words(made.mechanism, PYTHON)
     return made
 
 
@@ -108,11 +111,3 @@ def chosen_mechanism(
         given["spared"] = on_the_list(space.words)
     built: WordMechanism = entry.build(given, progress=progress)
     return built
-
-
-def refuse_weak(sanitizer: TextSanitizer) -> None:
-    """Refuse a setting that protects next to nothing, in the words of Python."""
-    if (weak := weakness(sanitizer.mechanism)) is not None:
-        raise InvalidValue(
-            f"{weak}; lower epsilon, or give accept_weak=True if that is what you want"
-        )

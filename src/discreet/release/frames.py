@@ -22,14 +22,14 @@ from discreet.receipt import Receipt
 from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
 from discreet.release._kinds import Kind, kind_of
 from discreet.release._plan import Plan, refuse_names
-from discreet.release.choice import chosen_sanitizer, refuse_weak
+from discreet.release.choice import PYTHON, chosen_sanitizer
 from discreet.release.rows import Tally
 from discreet.release.streams import SanitizedStream, gathered, released
-from discreet.release.strength import share
+from discreet.release.strength import refuse_weak_words, share
 from discreet.release.text import TextSanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces import EmbeddingSpace
-from discreet.text.fates import Fates
+from discreet.text.fates import ColumnSettings, Fates
 from discreet.text.identifiers import Identifiers
 
 Y = TypeVar("Y")
@@ -143,9 +143,8 @@ def sanitize(
     >>> len(release.values), release.values[1], release.statement.epsilon
     (2, None, 8.0)
     """
-    asked = _Asked(
-        columns, tuple(keep), tuple(drop), surrogates or {}, others, person_field, whole_delta
-    )
+    said = ColumnSettings(keep=keep, drop=drop, surrogates=surrogates, others=others)
+    asked = _Asked(columns, said, person_field, whole_delta)
     choice = {
         "epsilon": epsilon,
         "mechanism": mechanism,
@@ -159,8 +158,6 @@ def sanitize(
         "polish": polish,
         **settings,
     }
-    if num_proc is not None and not is_dataset(data):
-        raise InvalidValue("num_proc is for datasets of Hugging Face; leave it out")
     with _bars(progress) as (rows, words, certified):
 
         def made() -> TextSanitizer:
@@ -168,15 +165,7 @@ def sanitize(
             watched(chosen.mechanism, words)
             return chosen
 
-        if is_dataset(data):
-            return _of_dataset(data, asked, made, rng, num_proc)
-        drawn = secure_generator() if rng is None else rng
-        if isinstance(data, str):
-            alone = _of_table([data], asked, made, drawn, rows)
-            return replace(alone, values=alone.values[0])
-        if isinstance(data, Iterator):
-            return _of_iterator(data, asked, made, drawn)
-        return _of_table(data, asked, made, drawn, rows)
+        return _released(data, asked, made, rng, num_proc, rows)
 
 
 @dataclass(frozen=True)
@@ -184,10 +173,7 @@ class _Asked:
     """What was said of the columns."""
 
     columns: str | Sequence[str] | None
-    keep: tuple[str, ...]
-    drop: tuple[str, ...]
-    surrogates: Mapping[str, str]
-    others: str | None
+    others: ColumnSettings
     person_field: str | None
     delta: float
 
@@ -199,14 +185,14 @@ class _Asked:
         if kind.alone is not None:
             if self.columns is not None:
                 raise InvalidValue(f"columns are for tables; {kind.what} has none: leave it out")
-            texts: tuple[str, ...] = (kind.alone,)
+            texts: str | Sequence[str] = kind.alone
         elif self.columns is None:
             raise InvalidValue(
                 f"say which columns of {kind.what} hold texts: columns=['NAME', ...]"
             )
         else:
-            texts = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
-        fates = Fates(texts, self.keep, self.drop, self.surrogates, self.others)
+            texts = self.columns
+        fates = replace(self.others, text_field=texts).fates
         refuse_names(kind, fates, self.person_field)
         return fates
 
@@ -227,8 +213,29 @@ def _made(
         if value != usual.get(name):
             raise InvalidValue(f"{name} belongs to the sanitizer that was given; leave it out")
     if not accept_weak:
-        refuse_weak(sanitizer)
+        refuse_weak_words(sanitizer.mechanism, PYTHON)
     return sanitizer
+
+
+def _released(
+    data: Any,
+    asked: _Asked,
+    made: Callable[[], TextSanitizer],
+    rng: Generator | None,
+    num_proc: int | None,
+    progress: Progress,
+) -> Any:
+    if is_dataset(data):
+        return _of_dataset(data, asked, made, rng, num_proc)
+    if num_proc is not None:
+        raise InvalidValue("num_proc is for datasets of Hugging Face; leave it out")
+    drawn = secure_generator() if rng is None else rng
+    if isinstance(data, str):
+        alone = _of_table([data], asked, made, drawn, progress)
+        return replace(alone, values=alone.values[0])
+    if isinstance(data, Iterator):
+        return _of_iterator(data, asked, made, drawn)
+    return _of_table(data, asked, made, drawn, progress)
 
 
 def _of_table(

@@ -4,6 +4,9 @@ Every epsilon has a statement, and at a large one the statement is true and wort
 limits here are where a release asks to be confirmed; they are the same for every mechanism.
 """
 
+import weakref
+from contextlib import suppress
+
 import numpy as np
 
 from discreet.errors import InvalidValue
@@ -60,8 +63,7 @@ def weakness(mechanism: WordMechanism) -> str | None:
     >>> weakness(SanText(space, epsilon=40.0))
     'this setting is weak: a word stays as it is with probability over 0.99 on average'
     """
-    keep = mean_keep(mechanism)
-    keep = simulated_keep(mechanism) if keep is None else keep
+    keep, _ = keep_rate(mechanism)
     if keep > MOST_KNOWN:
         return (
             f"this setting is weak: a word stays as it is with probability {share(keep)} on average"
@@ -81,6 +83,17 @@ def weakness(mechanism: WordMechanism) -> str | None:
             f"factor of {odds(loss)}"
         )
     return None
+
+
+def refuse_weak_words(mechanism: WordMechanism, unless: str = "add --yes-weak") -> None:
+    """Refuse to release words with a setting that protects next to nothing.
+
+    Args:
+        mechanism: with its setting.
+        unless: how to say that it is meant.
+    """
+    if (weak := weakness(mechanism)) is not None:
+        raise InvalidValue(f"{weak}; lower epsilon, or {unless} if that is what you want")
 
 
 def refuse_weak_vectors(statement: PrivacyStatement) -> None:
@@ -113,7 +126,22 @@ def share(probability: float) -> str:
     return f"{probability:.2g}" if probability < 0.99 else "over 0.99"
 
 
-def simulated_keep(mechanism: WordMechanism) -> float:
-    """As :func:`mean_keep`, from :data:`DRAWS` draws: seeded, so that it is always the same."""
-    ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
-    return float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean())
+def keep_rate(mechanism: WordMechanism) -> tuple[float, int | None]:
+    """How often a word stays, and from how many draws that is known; None for the law itself.
+
+    The draws are seeded, so that they are always the same, and made once for a mechanism.
+    """
+    keep = mean_keep(mechanism)
+    if keep is not None:
+        return keep, None
+    known = _simulated.get(id(mechanism))
+    if known is None:
+        ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
+        known = float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean())
+        with suppress(TypeError):  # what has no weak references is asked again
+            weakref.finalize(mechanism, _simulated.pop, id(mechanism))
+            _simulated[id(mechanism)] = known
+    return known, DRAWS
+
+
+_simulated: dict[int, float] = {}

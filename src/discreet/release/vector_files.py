@@ -18,13 +18,14 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release.booked import BookedRows, read_twice
 from discreet.release.documents import CANDIDATE, DocumentEmbedder
+from discreet.release.handover import HandoverSettings
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.strength import refuse_weak_vectors
 from discreet.release.vectors import RESERVED, VectorSet, check_output, write_vectors
+from discreet.settings import fields_as_keywords
 from discreet.statement import Unit
 from discreet.text.fields import Field, field_of, labels_of, persons_of, strings_of
-from discreet.text.formats import UTF_8
-from discreet.text.readers import MAX_DOCUMENT_BYTES, Batch, DocumentReader, open_documents
+from discreet.text.readers import Batch, DocumentReader, ReadingSettings, open_documents
 from discreet.text.sentences import split_sentences
 
 Embedder = SentenceEmbedder | DocumentEmbedder
@@ -32,6 +33,7 @@ _BATCHES = {Unit.SENTENCE: 65_536, Unit.DOCUMENT: 1024}
 """Rows that are released in one call."""
 
 
+@fields_as_keywords
 def embed_file(
     source: str | Path,
     output: Path,
@@ -42,14 +44,9 @@ def embed_file(
     pair_field: str | None = None,
     label_field: str | None = None,
     keep: Sequence[str] = (),
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = UTF_8,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
-    force: bool = False,
+    reading: ReadingSettings,
+    handover: HandoverSettings,
     accept_weak: bool = False,
-    operator: str | None = None,
-    recipient: str | None = None,
     rng: Generator | None = None,
     progress: Progress | None = None,
     tells: Callable[[Any], Mapping[str, Any]] | None = None,
@@ -57,6 +54,8 @@ def embed_file(
     ledger: DatasetLedger | None = None,
 ) -> Receipt:
     """Release a vector for each text of a file; it and its receipt appear whole or not at all.
+
+    The fields of ``reading`` and ``handover`` are keywords of this function, too.
 
     Args:
         source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
@@ -69,14 +68,9 @@ def embed_file(
         pair_field: Column or field of the second sentence, if rows are pairs of sentences.
         label_field: Of the label, if the embedder releases labels.
         keep: Columns that are written as they are beside the vectors.
-        format: Of the input, if its name does not tell it.
-        delimiter: Between the fields of csv; a comma unless given.
-        encoding: Of the input.
-        max_document_bytes: Longer texts are refused.
-        force: Replace an output that exists.
+        reading: How the input is read.
+        handover: For whom it is, and whether it may replace an output that exists.
         accept_weak: Release even if the statement promises next to nothing.
-        operator: Who releases it, for the receipt.
-        recipient: Whom it is released for, for the receipt.
         rng: Leave it out for a release.
         progress: Called with the bytes read and in all (0: unknown).
         tells: What else the receipt says of an embedder, by heading; it never sees the file.
@@ -86,16 +80,13 @@ def embed_file(
     check.one_of(unit, list(_BATCHES), "unit of embed_file")
     of_documents = unit == Unit.DOCUMENT
     beside = _beside_vectors(of_documents, text_field, pair_field, label_field, keep)
-    check_output(output, source, force=force, beside=beside)
+    check_output(output, source, force=handover.force, beside=beside)
     rng = secure_generator() if rng is None else rng
     opened = partial(
         open_documents,
         source,
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
+        reading=reading,
         text_field=text_field,
-        max_document_bytes=max_document_bytes,
         batch_documents=_BATCHES[Unit(unit)],
     )
     with opened() as reader, ExitStack() as stack:
@@ -130,8 +121,10 @@ def embed_file(
         receipt = work.receipt(release, read).with_section("input", fields)
         for heading, told in (tells(made) if tells is not None else {}).items():
             receipt = receipt.with_section(heading, told)
-        receipt = booked.entered(receipt.between(operator, recipient))
-        return write_vectors(output, release.values, receipt, force=force, before=booked.commit)
+        receipt = booked.entered(receipt.between(handover.operator, handover.recipient))
+        return write_vectors(
+            output, release.values, receipt, force=handover.force, before=booked.commit
+        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from discreet.protocols import WordMechanism
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release.choice import chosen_mechanism
-from discreet.release.strength import weakness
+from discreet.release.strength import refuse_weak_words
 from discreet.release.text import READABLE, Sanitizer, about_sanitizer
 from discreet.release.whole import DELTA, Wholes
 from discreet.service.policy import Profile
@@ -208,10 +208,8 @@ class TextReleaser:
             **shown,
         )
         self.mechanism: WordMechanism = self.sanitizer.mechanism
-        if not profile.accept_weak and (weak := weakness(self.mechanism)) is not None:
-            raise InvalidValue(
-                f"{weak}; lower epsilon, or set accept_weak in the profile if that is meant"
-            )
+        if not profile.accept_weak:
+            refuse_weak_words(self.mechanism, "set accept_weak in the profile")
         self.statement: PrivacyStatement = self.sanitizer.statement
         self._about = about_sanitizer(self.sanitizer, {})
         fixed = {name: each for name, each in self._about.items() if name not in _VARYING}

@@ -9,9 +9,11 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 from discreet.check import one_of
 from discreet.errors import InputError, InvalidValue
+from discreet.settings import Setting, Settings
 from discreet.text.identifiers.patterns import TYPES
 
 SANITISE, KEEP, DROP, SURROGATE = "sanitise", "keep", "drop", "surrogate"
@@ -42,8 +44,7 @@ class Fates:
 
     def __post_init__(self) -> None:
         for what in ("texts", "keep", "drop"):
-            if isinstance(getattr(self, what), str):
-                raise InvalidValue(f"{what} must be a list of columns; got a single string")
+            column_names(getattr(self, what), what)
         if not self.texts:
             raise InvalidValue("name at least one column or field that holds a text")
         for kind in self.surrogates.values():
@@ -116,6 +117,47 @@ class Fates:
             f"{len(names)} columns; add {typed if known else '--drop NAME'} (or --keep NAME for "
             "what may be seen as it is), or --drop-others or --keep-others for all of them"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnSettings(Settings):
+    """What becomes of the columns or fields of a file; one of which nothing is said is an error.
+
+    Attributes:
+        text_field: Column or field that holds the text, or several, each of which is sanitised.
+        keep: Columns that are written as they are.
+        drop: Columns that are left out.
+        surrogates: Columns whose values are replaced by surrogates, each with a type such as
+            ``"email"``: drawn for every row without looking at the value.
+        others: ``"keep"`` or ``"drop"`` for every column that is not named.
+    """
+
+    heading: ClassVar[str] = "Columns"
+
+    text_field: Annotated[
+        str | Sequence[str],
+        Setting("Column or field that holds a text; repeatable, and each is sanitised."),
+    ] = "text"
+    keep: Annotated[Sequence[str], Setting("Write this column as it is; repeatable.")] = ()
+    drop: Annotated[Sequence[str], Setting("Leave this column out; repeatable.")] = ()
+    surrogates: Annotated[
+        Mapping[str, str] | None, Setting("Columns that are replaced.", option=False)
+    ] = None
+    others: Annotated[str | None, Setting("Every other column.", option=False)] = None
+
+    @property
+    def fates(self) -> Fates:
+        """The same by column."""
+        texts = (self.text_field,) if isinstance(self.text_field, str) else tuple(self.text_field)
+        keep, drop = column_names(self.keep, KEEP), column_names(self.drop, DROP)
+        return Fates(texts, keep, drop, self.surrogates or {}, self.others)
+
+
+def column_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Names of columns; a single string is refused, which would be taken for one-letter names."""
+    if isinstance(names, str):
+        raise InvalidValue(f"{what} must be a list of columns; got a single string")
+    return tuple(names)
 
 
 def shown_name(name: str, place: int) -> str:

@@ -58,28 +58,25 @@ def strings_of(reader: DocumentReader, name: str, what: str) -> Field:
 
 def labels_of(reader: DocumentReader, name: str) -> Field:
     """As :func:`field_of`, for labels: strings as they are, numbers and truth values as written."""
-    field = field_of(reader, name)
-
-    def labels(batch: Batch) -> list[str]:
-        return [
-            _label(value, f"row {row} of {reader.name}", name)
-            for row, value in enumerate(field(batch), batch.first_row)
-        ]
-
-    return labels
+    return _read_by(_label, reader, name)
 
 
 def persons_of(reader: DocumentReader, name: str) -> Field:
     """As :func:`labels_of`, for whose a document is: nobody is an error, and 1.0 is 1."""
+    return _read_by(person_in, reader, name)
+
+
+def _read_by(read: Callable[[Any, str, str], str], reader: DocumentReader, name: str) -> Field:
+    """What is read out of each value, with its row and its column for a message."""
     field = field_of(reader, name)
 
-    def persons(batch: Batch) -> list[str]:
+    def values(batch: Batch) -> list[str]:
         return [
-            person_in(value, f"row {row} of {reader.name}", name)
+            read(value, f"row {row} of {reader.name}", name)
             for row, value in enumerate(field(batch), batch.first_row)
         ]
 
-    return persons
+    return values
 
 
 def person_in(value: object, place: str, name: str) -> str:

@@ -1,9 +1,10 @@
 """The file formats documents come in, and how a file name says which one it is."""
 
 import codecs
+from pathlib import Path
 
 from discreet.check import one_of
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import InputError, InvalidValue, NotFound
 
 BASES = ("txt", "csv", "tsv", "jsonl", "parquet")
 FORMATS = (*BASES, "txt.gz", "csv.gz", "tsv.gz", "jsonl.gz")
@@ -44,6 +45,8 @@ def input_format(name: str, given: str | None) -> tuple[str, bool]:
     elif name == STANDARD_STREAM:
         base = "txt"
     if base is None:
+        if not Path(name).exists():
+            raise NotFound(f"there is no file or folder {name}; check the path")
         raise InputError(
             f"{name} has no suffix that says its format; the known ones are {_SUFFIXES}, "
             f"or say the format: {', '.join(BASES)}"

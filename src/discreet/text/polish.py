@@ -32,7 +32,7 @@ _BEGUN_SMALL = re.compile(r"\b[a-z]{2,}[.!?] +[a-z]")
 # Two different words may come out as one.
 _TWICE = re.compile(r"\b([A-Za-z]{3,})(?: +\1\b)+", re.IGNORECASE)
 _LETTERS = re.compile(r"[A-Za-z]+")
-_SHORT = 4
+_LONG_AND_LOUD = re.compile(r"[A-Z]{5,}")
 _SENTENCE = re.compile(r"(^\W*|[.!?]\W+)([a-z])")
 
 
@@ -57,7 +57,9 @@ def mended(text: str) -> str:
 
     text = _ALWAYS_CAPITAL.sub(lambda match: match[0].capitalize(), _I.sub("I", text))
     text = _COUNTRY.sub(lambda match: match[0].upper(), _MONEY.sub(r"\1", text))
-    text = _TWICE.sub(_once, _TWO_POINTS.sub(r"\1", text))
+    if ".." in text:
+        text = _TWO_POINTS.sub(r"\1", text)
+    text = _TWICE.sub(_once, text)
     if not _BEGUN_SMALL.search(text):
         text = _POINT_WITHIN.sub(r"\1\2", text)
     return _ARTICLE.sub(article, _not_shouted(text))
@@ -70,13 +72,22 @@ def _once(match: re.Match[str]) -> str:
 
 def _not_shouted(text: str) -> str:
     """A long word in capitals among others that are not, with one capital: no abbreviation."""
-    words = list(_LETTERS.finditer(text))
-    loud = [False, *(len(word[0]) > 1 and word[0].isupper() for word in words), False]
-    for place, word in enumerate(words, 1):
-        alone = loud[place] and not loud[place - 1] and not loud[place + 1] and len(words) > 1
-        if alone and len(word[0]) > _SHORT and word[0].lower() not in FUNCTION_WORDS:
-            text = text[: word.start()] + word[0].capitalize() + text[word.end() :]
-    return text
+    if not _LONG_AND_LOUD.search(text):
+        return text
+    words = _LETTERS.findall(text)
+    loud = [len(word) > 1 and word.isupper() for word in words]
+    beside = zip([False, *loud[:-1]], [*loud[1:], False], strict=True)
+    calm = (
+        word.capitalize() if long_and_loud and not (before or after) and len(words) > 1 else word
+        for word, (before, after), long_and_loud in zip(
+            words, beside, map(_is_long_and_loud, words), strict=True
+        )
+    )
+    return _LETTERS.sub(lambda _: next(calm), text)
+
+
+def _is_long_and_loud(word: str) -> bool:
+    return bool(_LONG_AND_LOUD.fullmatch(word)) and word.lower() not in FUNCTION_WORDS
 
 
 def as_sentences(text: str, *, capitals: bool = True) -> str:

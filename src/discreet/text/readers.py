@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, cast
 
 from discreet.check import fail, whole
 from discreet.errors import InputError
+from discreet.settings import Setting, Settings, fields_as_keywords
 from discreet.text import jsonl
 from discreet.text.delimited import DelimitedRows
 from discreet.text.faults import column_index, no_documents, refuse_other_delimiter
@@ -30,6 +31,43 @@ MAX_DOCUMENT_BYTES = 4 * 2**20
 """Longer documents are refused unless more is allowed."""
 
 _Piece = tuple[list[str], list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingSettings(Settings):
+    """How an input file is read.
+
+    Attributes:
+        format: ``txt``, ``csv``, ``tsv``, ``jsonl`` (each also with ``.gz``) or ``parquet``; by
+            default what the file name says, and ``txt`` for standard input.
+        delimiter: What stands between the fields of csv; a comma unless given.
+        encoding: How characters are written; Parquet says it itself.
+        max_document_bytes: Longer lines and documents are refused.
+    """
+
+    heading: ClassVar[str] = "Reading"
+
+    format: Annotated[
+        str | None,
+        Setting(
+            "Format of the input, if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
+            "with .gz."
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        Setting(
+            "What separates the fields of csv, if not a comma: ';', '|' or tab. The output uses "
+            "it too."
+        ),
+    ] = None
+    encoding: Annotated[
+        str,
+        Setting("Character encoding of INPUT, such as cp1252 or utf-16. OUTPUT is UTF-8."),
+    ] = UTF_8
+    max_document_bytes: Annotated[
+        int, Setting("Longer documents are refused.", at_least=1, option=False)
+    ] = MAX_DOCUMENT_BYTES
 
 
 class _Progress(Protocol):
@@ -253,14 +291,12 @@ class DocumentReader:
             raise no_documents(self.name)
 
 
+@fields_as_keywords
 def open_documents(
     source: str | Path,
     *,
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = UTF_8,
+    reading: ReadingSettings,
     text_field: str = "text",
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
     batch_bytes: int = 32 * 2**20,
     batch_documents: int = 2_000_000,
     row_groups: Sequence[int] | None = None,
@@ -269,12 +305,8 @@ def open_documents(
 
     Args:
         source: A path, or ``-``.
-        format: ``txt``, ``csv``, ``tsv``, ``jsonl`` (each also with ``.gz``) or ``parquet``; by
-            default what the file name says, and ``txt`` for standard input.
-        delimiter: What stands between the fields of csv; a comma unless given.
-        encoding: How characters are written; Parquet says it itself.
+        reading: How it is read; or its fields as keywords.
         text_field: The column or field that holds the text; txt has none.
-        max_document_bytes: Longer lines and documents are refused.
         batch_bytes: About how much of the file, decompressed, goes into a batch.
         batch_documents: The most documents in a batch.
         row_groups: Of Parquet, the groups of rows to read, by number and in order; all of them
@@ -285,18 +317,19 @@ def open_documents(
             the batches are read.
     """
     limits = _Limits(
-        whole(max_document_bytes, "max_document_bytes", at_least=1),
+        reading.max_document_bytes,
         whole(batch_bytes, "batch_bytes", at_least=1),
         whole(batch_documents, "batch_documents", at_least=1),
     )
     if Path(source).is_dir():  # before its name is asked for a format that it cannot have
         raise InputError(f"{display_name(source)} is a directory; name a file in it")
-    base, compressed = input_format(str(source), format)
+    base, compressed = input_format(str(source), reading.format)
     if base == "parquet" and str(source) == STANDARD_STREAM:
         raise InputError("Parquet cannot be read from standard input; give the name of a file")
     if base != "parquet" and row_groups is not None:
         raise fail("row_groups", "left out for anything but Parquet", list(row_groups))
-    delimiter, encoding = delimiter_of(base, delimiter), encoding_of(base, encoding)
+    delimiter = delimiter_of(base, reading.delimiter)
+    encoding = encoding_of(base, reading.encoding)
     file, total_bytes = open_bytes(source)
     try:
         return DocumentReader(

@@ -11,8 +11,8 @@ from scipy.integrate import dblquad, quad
 
 from angles import binned, in_bins, pole, purkayastha_shape, random_units
 from discreet.errors import InvalidValue
+from discreet.mechanisms import sphere
 from discreet.mechanisms.sentence import Purkayastha
-from discreet.mechanisms.sentence import purkayastha as module
 from discreet.mechanisms.sphere import angles_between, tangents
 from discreet.protocols import DensityMechanism
 from discreet.statement import Notion, PrivacyStatement, Unit
@@ -134,7 +134,7 @@ def test_a_tangent_that_is_not_at_right_angles_is_noticed(monkeypatch):
         drawn = rng.standard_normal(units.shape)
         return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
-    monkeypatch.setattr(module, "tangents", careless)
+    monkeypatch.setattr(sphere, "tangents", careless)
     edges, masses, _ = binned(purkayastha_shape(16, 10.0))
     y = Purkayastha(16, 10.0).release(pole(16, 40_000), np.random.default_rng(SEED))
     y = y / np.linalg.norm(y, axis=1, keepdims=True)

@@ -60,6 +60,8 @@ class Corpus:
     public: Callable[[], list[tuple[Users, int]]]
     """Public text, and for how many steps it is trained on."""
     population: int
+    rows: tuple[str, ...] = ()
+    """The options that say how much text is taken."""
     classes: int | None = None
     """Of a sentence, where classes are predicted and not next words."""
 
@@ -85,7 +87,7 @@ def conll(
 
 
 def public_conll(data: Path, words: PublicWords) -> Users:
-    """Three of four validation documents of CoNLL-2003, which play public text of the same kind.
+    """Three of four validation documents of CoNLL-2003, which play public text.
 
     The others are what learning rates and bounds were chosen on.
     """
@@ -195,9 +197,8 @@ def sensitive_share(users: Sequence[UserText]) -> float:
 
 
 def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
-    """CoNLL-2003 with so many words; its public text is other news, then its own kind."""
+    """CoNLL-2003 with so many words; its public text is other news."""
     words = public_words(size.space, most)
-    other, own = size.public_steps
     return Corpus(
         "conll2003",
         words,
@@ -205,8 +206,7 @@ def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
         users=lambda category, masked: conll(data, "train", words, CONLL[category], masked=masked),
         test=lambda: conll(data, "test", words, CONLL["all"]),
         public=lambda: [
-            (as_users(ag_news_texts(data, "dev", _PUBLIC_TEXTS), words), other),
-            (public_conll(data, words), own),
+            (as_users(ag_news_texts(data, "dev", _PUBLIC_TEXTS), words), size.public_steps[0])
         ],
         population=947,
     )
@@ -216,7 +216,7 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News; entities are found once for the folder. Its own texts are no public ones here."""
     words = public_words(size.space, size.words)
     texts = ag_news_texts(data, "dev", size.ag_news)
-    entities = record.part("agnews-entities", lambda: found_entities(texts))
+    entities = record.part("agnews-entities", lambda: found_entities(texts), ("ag_news",))
     owners = users_of_texts(len(texts), seed=0)
     return Corpus(
         "agnews",
@@ -228,6 +228,7 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
         test=lambda: as_users(ag_news_texts(data, "test", size.ag_news_test), words),
         public=lambda: [(public_conll(data, words), size.public_steps[1])],
         population=max(owners) + 1,
+        rows=("ag_news", "ag_news_test"),
     )
 
 
@@ -250,5 +251,6 @@ def topics_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
         test=lambda: as_users(tested[0], words, tested[1]),
         public=list,
         population=max(owners) + 1,
+        rows=("topics",),
         classes=len(set(topics)),
     )

@@ -273,7 +273,7 @@ def add_claims(record: Record, rows: Sequence[Row], steps: int) -> None:
         best = min(within, key=lambda row: row.mean)
         record.add_claim(
             f"certified training with a joint epsilon of at most {TARGET:g} is better than "
-            f"de-identification after the same {steps} steps",
+            "de-identification after as many passes over the text",
             "claimed for the published algorithm at epsilon 2 and more",
             f"perplexity {best.mean:.1f} at epsilon {best.joint:.2f}; de-identified "
             f"{masked.mean:.1f}, noiseless {noiseless.mean:.1f}, public start {start.mean:.1f}",
@@ -299,8 +299,8 @@ def add_claims(record: Record, rows: Sequence[Row], steps: int) -> None:
         # At least most of what training without noise gains.
         verdict(start.mean - published.mean > 0.8 * (start.mean - noiseless.mean) > 0),
         "with the noise that its own lemmas ask for, which grows with the number of users, "
-        "divided by weights of all entities; with the paper's norm and user rate, but only as "
-        f"many steps as here, {steps}, and a learning rate that was not tuned",
+        "divided by weights of all entities; with the paper's norm and user rate, and a learning "
+        "rate that was not tuned",
     )
     same_noise = _certified_by_rate(rows, within[0].noise) if within else []
     rates = {row.sentence_rate: row.mean for row in same_noise}

@@ -91,15 +91,23 @@ def _require_plot(plot: Path, run: RunSettings) -> None:
 
 def _say_dropped(trainer: "UserEntityTrainer") -> None:
     """Tell whoever runs the training what the bounds cost."""
-    dropped = trainer.dropped
-    if dropped.sentences:
-        say(
-            f"Dropped {counted(dropped.sentences, 'sentence')} of {dropped.sensitive:,} with an "
-            f"entity to keep the bounds: {counted(dropped.entities_over_holders, 'time')} an "
-            f"entity had more than {trainer.rules.holders} holders, "
-            f"{counted(dropped.entities_over_cells, 'time')} it was in more than "
-            f"{trainer.rules.cells} cells of a user. (For you: these numbers are not protected.)"
-        )
+    dropped, rules = trainer.dropped, trainer.rules
+    if not dropped.sentences:
+        return
+    why = [
+        f"{counted(dropped.entities_over_holders, 'time')} an entity had more than "
+        f"{counted(rules.holders, 'holder')}",
+        f"{counted(dropped.users_over_one_cell, 'user')} had more than one cell"
+        if rules.one_cell
+        else f"{counted(dropped.entities_over_cells, 'time')} it was in more than "
+        f"{counted(rules.cells, 'cell')} of a user",
+    ]
+    say(
+        f"Dropped {counted(dropped.sentences, 'sentence')} of "
+        f"{dropped.sentences + sum(map(len, trainer.users)):,} to keep the bounds: "
+        f"{', '.join(why)}; {counted(dropped.users_emptied, 'user')} of {len(trainer.users):,} "
+        "have nothing left. (For you: these numbers are not protected.)"
+    )
 
 
 def _draw_curve(path: Path, outcome: "TrainingOutcome", algorithm: str) -> None:
@@ -150,8 +158,9 @@ def _in_words(receipt: "Receipt", outcome: "TrainingOutcome") -> list[str]:
                 f"{measured['others']:.4g} for all others)"
             )
         lines.append(
-            f"On the public text: perplexity {measured['perplexity']:.4g}{parts}, "
-            f"{measured['error_rate']:.1%} of the predictions wrong."
+            f"On the public text: perplexity {outcome.curve[0]['perplexity']:.4g} before training, "
+            f"{measured['perplexity']:.4g} after{parts}; {measured['error_rate']:.1%} of the "
+            "predictions wrong."
         )
         if (outcomes := _outcomes(receipt)) is not None:
             nothing = perplexity_says_nothing(measured["perplexity"], outcomes)

@@ -11,13 +11,7 @@ from discreet import check
 from discreet.arrays import Floats
 from discreet.mechanisms.angle_law import AngleLaw
 from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE
-from discreet.mechanisms.sphere import (
-    angles_between,
-    checked_outputs,
-    checked_units,
-    in_blocks,
-    tangents,
-)
+from discreet.mechanisms.sphere import angles_released, in_blocks, turned
 from discreet.randomness import bernoulli_exp, exponential
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
@@ -95,11 +89,7 @@ class PrivUnit:
         """An independent draw for each unit row, on the grid of 2^-20 (so of length about 1)."""
 
         def noisy(units: Floats) -> Floats:
-            angles = self._angles(len(units), rng)[:, None]
-            out = tangents(units, rng)
-            out *= np.sin(angles)
-            out += np.cos(angles) * units
-            return out
+            return turned(units, self._angles(len(units), rng), rng)
 
         return in_blocks(vectors, self.dimension, "PrivUnit", noisy)
 
@@ -109,12 +99,10 @@ class PrivUnit:
         The reference measure is surface area, whose total is ``2 pi^(m/2) / Gamma(m/2)``: the
         exponential of this integrates to 1 over the sphere.
         """
-        first = checked_units(vectors, self.dimension, "PrivUnit")
-        released = checked_outputs(outputs, first, "PrivUnit")
-        second = checked_units(released, self.dimension, "PrivUnit")
+        angles = angles_released(vectors, outputs, self.dimension, "PrivUnit")
         half = self.dimension / 2
         area = math.log(2.0) + half * math.log(math.pi) - float(gammaln(half))
-        inside = angles_between(first, second) <= self.cap
+        inside = angles <= self.cap
         return np.where(inside, self._loss, 0.0) + (self._log_low - area)
 
     def random_parts(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -11,13 +11,7 @@ from discreet import check
 from discreet.arrays import Floats
 from discreet.mechanisms.angle_law import AngleLaw
 from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, angle_metric
-from discreet.mechanisms.sphere import (
-    angles_between,
-    checked_outputs,
-    checked_units,
-    in_blocks,
-    tangents,
-)
+from discreet.mechanisms.sphere import angles_released, in_blocks, turned
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 # Here the noise is already finer than the grid it is released on.
@@ -83,10 +77,8 @@ class Purkayastha:
         The reference measure is surface area, whose total is ``2 pi^(m/2) / Gamma(m/2)``: the
         exponential of this integrates to 1 over the sphere.
         """
-        first = checked_units(vectors, self.dimension, "Purkayastha")
-        released = checked_outputs(outputs, first, "Purkayastha")
-        second = checked_units(released, self.dimension, "Purkayastha")
-        return self._log_constant - self.epsilon * angles_between(first, second)
+        angles = angles_released(vectors, outputs, self.dimension, "Purkayastha")
+        return self._log_constant - self.epsilon * angles
 
     def random_parts(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Angles, and directions of which the part across a vector is what counts."""
@@ -100,8 +92,4 @@ class Purkayastha:
         return -surface - self.law.log_normaliser
 
     def _draw(self, units: Floats, rng: np.random.Generator) -> Floats:
-        angles = self.law.sample(len(units), rng)[:, None]
-        out = tangents(units, rng)
-        out *= np.sin(angles)
-        out += np.cos(angles) * units
-        return out
+        return turned(units, self.law.sample(len(units), rng), rng)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from discreet.errors import InputError, OutputError
 from discreet.files import check_place
+from discreet.settings import fields_as_keywords
 from discreet.text.identifiers.secret_files import read_secret, write_secret
-from discreet.text.readers import MAX_DOCUMENT_BYTES, open_documents
+from discreet.text.readers import ReadingSettings, open_documents
 from discreet.text.writers import open_output
 
 _FORMAT = "discreet mapping 1"
@@ -174,6 +175,7 @@ def kept_mapping(
         raise
 
 
+@fields_as_keywords
 def restore_file(
     source: str | Path,
     output: str | Path,
@@ -181,8 +183,7 @@ def restore_file(
     *,
     by_row: bool = False,
     text_field: str = "text",
-    format: str | None = None,
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    reading: ReadingSettings,
     force: bool = False,
 ) -> dict[str, int]:
     """Put values back into the texts of a file, and count.
@@ -193,15 +194,12 @@ def restore_file(
         mapping: what was kept.
         by_row: row n of the file belongs to document n of the release.
         text_field: column or field that holds the text.
-        format: of the input, if its name does not tell it.
-        max_document_bytes: longer documents are refused.
+        reading: how the input is read; or its fields as keywords.
         force: replace an output that exists.
     """
     counts = {"documents": 0, "replaced": 0, "ambiguous": 0}
     with (
-        open_documents(
-            source, format=format, text_field=text_field, max_document_bytes=max_document_bytes
-        ) as reader,
+        open_documents(source, reading=reading, text_field=text_field) as reader,
         open_output(output, reader, force=force) as writer,
     ):
         for batch in reader:

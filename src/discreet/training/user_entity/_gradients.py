@@ -27,7 +27,7 @@ from discreet.training.user_entity._draws import StepDraws
 from discreet.training.user_entity.users import UserText
 
 # Users go through the model together until they have so many words.
-_WORDS_TOGETHER = 3000
+_WORDS_TOGETHER = 2000
 _ADDED_TOGETHER = 16
 # Balls are taken this much smaller, so that rounding in 32 bits cannot carry a vector outside.
 _MARGIN = 1e-4

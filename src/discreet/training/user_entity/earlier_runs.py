@@ -54,7 +54,7 @@ class UserMarks:
                 users=frozenset(values["users"]),
                 covers=tuple(values["covers"]),
                 again=bool(values["again"]),
-                booked=bool(values["booked"]),
+                booked=bool(values.get("booked", False)),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(

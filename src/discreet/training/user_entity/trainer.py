@@ -89,7 +89,8 @@ class TrainingOutcome:
     statement: PrivacyStatement
     loss: TrainingLoss | None
     curve: list[dict[str, Any]] = field(repr=False)
-    """For each step: its number, the norm of its noisy average, and what ``evaluate`` said."""
+    """For each step: its number, the norm of its noisy average, and what ``evaluate`` said, which
+    is asked before the first step, too."""
 
 
 class UserEntityTrainer:
@@ -251,6 +252,8 @@ class UserEntityTrainer:
                     point |= evaluate()
                 curve.append(point)
 
+            if evaluate is not None and not done and total > 0:
+                curve = [{"step": 0} | evaluate()]
             with own_chance(self.server.device):
                 make_steps(
                     make,
