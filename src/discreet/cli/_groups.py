@@ -139,8 +139,10 @@ def _each_option_once(command: Any) -> Any:
 
 def _in_sections(command: Any) -> Any:
     """The same command, whose help has the options that belong together under one heading."""
-    if isinstance(inner := getattr(command, "commands", None), dict):
+    inner = getattr(command, "commands", None)
+    if isinstance(inner, dict):
         inner.update((name, _in_sections(each)) for name, each in inner.items())
+    if inner is not None:  # a group, whose help is the list of its commands
         return command
 
     def format_options(context: Any, formatter: Any) -> None:
