@@ -21,6 +21,7 @@ is refused; signs are fixed by a rule that a last bit cannot turn. A guarantee d
 (what is clipped and gets noise is the sum for R), nor does a saved model, which holds the products.
 """
 
+import warnings
 from typing import Any
 
 import torch
@@ -70,7 +71,9 @@ def adapted(
         # peft asks for this in GPT-2, whose matrices are kept the other way round.
         fan_in_fan_out=type(network).__name__.startswith("GPT2"),
     )
-    with own_chance():
+    with own_chance(), warnings.catch_warnings():
+        # peft asks transformers by a name that newer ones warn about: nothing a user could change.
+        warnings.simplefilter("ignore", FutureWarning)
         torch.manual_seed(seed)
         made = get_peft_model(network, config).eval()
     if kind != "lora":
