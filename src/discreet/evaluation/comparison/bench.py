@@ -297,14 +297,20 @@ class Bench:
         )
         return {} if found is None else {"membership": found}
 
-    def _attacks(
-        self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int
+    def _named(
+        self, mechanism: WordMechanism | None, ids: Ids, seed: int
     ) -> Iterator[tuple[str, Columns]]:
+        """What each attacker on words names of a release."""
         places, _ = self.batch.places(self._attacked)
         seen = np.asarray(ids)[places].astype(np.int64)
         yield from self.attack.named(mechanism, seen, seed)
         if mechanism is not None:
             yield "watching", self.attack.watched(mechanism, seen, seed)
+
+    def _attacks(
+        self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int
+    ) -> Iterator[tuple[str, Columns]]:
+        yield from self._named(mechanism, ids, seed)
         shown, had = survivors(self.reading.originals, texts, self.reading.identifiers)
         if had.any():
             yield "identifiers", (shown, had)
@@ -324,10 +330,12 @@ class Bench:
         }
 
     def success(self, mechanism: WordMechanism) -> float:
-        """What the better of the attackers who know the law names, from one release of the texts
-        under attack."""
-        rng = np.random.default_rng([self.effort.seed, 0])
-        return max(self.attack.shares(mechanism, rng).values())
+        """What the best attacker on words names of the releases that :meth:`measured` reports."""
+        named: dict[str, list[Columns]] = {}
+        for seed in range(self.effort.seeds):
+            for name, columns in self._named(mechanism, self.released(mechanism, seed), seed):
+                named.setdefault(name, []).append(columns)
+        return max(float(np.divide(*np.sum(each, axis=(0, 2)))) for each in named.values())
 
 
 def _share(hits: Any, count: Any) -> Any:
