@@ -34,6 +34,7 @@ from discreet.text.tokens import TokenBatch, tokenizer_for
 SAMPLES = 20
 """Texts that a report shows: the first, not the best."""
 _LONGEST_SAMPLE = 400
+_TIMED = 20_000  # words
 _JUDGES = ("ngram", "smollm2")
 
 
@@ -151,10 +152,12 @@ class Bench:
     @cached_property
     def judge_models(self) -> dict[str, Any]:
         """The language models that are there."""
+        known = {} if self.base is None else self.base.judge_models
         found = {}
         for name in self.judges:
             try:
-                found[name] = load_guide(name, self.space)
+                judge = known.get(name)
+                found[name] = judge.on(self.space) if judge else load_guide(name, self.space)
             except DiscreetError:
                 continue
         return found
@@ -189,17 +192,12 @@ class Bench:
         member: dict[str, Estimate] = {}
         guesses: list[Ids] = []
         samples: list[str] = []
-        seconds = 0.0
-        if mechanism is not None:  # what is made ready at the first word is no part of the speed
-            release_texts(mechanism, self.batch.ids[:1], np.random.default_rng(0), np.arange(2))
         for seed in range(self.effort.seeds if mechanism is not None else 1):
-            start = perf_counter()
             ids = (
                 self.batch.ids.astype(np.int64)
                 if mechanism is None
                 else self.released(mechanism, seed)
             )
-            seconds += perf_counter() - start
             texts = self.decoded(ids)
             samples = samples or [_cut(text) for text in texts[:SAMPLES]]
             if seed == 0:  # what reads whole texts takes longest, and texts say more than releases
@@ -220,7 +218,6 @@ class Bench:
         }
         if self.task.labels is not None:
             worth |= self._scores(guesses, self.task.labels, rng)
-        drawn = len(self.batch.ids) * self.effort.seeds
         return {
             "utility": {name: _plain(each) for name, each in worth.items()},
             "attackers": {
@@ -230,9 +227,18 @@ class Bench:
             "authorship": {name: _plain(each) for name, each in style.items()},
             "words": int(sum(count.sum() for _, count in attacks.get("exact", []))),
             "bound": None if mechanism is None else self.attack.bound(mechanism),
-            "speed": None if mechanism is None else drawn / max(seconds, 1e-9),
+            "speed": None if mechanism is None else self._speed(mechanism),
             "samples": samples,
         }
+
+    def _speed(self, mechanism: WordMechanism) -> float:
+        """Words per second, once all that a mechanism makes ready for these texts is there."""
+        some = self.batch.first(max(1, int(np.searchsorted(self.batch.offsets, _TIMED)) - 1))
+        passed = None if self.passed is None else self.passed[: len(some.ids)]
+        rng = np.random.default_rng([self.effort.seed, 0])
+        start = perf_counter()
+        release_texts(mechanism, some.ids, rng, some.offsets, passed)
+        return len(some.ids) / max(perf_counter() - start, 1e-9)
 
     def _guessed(self, ids: Ids, labels: Ids) -> Ids:
         return guessed_by_words(ids, self.batch.offsets, labels, len(self.space), self.task.folds)
