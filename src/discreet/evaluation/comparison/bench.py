@@ -8,7 +8,7 @@ texts, so that all intervals come from drawing texts anew.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -232,13 +232,13 @@ class Bench:
         }
 
     def _speed(self, mechanism: WordMechanism) -> float:
-        """Words per second, once all that a mechanism makes ready for these texts is there."""
+        """Words per second of computing, once all that is made ready for these texts is there."""
         some = self.batch.first(max(1, int(np.searchsorted(self.batch.offsets, _TIMED)) - 1))
         passed = None if self.passed is None else self.passed[: len(some.ids)]
         rng = np.random.default_rng([self.effort.seed, 0])
-        start = perf_counter()
+        start = process_time()
         release_texts(mechanism, some.ids, rng, some.offsets, passed)
-        return len(some.ids) / max(perf_counter() - start, 1e-9)
+        return len(some.ids) / max(process_time() - start, 1e-9)
 
     def _guessed(self, ids: Ids, labels: Ids) -> Ids:
         return guessed_by_words(ids, self.batch.offsets, labels, len(self.space), self.task.folds)

@@ -45,7 +45,7 @@ class Effort(Settings):
 
 
 QUICK = Effort(
-    texts=2000, longest=100, attacked=2000, encoded=150, judged=500, asked=200, searched=500
+    texts=1000, longest=100, attacked=1500, encoded=100, judged=250, asked=120, searched=500
 )
 """A few minutes for the standard mechanisms."""
 
