@@ -22,6 +22,7 @@ from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.reading import Reading
 from discreet.evaluation.comparison.run import Comparison, Row, compared
+from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.evaluation.comparison.workers import finished
@@ -449,6 +450,12 @@ def test_the_question_can_be_turned_round(bench, tmp_path):
     assert found.rows[1].note == "has no epsilon"
     with pytest.raises(InvalidValue, match="between 0 and 1"):
         compared(bench, entries, tmp_path, at=1.5)
+
+
+def test_turned_round_no_epsilon_need_be_given():
+    assert ComparisonSettings(at="attacker=0.3").numbers == [8.0]
+    assert ComparisonSettings(at="attacker=0.3", epsilons="5,6").numbers == [5.0, 6.0]
+    assert ComparisonSettings().numbers == []
 
 
 def test_a_success_that_is_never_reached_is_told():

@@ -8,6 +8,7 @@ from discreet.errors import InvalidValue
 from discreet.evaluation.comparison.task import QUICK, Effort
 from discreet.settings import Setting, Settings
 
+_BEGIN = 8.0
 MEASURES = ("accuracy", "macro-F1", "similarity")
 
 
@@ -104,9 +105,9 @@ class ComparisonSettings(Settings):
 
     @property
     def numbers(self) -> list[float]:
-        """The epsilons."""
+        """The epsilons; if they are to be found, where the search begins."""
         if self.epsilons is None:
-            return []
+            return [] if self.at is None else [_BEGIN]
         try:
             numbers = [float(part) for part in self.epsilons.split(",")]
         except ValueError:
