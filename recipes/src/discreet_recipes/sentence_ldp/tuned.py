@@ -64,9 +64,9 @@ class TunedTask:
         """Encoder and M1 from public text, protected rows through them once, the rest on that."""
         if self.public is None:
             raise ValueError("there is no public text for this task")
-        model = load_masked_model(self.size.model)
+        encoder = load_masked_model(self.size.model)
         for rows, epochs in self.public():
-            found = self._trained(mechanism, epsilon, dimension, seed, rows, (model, epochs))
+            found = self._trained(mechanism, epsilon, dimension, seed, rows, (encoder, epochs))
         released = found.release(
             self._texts(found.reader, self.private), np.random.default_rng(1000 + seed)
         )
