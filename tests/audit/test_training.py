@@ -113,11 +113,11 @@ def test_too_little_noise_is_caught():
     assert found.lower > found.claimed
 
 
-@pytest.mark.parametrize("algorithm", ["published", "published-optimized"])
-def test_the_published_figure_is_exceeded(algorithm):
+@pytest.mark.parametrize(("algorithm", "runs"), [("published", 48), ("published-optimized", 24)])
+def test_the_published_figure_is_exceeded(algorithm, runs):
     """The counter-example of docs/background/claims.md, at the paper's own constants."""
     rules = replace(PAPER, algorithm=algorithm)
-    [found] = audit_training(rules, steps=50, canaries=1, runs=48, seed=1).values()
+    [found] = audit_training(rules, steps=50, canaries=1, runs=runs, seed=1).values()
     assert found.claimed == pytest.approx(0.586 if algorithm == "published" else 0.218, rel=0.01)
     assert found.lower > 2 * found.claimed
     assert found.broken

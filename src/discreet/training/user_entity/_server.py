@@ -1,6 +1,7 @@
 """The server's part of a step: noise on the sum, a public denominator, the optimiser."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,12 +22,14 @@ class Server:
         self.parameters = parameters
         # The optimiser's own view of the same memory, whatever kind of tensors the model holds.
         self.shared = {n: torch.nn.Parameter(p.detach()) for n, p in parameters.items()}
-        rate, tensors = plan.step_size, list(self.shared.values())
-        self.optimizer: torch.optim.Optimizer = (
-            torch.optim.Adam(tensors, lr=rate)
-            if plan.rules.optimizer == "adam"
-            else torch.optim.SGD(tensors, lr=rate)
-        )
+
+    @cached_property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Made for the first step: torch loads its compiler with it, and clients make no step."""
+        rate, tensors = self.plan.step_size, list(self.shared.values())
+        if self.plan.rules.optimizer == "adam":
+            return torch.optim.Adam(tensors, lr=rate)
+        return torch.optim.SGD(tensors, lr=rate)
 
     @property
     def device(self) -> torch.device:
