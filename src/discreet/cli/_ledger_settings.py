@@ -94,8 +94,7 @@ class VectorLedgerSettings(LedgerSettings):
         ),
     ] = "refuse"
     person_field: Annotated[
-        str | None,
-        Setting("Column or field that says whose text it is, for limits per person."),
+        str | None, Setting("Column or field that says whose text it is, for limits per person.")
     ] = None
 
     @contextmanager

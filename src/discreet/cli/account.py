@@ -4,8 +4,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet import check
 from discreet.accounting.calibrate import local_epsilon
 from discreet.accounting.receipts import add_receipts
@@ -13,33 +11,30 @@ from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
 from discreet.accounting.user_entity import UserEntityTraining, published_figures
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import say, show
 from discreet.errors import InvalidValue
 from discreet.receipt import receipt_of
 from discreet.report.plots import Curve, Plot, check_plot, draw
+from discreet.settings import Setting
 from discreet.statement import odds
 
 _POINTS = 16
 
 account = command_group("Say what releases guarantee together.")
 
-Delta = Annotated[
-    float, typer.Option("--delta", help="Probability with which the loss may be larger.")
-]
+Delta = Annotated[float, Setting("Probability with which the loss may be larger.")]
 
 
 @account.command(short_help="What n private releases guarantee once they were shuffled.")
 def shuffle(
-    n: Annotated[int, typer.Option("--n", help="How many people release, one unit each.")],
+    n: Annotated[int, Setting("How many people release, one unit each.")],
     delta: Delta,
     epsilon0: Annotated[
-        float | None,
-        typer.Option("--epsilon0", help="Pure local epsilon of every single release."),
+        float | None, Setting("Pure local epsilon of every single release.")
     ] = None,
     target: Annotated[
-        float | None,
-        typer.Option("--target", help="Find the largest --epsilon0 that is shuffled down to this."),
+        float | None, Setting("Find the largest --epsilon0 that is shuffled down to this.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -74,23 +69,16 @@ def shuffle(
 @account.command(
     "user-entity", short_help="What training costs for a user, for an entity, and for both."
 )
-@takes_settings
 def user_entity(
     run: UserEntityTraining,
     delta: Delta,
     published: Annotated[
-        str | None,
-        typer.Option(
-            "--published", help="Show the paper's figure too: simple or optimized estimator."
-        ),
+        str | None, Setting("Show the paper's figure too: simple or optimized estimator.")
     ] = None,
     sensitive_share: Annotated[
-        float | None,
-        typer.Option("--sensitive-share", help="Share of sensitive sentences (optimized)."),
+        float | None, Setting("Share of sensitive sentences (optimized).")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw epsilon over steps into this PNG file.")
-    ] = None,
+    plot: Annotated[Path | None, Setting("Draw epsilon over steps into this PNG file.")] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -140,17 +128,13 @@ def user_entity(
 def receipts(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RECEIPT...",
-            help="Receipts (OUT.privacy.json), or the outputs that they lie beside.",
-        ),
+        argument("RECEIPT...", "Receipts (OUT.privacy.json), or the outputs that they lie beside."),
     ],
     delta: Annotated[
         float,
-        typer.Option(
-            "--delta",
-            help="Delta to trade for a smaller epsilon, on top of the receipts' own. It does not "
-            "help metric guarantees.",
+        Setting(
+            "Delta to trade for a smaller epsilon, on top of the receipts' own. It does not "
+            "help metric guarantees."
         ),
     ] = 0.0,
     as_json: options.Json = False,

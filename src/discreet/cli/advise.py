@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
-
 from discreet.cli import _options as options
+from discreet.cli._settings import argument
 from discreet.cli._terminal import progress_bar, show
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
 from discreet.evaluation.advice import PURPOSES, RECIPIENTS, Question
 from discreet.evaluation.advice import advise as answer
 from discreet.mechanisms.registry import DEFAULT_SPACE, default_space
+from discreet.settings import Setting
 from discreet.spaces import load_space
 from discreet.text.labelled import read_labelled
 
@@ -23,42 +23,35 @@ def _listed(known: dict[str, str]) -> str:
 def advise(
     sample: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC text of the same kind: txt, csv, tsv, jsonl (each also .gz) or parquet. "
+        argument(
+            "PUBLIC",
+            "PUBLIC text of the same kind: txt, csv, tsv, jsonl (each also .gz) or parquet. "
             "Never the text that is to be protected: the advice depends on it. A few hundred "
             "texts are enough.",
         ),
     ] = None,
-    purpose: Annotated[
-        str, typer.Option("--purpose", help=f"What becomes of the release. {_listed(PURPOSES)}.")
-    ] = "read",
-    recipient: Annotated[
-        str, typer.Option("--recipient", help=f"Who gets it. {_listed(RECIPIENTS)}.")
-    ] = "vendor",
+    purpose: Annotated[str, Setting(f"What becomes of the release. {_listed(PURPOSES)}.")] = "read",
+    recipient: Annotated[str, Setting(f"Who gets it. {_listed(RECIPIENTS)}.")] = "vendor",
     text_field: options.TextField = "text",
     label_field: Annotated[
-        str | None,
-        typer.Option("--label-field", help="Column or field of the labels, for a classifier."),
+        str | None, Setting("Column or field of the labels, for a classifier.")
     ] = None,
     space: Annotated[
         str | None,
-        typer.Option(
-            "--space",
-            "-s",
-            help=f"Public vocabulary that words would come from; {DEFAULT_SPACE} unless given, "
+        Setting(
+            f"Public vocabulary that words would come from; {DEFAULT_SPACE} unless given, "
             f"{default_space('')} for colleagues.",
+            short="-s",
         ),
     ] = None,
     most_named: Annotated[
         float | None,
-        typer.Option(
-            "--most-named",
-            help="The largest share of words that the best attacker may name; 0.5 for a vendor, "
-            "0.2 for anyone unless given.",
+        Setting(
+            "The largest share of words that the best attacker may name; 0.5 for a vendor, "
+            "0.2 for anyone unless given."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the trials.", min=0)] = 0,
+    seed: Annotated[int, Setting("Seed of the trials.", at_least=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Recommend a way of releasing: redact, sanitise, share vectors, train, or do not release.

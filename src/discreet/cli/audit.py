@@ -128,26 +128,21 @@ class AnyChoice(WordChoice):
         return {"labels": labels, "prior": prior}, f"of {count} labels"
 
 
-@takes_settings
 def audit_mechanism(
     choice: AnyChoice,
     context: typer.Context,
     python: Annotated[
         str | None,
-        typer.Option(
-            "--python",
-            metavar="MODULE:OBJECT",
-            help="Audit your own object instead: it has .statement and .release(ids, rng), and if "
+        Setting(
+            "Audit your own object instead: it has .statement and .release(ids, rng), and if "
             "possible .space, .log_probabilities(ids) or .log_density(values, outputs).",
+            metavar="MODULE:OBJECT",
         ),
     ] = None,
     samples: Annotated[
-        int,
-        typer.Option("--samples", help="Draws of each input looked at; more find smaller faults."),
+        int, Setting("Draws of each input looked at; more find smaller faults.")
     ] = 20_000,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Repeat an audit with the same draws.", min=0)
-    ] = None,
+    seed: Annotated[int | None, Setting("Repeat an audit with the same draws.", at_least=0)] = None,
     as_json: options.Json = False,
 ) -> None:
     """Check a mechanism against its own privacy statement: law, sampler, independence, black box.
@@ -200,4 +195,4 @@ audit = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-audit.callback(invoke_without_command=True)(audit_mechanism)
+audit.callback(invoke_without_command=True)(takes_settings(audit_mechanism))

@@ -1,13 +1,11 @@
 """``discreet audit training``: canaries in user and entity training."""
 
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, echo, echo_json, progress_bar
 from discreet.errors import MissingExtra, VerificationFailed
 from discreet.training.user_entity.audit_settings import TrainingAuditSettings
 
 
-@takes_settings
 def audit_training(settings: TrainingAuditSettings, as_json: options.Json = False) -> None:
     """Show how much user and entity training certainly gives away: canaries in one run.
 

@@ -3,11 +3,10 @@
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from discreet.cached import KINDS, kept, throw_away
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, say, show
 from discreet.files import cache_directory
 
@@ -40,8 +39,7 @@ def list_(as_json: options.Json = False) -> None:
 @cache.command(short_help="Throw away what is kept; it is computed again when needed.")
 def clear(
     kind: Annotated[
-        str | None,
-        typer.Argument(metavar="[KIND]", help=f"Only this: {', '.join(KINDS)}. All unless given."),
+        str | None, argument("[KIND]", f"Only this: {', '.join(KINDS)}. All unless given.")
     ] = None,
 ) -> None:
     """Throw away what is kept from run to run. It is computed again when it is needed.

@@ -1,11 +1,9 @@
 """``discreet embed``: text files in, files of released vectors with a receipt out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from discreet import check
 from discreet.cli import _options as options
@@ -13,7 +11,6 @@ from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
 from discreet.cli._file_settings import ReadingOptions
 from discreet.cli._folders import parts_line, refuse_for_folders
 from discreet.cli._ledger_settings import VectorLedgerSettings
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, progress_bar, say, say_written
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.engines import EngineSettings, release_folder
@@ -27,42 +24,34 @@ from discreet.release.handover import HandoverSettings
 from discreet.release.search_quality import search_quality
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.vector_files import embed_file
-from discreet.settings import Settings, settings_of
+from discreet.settings import Setting, Settings, settings_of
 
-_Output = Annotated[
-    Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
-]
+_Output = Annotated[Path, Setting("Where to write: .parquet, .npz or .npy.", short="-o")]
 _Unit = Annotated[
     str,
-    typer.Option(
-        "--unit",
-        help="What gets a vector: each text as one sentence, or each text as a document of many "
-        "sentences.",
+    Setting(
+        "What gets a vector: each text as one sentence, or each text as a document of many "
+        "sentences."
     ),
 ]
 _PairField = Annotated[
-    str | None,
-    typer.Option("--pair-field", help="Column or field of the second sentence, if rows are pairs."),
+    str | None, Setting("Column or field of the second sentence, if rows are pairs.")
 ]
 _LabelField = Annotated[
-    str | None,
-    typer.Option("--label-field", help="Column or field of a label to release with the vector."),
+    str | None, Setting("Column or field of a label to release with the vector.")
 ]
 _Labels = Annotated[
     str | None,
-    typer.Option(
-        "--labels",
-        help="The possible labels, separated by commas. They must be known in advance, and are "
-        "never read from the input.",
+    Setting(
+        "The possible labels, separated by commas. They must be known in advance, and are "
+        "never read from the input."
     ),
 ]
 _Keep = Annotated[
-    list[str] | None,
-    typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
+    Sequence[str], Setting("Write this column as it is beside the vectors; repeatable.")
 ]
 
 
-@takes_settings
 def embed(
     reading: ReadingOptions,
     handover: HandoverSettings,
@@ -80,7 +69,7 @@ def embed(
     pair_field: _PairField = None,
     label_field: _LabelField = None,
     labels: _Labels = None,
-    keep: _Keep = None,
+    keep: _Keep = (),
     yes_weak: options.YesWeak = False,
     seed: options.Seed = None,
 ) -> None:
@@ -115,7 +104,7 @@ def embed(
         "text_field": text_field,
         "pair_field": pair_field,
         "label_field": label_field,
-        "keep": tuple(keep or ()),
+        "keep": tuple(keep),
         "reading": reading.said,
         "accept_weak": yes_weak,
     }

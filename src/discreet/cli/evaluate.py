@@ -3,12 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet import __version__
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, say, show
 from discreet.errors import InvalidValue
 from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy
@@ -16,24 +13,22 @@ from discreet.mechanisms.registry import parameters_of
 from discreet.randomness import generator
 from discreet.report.plots import check_plot
 from discreet.report.privacy import plot_privacy
+from discreet.settings import Setting
 
 
-@takes_settings
 def evaluate(
     choice: WordChoice,
     settings: PrivacySettings,
     privacy: Annotated[
         bool,
-        typer.Option(
-            "--privacy",
-            help="Measure how much is hidden: how often a word stays (N_x), how many words it may "
+        Setting(
+            "Measure how much is hidden: how often a word stays (N_x), how many words it may "
             "become (S_x), how many it may have been (S*_y), and how often the best guess "
-            "is right.",
+            "is right."
         ),
     ] = False,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw the distributions into this file: png, svg or pdf."),
+        Path | None, Setting("Draw the distributions into this file: png, svg or pdf.")
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,

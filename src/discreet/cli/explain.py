@@ -1,67 +1,56 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from discreet import check
 from discreet.arrays import Ids
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, typed_word, watched
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.registry import find as find_mechanism
 from discreet.release.text import READABLE, Sanitizer
+from discreet.settings import Setting
 from discreet.spaces import EmbeddingSpace
 from discreet.text import function_words
 from discreet.text.readers import open_documents
 
 
-@takes_settings
 def explain(
     choice: WordChoice,
     find: Annotated[
         str | None,
-        typer.Option(
-            "--find",
-            help="Find epsilon instead: keep=0.5 (a word stays half of the time) or options=20 "
-            "(at most 20 words share 95 % of a word's outcomes).",
+        Setting(
+            "Find epsilon instead: keep=0.5 (a word stays half of the time) or options=20 "
+            "(at most 20 words share 95 % of a word's outcomes)."
         ),
     ] = None,
     public_sample: Annotated[
         Path | None,
-        typer.Option(
-            "--public-sample",
-            help="Measure on the words of this PUBLIC text (never on protected text: what is "
-            "shown would depend on it) instead of on the whole vocabulary.",
+        Setting(
+            "Measure on the words of this PUBLIC text (never on protected text: what is "
+            "shown would depend on it) instead of on the whole vocabulary."
         ),
     ] = None,
     text_field: Annotated[
-        str, typer.Option("--text-field", help="Column of the public sample that holds its text.")
+        str, Setting("Column of the public sample that holds its text.")
     ] = "text",
-    word: Annotated[
-        list[str] | None, typer.Option("--word", help="Example to show; may be repeated.")
-    ] = None,
+    word: Annotated[Sequence[str], Setting("Example to show; may be repeated.")] = (),
     public: Annotated[
         str | None,
-        typer.Option(
-            "--public",
-            help="function-words: explain what becomes of the words that are left where these pass "
-            "unchanged, as with 'discreet sanitize --public' or --readable.",
+        Setting(
+            "function-words: explain what becomes of the words that are left where these pass "
+            "unchanged, as with 'discreet sanitize --public' or --readable."
         ),
     ] = None,
     readable: Annotated[
-        bool,
-        typer.Option(
-            "--readable", help="Explain what 'discreet sanitize --readable' does at this setting."
-        ),
+        bool, Setting("Explain what 'discreet sanitize --readable' does at this setting.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -5,12 +5,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
 from discreet.cli._ledger_settings import KEY_HELP
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo, in_lines, say, show
 from discreet.errors import InvalidValue, VerificationFailed
 from discreet.files import check_place
@@ -24,21 +23,15 @@ from discreet.report.ledger import (
     write_entries,
 )
 from discreet.report.plots import check_plot, draw
+from discreet.settings import Setting
 from discreet.statement import Adjacency, Unit
 
 ledger = command_group("Show, limit, export and check what was released about whom.")
 
-Url = Annotated[
-    str,
-    typer.Argument(metavar="LEDGER", help="A file, sqlite:///PATH or postgresql://USER@HOST/NAME."),
-]
-Key = Annotated[Path | None, typer.Option("--ledger-key", help=KEY_HELP)]
-Dataset = Annotated[
-    str | None, typer.Option("--dataset", help="Only this data set; it is then called by name.")
-]
-Person = Annotated[
-    str | None, typer.Option("--person", help="Only what counts for this person of --dataset.")
-]
+Url = Annotated[str, argument("LEDGER", "A file, sqlite:///PATH or postgresql://USER@HOST/NAME.")]
+Key = Annotated[Path | None, Setting(KEY_HELP, flag="--ledger-key")]
+Dataset = Annotated[str | None, Setting("Only this data set; it is then called by name.")]
+Person = Annotated[str | None, Setting("Only what counts for this person of --dataset.")]
 
 
 @ledger.command("show", short_help="What was released, and what is left.")
@@ -48,14 +41,10 @@ def show_ledger(
     person: Person = None,
     delta: Annotated[
         float,
-        typer.Option(
-            "--delta",
-            help="With --dataset: delta to trade for a smaller epsilon of all releases together.",
-        ),
+        Setting("With --dataset: delta to trade for a smaller epsilon of all releases together."),
     ] = 0.0,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw spending over time into this PNG, SVG or PDF file."),
+        Path | None, Setting("Draw spending over time into this PNG, SVG or PDF file.")
     ] = None,
     key: Key = None,
     as_json: options.Json = False,
@@ -116,45 +105,33 @@ def _shown(
 @ledger.command(short_help="Show or set how much may be spent.")
 def limits(
     url: Url,
-    dataset: Annotated[str, typer.Option("--dataset", help="Of whose texts.")],
+    dataset: Annotated[str, Setting("Of whose texts.")],
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            help="Largest epsilon in all for each person, or each document. Without it, the "
+        Setting(
+            "Largest epsilon in all for each person, or each document. Without it, the "
             "limits are shown.",
+            short="-e",
         ),
     ] = None,
     delta: Annotated[
-        float,
-        typer.Option("--delta", help="Largest delta in all; 0 allows only releases without one."),
+        float, Setting("Largest delta in all; 0 allows only releases without one.")
     ] = 0.0,
-    person: Annotated[
-        str | None, typer.Option("--person", help="For this person alone, beside the others.")
-    ] = None,
+    person: Annotated[str | None, Setting("For this person alone, beside the others.")] = None,
     window: Annotated[
         str | None,
-        typer.Option(
-            "--window",
+        Setting(
+            "Count only this far back, such as 30d, 12h or 90m; by default all time.",
             metavar="TIME",
-            help="Count only this far back, such as 30d, 12h or 90m; by default all time.",
         ),
     ] = None,
     unit: Annotated[
-        str,
-        typer.Option("--unit", help="Charges must hold for a whole document, or for a whole user."),
+        str, Setting("Charges must hold for a whole document, or for a whole user.")
     ] = "document",
     adjacency: Annotated[
-        str,
-        typer.Option(
-            "--adjacency",
-            help="What is counted: replace, or add/remove for training alone.",
-        ),
+        str, Setting("What is counted: replace, or add/remove for training alone.")
     ] = "replace",
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Remove the limit of this person and window.")
-    ] = False,
+    remove: Annotated[bool, Setting("Remove the limit of this person and window.")] = False,
     key: Key = None,
     as_json: options.Json = False,
 ) -> None:
@@ -189,9 +166,7 @@ def limits(
 @ledger.command(short_help="Write the entries as CSV.")
 def export(
     url: Url,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="A CSV file, or - for standard output.")
-    ] = "-",
+    output: Annotated[str, Setting("A CSV file, or - for standard output.", short="-o")] = "-",
     dataset: Dataset = None,
     person: Person = None,
     force: options.Force = False,
@@ -217,8 +192,7 @@ def export(
 def verify(
     url: Url,
     receipts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[OUTPUT]...", help="Outputs, or receipts, to look up."),
+        list[str] | None, argument("[OUTPUT]...", "Outputs, or receipts, to look up.")
     ] = None,
     key: Key = None,
     as_json: options.Json = False,

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from discreet.cli import _options as options
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo_json, say
 from discreet.devices import check_device
 from discreet.evaluation.predictions import predict_file
+from discreet.settings import Setting
 from discreet.text.tables import check_table, write_table
 from discreet.training.learnt import scores_say_nothing
 
@@ -16,40 +16,27 @@ from discreet.training.learnt import scores_say_nothing
 def predict(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="INPUT",
-            help="Vectors released by 'discreet embed', or texts, in the way that the model was "
+        argument(
+            "INPUT",
+            "Vectors released by 'discreet embed', or texts, in the way that the model was "
             "trained for.",
         ),
     ],
     model: Annotated[
-        Path,
-        typer.Option(
-            "--model", help="From 'discreet train embeddings' or 'train classify' (.safetensors)."
-        ),
+        Path, Setting("From 'discreet train embeddings' or 'train classify' (.safetensors).")
     ],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="A prediction per row: .csv, .tsv, .jsonl or .parquet."
-        ),
+        Path, Setting("A prediction per row: .csv, .tsv, .jsonl or .parquet.", short="-o")
     ],
     score_field: Annotated[
-        str | None,
-        typer.Option("--score-field", help="Kept column with the true score, to measure against."),
+        str | None, Setting("Kept column with the true score, to measure against.")
     ] = None,
     text_field: Annotated[
-        str,
-        typer.Option("--text-field", help="Field that holds the text, where texts are predicted."),
+        str, Setting("Field that holds the text, where texts are predicted.")
     ] = "text",
-    pair_field: Annotated[
-        str | None, typer.Option("--pair-field", help="Of pairs of texts: the second.")
-    ] = None,
+    pair_field: Annotated[str | None, Setting("Of pairs of texts: the second.")] = None,
     label_field: Annotated[
-        str | None,
-        typer.Option(
-            "--label-field", help="Field that holds the true label of a text, to measure against."
-        ),
+        str | None, Setting("Field that holds the true label of a text, to measure against.")
     ] = None,
     device: options.Device = "auto",
     force: options.Force = False,

@@ -3,26 +3,26 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, say
 from discreet.files import check_ending, refuse_existing
 from discreet.report.page import write_page
 from discreet.report.runs import overview, runs_in, section_of
+from discreet.settings import Setting
 
 
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN...",
-            help="Receipts (OUT.privacy.json, or OUT itself), results printed with --json, folders "
+        argument(
+            "RUN...",
+            "Receipts (OUT.privacy.json, or OUT itself), results printed with --json, folders "
             "of 'discreet reproduce'.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write (.html).")],
-    title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "Privacy report",
+    output: Annotated[Path, Setting("The file to write (.html).", short="-o")],
+    title: Annotated[str, Setting("Heading of the page.")] = "Privacy report",
     force: options.Force = False,
 ) -> None:
     """Put what was released, measured and attacked on one page, for a privacy officer.

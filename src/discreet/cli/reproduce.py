@@ -11,9 +11,9 @@ from discreet.cli._groups import command_group
 from discreet.cli._settings import Choice, takes_settings
 from discreet.cli._terminal import say
 from discreet.errors import InvalidValue, NotFound
-from discreet.settings import Declared
+from discreet.settings import Declared, Setting
 
-_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")]
+_Output = Annotated[Path, Setting("Folder for the record.", short="-o")]
 
 
 def _installed() -> typer.Typer:
@@ -55,13 +55,9 @@ def _commands(recipes: Any) -> typer.Typer:
                 file_okay=False,
             ),
         ],
-        output: Annotated[
-            Path, typer.Option("--output", "-o", help="Folder for page and records.")
-        ],
-        quick: Annotated[bool, typer.Option("--quick", help=recipes.SIZES["quick"])] = False,
-        standard: Annotated[
-            bool, typer.Option("--standard", help=recipes.SIZES["standard"])
-        ] = False,
+        output: Annotated[Path, Setting("Folder for page and records.", short="-o")],
+        quick: Annotated[bool, Setting(recipes.SIZES["quick"])] = False,
+        standard: Annotated[bool, Setting(recipes.SIZES["standard"])] = False,
     ) -> None:
         """Run the five recipes one after the other and write OUTPUT/index.html.
 
@@ -98,7 +94,7 @@ def _command(recipe: Any) -> Callable[..., None]:
         say(f"Written: {recipe.run(data, output, options, say).page}")
 
     command.__annotations__ = {
-        "data": Annotated[Path, typer.Option("--data", help=f"Folder with {recipe.data}.")],
+        "data": Annotated[Path, Setting(f"Folder with {recipe.data}.", flag="--data")],
         "output": _Output,
         "options": Chosen,
     }

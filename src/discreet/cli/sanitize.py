@@ -10,7 +10,6 @@ from discreet.cli._choice import WordChoice, watched
 from discreet.cli._file_settings import ColumnOptions, ReadingOptions
 from discreet.cli._folders import parts_line, recipe_from, refuse_for_folders
 from discreet.cli._ledger_settings import RowLedgerSettings
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import counted, on_a_terminal, progress_bars, say, say_written
 from discreet.cli._text_settings import IdentifierSettings, TextSettings
 from discreet.devices import prefer_device
@@ -30,7 +29,6 @@ from discreet.release.text_files import sanitize_file
 from discreet.text.identifiers.mapping import kept_mapping
 
 
-@takes_settings
 def sanitize(
     columns: ColumnOptions,
     reading: ReadingOptions,

@@ -1,5 +1,6 @@
 """``discreet spaces``: list, build, inspect and certify public vocabularies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,24 +8,27 @@ import typer
 
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, typed_word
+from discreet.cli._groups import CommandGroup
+from discreet.cli._settings import argument
 from discreet.cli._terminal import echo, in_lines, progress_bar, say, show
 from discreet.evaluation.explanation import example_words
 from discreet.files import refuse_existing
 from discreet.mechanisms.certificate import certificate_table, known_table, metric_of
 from discreet.mechanisms.word.santext_plus import sensitive_targets, sensitive_words
+from discreet.settings import Setting
 from discreet.spaces.index import build_index, cached_index, store_index
 from discreet.spaces.loaders import known_spaces, save_space
 from discreet.spaces.neighbours import nearest
 from discreet.spaces.space import EmbeddingSpace
 
-spaces = typer.Typer(
+spaces = CommandGroup(
     add_completion=False,
     help="List, build, inspect and certify public vocabularies.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(metavar="SPACE", help="starter, english, encoder, or a path.")]
+Name = Annotated[str, argument("SPACE", "starter, english, encoder, or a path.")]
 
 
 @spaces.callback()
@@ -54,9 +58,7 @@ def list_spaces(as_json: options.Json = False) -> None:
 def inspect(
     name: Name,
     max_words: options.MaxWords = None,
-    word: Annotated[
-        list[str] | None, typer.Option("--word", help="Show the neighbours of this word.")
-    ] = None,
+    word: Annotated[Sequence[str], Setting("Show the neighbours of this word.")] = (),
     as_json: options.Json = False,
 ) -> None:
     """Show size, provenance, typical distances and neighbours.
@@ -96,8 +98,7 @@ def build(
     name: Name,
     max_words: options.MaxWords = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Also save the space as one .safetensors file."),
+        Path | None, Setting("Also save the space as one .safetensors file.", short="-o")
     ] = None,
     force: options.Force = False,
 ) -> None:
@@ -126,9 +127,7 @@ def certify(
     max_words: options.MaxWords = None,
     sensitive_share: options.SensitiveShare = None,
     sensitive_file: options.SensitiveFile = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Compute it even if a stored one exists.")
-    ] = False,
+    again: Annotated[bool, Setting("Compute it even if a stored one exists.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Compute the certificate table of a space: how sharp SanText may be at each epsilon.

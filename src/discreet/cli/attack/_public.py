@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import typer
-
 from discreet.arrays import Ids
 from discreet.attacks.outcome import Outcome
 from discreet.attacks.public_halves import PublicHalves
 from discreet.cli._choice import SentenceChoice
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, progress_bar, say, show
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.release.sentences import SentenceEmbedder
@@ -17,9 +16,9 @@ from discreet.settings import Setting, Settings
 
 Source = Annotated[
     str,
-    typer.Argument(
-        metavar="TEXT",
-        help="PUBLIC text: txt, csv, tsv, jsonl (each also .gz) or parquet. Never protected text: "
+    argument(
+        "TEXT",
+        "PUBLIC text: txt, csv, tsv, jsonl (each also .gz) or parquet. Never protected text: "
         "the figures depend on it.",
     ),
 ]

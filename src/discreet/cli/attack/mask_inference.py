@@ -3,13 +3,11 @@
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 from discreet.attacks.bayes import text_prior
 from discreet.attacks.mask_inference import Target, attack_words
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, watched
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, progress_bar, say, show
 from discreet.devices import prefer_device
 from discreet.mechanisms.registry import parameters_of
@@ -17,48 +15,41 @@ from discreet.mechanisms.word.santext_plus import sensitive_words
 from discreet.models.bert import load_masked_model
 from discreet.protocols import release_texts
 from discreet.randomness import SEEDED_CAVEAT, generator
+from discreet.settings import Setting
 from discreet.spaces.prior import rank_prior
 from discreet.text.labelled import read_labelled
 from discreet.text.tokens import tokenizer_for
 
 
-@takes_settings
 def mask_inference(
     choice: WordChoice,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="TEXT",
-            help="The ORIGINAL text: txt, csv, tsv, jsonl (each also .gz) or parquet. It is "
+        argument(
+            "TEXT",
+            "The ORIGINAL text: txt, csv, tsv, jsonl (each also .gz) or parquet. It is "
             "sanitised here, so that originals and released words are aligned.",
         ),
     ],
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            help="Masked language model with a head, such as 'discreet train pretrain' writes. "
-            "Without one only the attacker who inverts the mechanism is run.",
+        Setting(
+            "Masked language model with a head, such as 'discreet train pretrain' writes. "
+            "Without one only the attacker who inverts the mechanism is run."
         ),
     ] = None,
     text_field: options.TextField = "text",
     prior: Annotated[
         str | None,
-        typer.Option(
-            "--prior",
-            help="PUBLIC text whose word counts are the attacker's prior; by default the "
-            "frequency ranks of the space.",
+        Setting(
+            "PUBLIC text whose word counts are the attacker's prior; by default the "
+            "frequency ranks of the space."
         ),
     ] = None,
     words: Annotated[
-        int,
-        typer.Option(
-            "--words", help="Attack so many words, drawn at random; 0 attacks all.", min=0
-        ),
+        int, Setting("Attack so many words, drawn at random; 0 attacks all.", at_least=0)
     ] = 2000,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Seed of the noise and of the words attacked.", min=0)
-    ] = 0,
+    seed: Annotated[int, Setting("Seed of the noise and of the words attacked.", at_least=0)] = 0,
     device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:

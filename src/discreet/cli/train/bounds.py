@@ -4,21 +4,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import progress_bar, show
 from discreet.training.user_entity.settings import BoundsSettings, Records
 
 _SHOWN = 6
 
 
-@takes_settings
 def bounds(
-    source: Annotated[
-        str, typer.Argument(metavar="PUBLIC", help="PUBLIC text like the input of user-entity.")
-    ],
+    source: Annotated[str, argument("PUBLIC", "PUBLIC text like the input of user-entity.")],
     records: Records,
     run: BoundsSettings,
     as_json: options.Json = False,

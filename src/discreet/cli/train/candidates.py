@@ -3,26 +3,24 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
+from discreet.settings import Setting
 from discreet.training.documents.settings import PublicDocuments, StoreSettings
 
 
-@takes_settings
 def candidates(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC documents like those to protect: txt, csv, tsv, jsonl (each also .gz) or "
+        argument(
+            "PUBLIC",
+            "PUBLIC documents like those to protect: txt, csv, tsv, jsonl (each also .gz) or "
             "parquet; - is standard input.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    output: Annotated[Path, Setting("The folder to write.", short="-o")],
     settings: StoreSettings,
     documents: PublicDocuments,
     encoder: EncoderSettings,

@@ -3,36 +3,27 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo, echo_json, progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
+from discreet.settings import Setting
 from discreet.training.texts.settings import BAG, FineTuning, FineTuningResumption, LabelledText
 
 
-@takes_settings
 def classify(
     source: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRAIN",
-            help="Texts with labels: csv, tsv, jsonl (each also .gz) or parquet.",
-        ),
+        str, argument("TRAIN", "Texts with labels: csv, tsv, jsonl (each also .gz) or parquet.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the model (.safetensors).")
-    ],
+    output: Annotated[Path, Setting("File for the model (.safetensors).", short="-o")],
     settings: FineTuning,
     text: LabelledText,
     when: FineTuningResumption,
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
-            help="bag-of-words (seconds), or a BERT-style model: a directory such as 'discreet "
-            "train pretrain' writes, a name in the local hub cache, or all-MiniLM-L6-v2.",
+        Setting(
+            "bag-of-words (seconds), or a BERT-style model: a directory such as 'discreet "
+            "train pretrain' writes, a name in the local hub cache, or all-MiniLM-L6-v2."
         ),
     ] = BAG,
     force: options.Force = False,

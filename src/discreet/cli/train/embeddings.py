@@ -4,43 +4,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
+from discreet.settings import Setting
 from discreet.training.vectors.settings import PublishedTask, TaskSettings
 
 
-@takes_settings
 def embeddings(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="RELEASED",
-            help="Vectors and labels released by 'discreet embed'. With --published: raw text.",
+        argument(
+            "RELEASED",
+            "Vectors and labels released by 'discreet embed'. With --published: raw text.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the model (.safetensors).")
-    ],
+    output: Annotated[Path, Setting("File for the model (.safetensors).", short="-o")],
     settings: TaskSettings,
     task: PublishedTask,
     encoder: EncoderSettings,
     score_field: Annotated[
         str | None,
-        typer.Option(
-            "--score-field",
-            help="Learn a score instead of a class: a column of numbers that was kept as it is.",
-        ),
+        Setting("Learn a score instead of a class: a column of numbers that was kept as it is."),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option(
-            "--published",
-            help="The paper's interactive loop: the map (M1) is trained too, with fresh noise "
-            "every epoch. Costs epochs times epsilon, and M1 is not covered.",
+        Setting(
+            "The paper's interactive loop: the map (M1) is trained too, with fresh noise "
+            "every epoch. Costs epochs times epsilon, and M1 is not covered."
         ),
     ] = False,
     force: options.Force = False,

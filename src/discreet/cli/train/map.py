@@ -3,31 +3,27 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
+from discreet.settings import Setting
 from discreet.training.vectors.settings import MapText, MapTrainingSettings
 
 if TYPE_CHECKING:
     from discreet.encoders.maps import PublicMap
 
 
-@takes_settings
 def map(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC text like the text that will be released: txt, csv, tsv, jsonl (each also "
+        argument(
+            "PUBLIC",
+            "PUBLIC text like the text that will be released: txt, csv, tsv, jsonl (each also "
             ".gz) or parquet. Never protected text: the map tells something of it.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the map (.safetensors).")
-    ],
+    output: Annotated[Path, Setting("File for the map (.safetensors).", short="-o")],
     settings: MapTrainingSettings,
     text: MapText,
     encoder: EncoderSettings,

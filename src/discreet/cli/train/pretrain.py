@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
 from discreet.encoders.settings import DEFAULT
 from discreet.errors import InvalidValue
+from discreet.settings import Setting
 from discreet.training.settings import Resumption
 from discreet.training.texts.settings import Pretraining
 
@@ -21,35 +20,28 @@ if TYPE_CHECKING:
     from discreet.spaces import EmbeddingSpace
 
 
-@takes_settings
 def pretrain(
     choice: WordChoice,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC_TEXT",
-            help="PUBLIC text: txt (a document per line), csv, tsv, jsonl (each also .gz) or "
+        argument(
+            "PUBLIC_TEXT",
+            "PUBLIC text: txt (a document per line), csv, tsv, jsonl (each also .gz) or "
             "parquet. Never protected text: it is learnt as it is.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Directory for the model; must not exist.")
-    ],
+    output: Annotated[Path, Setting("Directory for the model; must not exist.", short="-o")],
     settings: Pretraining,
     when: Resumption,
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
-            help="The BERT-style model to begin with: a directory, a name in the local hub cache, "
-            "or all-MiniLM-L6-v2.",
+        Setting(
+            "The BERT-style model to begin with: a directory, a name in the local hub cache, "
+            "or all-MiniLM-L6-v2."
         ),
     ] = DEFAULT,
     plain: Annotated[
-        bool,
-        typer.Option(
-            "--plain", help="Do not sanitise: an ordinary masked language model, to compare with."
-        ),
+        bool, Setting("Do not sanitise: an ordinary masked language model, to compare with.")
     ] = False,
     text_field: options.TextField = "text",
     force: options.Force = False,

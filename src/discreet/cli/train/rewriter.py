@@ -3,31 +3,29 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo_json, progress_bar, say
+from discreet.settings import Setting
 from discreet.training.texts.settings import RewriterTraining
 
 
-@takes_settings
 def rewriter(
     choice: WordChoice,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC text like the text that will be rewritten: txt, csv, tsv, jsonl (each "
+        argument(
+            "PUBLIC",
+            "PUBLIC text like the text that will be rewritten: txt, csv, tsv, jsonl (each "
             "also .gz) or parquet. Never protected text.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rewriter.")],
+    output: Annotated[Path, Setting("Where to write the rewriter.", short="-o")],
     settings: RewriterTraining,
     text_field: options.TextField = "text",
     max_documents: Annotated[
-        int | None, typer.Option("--max-documents", help="Use only the first N documents.", min=1)
+        int | None, Setting("Use only the first N documents.", at_least=1)
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,

@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._ledger_settings import LedgerSettings
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import counted, echo, in_lines, progress_bar, say
 from discreet.errors import InvalidValue
+from discreet.settings import Setting
 from discreet.training.learnt import perplexity_says_nothing
 from discreet.training.user_entity.settings import (
     NetworkSettings,
@@ -24,20 +23,15 @@ if TYPE_CHECKING:
     from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer
 
 
-@takes_settings
 def user_entity(
-    source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="JSON lines, a sentence a line; also .gz.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
+    source: Annotated[str, argument("INPUT", "JSON lines, a sentence a line; also .gz.")],
+    output: Annotated[Path, Setting("Folder for the model.", short="-o")],
     rules: RuleOptions,
     records: Records,
     network: NetworkSettings,
     run: RunSettings,
     booking: LedgerSettings,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw perplexity over steps into this PNG file.")
-    ] = None,
+    plot: Annotated[Path | None, Setting("Draw perplexity over steps into this PNG file.")] = None,
     seed: options.Seed = None,
     as_json: options.Json = False,
 ) -> None:
