@@ -45,7 +45,7 @@ class Setting:
     """Under which heading the help has it, where it is not in a class that has one."""
     option: bool = True
     """Whether the command line has it; if not, it is for Python alone."""
-    refuse: Callable[[Any], None] | None = None
+    refuse: Callable[[Any], object] | None = None
     """Raises an error for a value that this machine cannot serve."""
 
 
@@ -123,6 +123,15 @@ def declared_as(name: str, hint: Any, default: Any) -> Declared | None:
     kind, *notes = get_args(hint) if get_origin(hint) is Annotated else [hint]
     found = (note for note in notes if isinstance(note, Setting))
     return next((Declared(name, kind, default, each) for each in found), None)
+
+
+def said(settings: Settings) -> dict[str, Declared]:
+    """The settings that are not what they are by default, by their names."""
+    return {
+        each.name: each
+        for each in settings_of(type(settings))
+        if getattr(settings, each.name) != each.default
+    }
 
 
 def fields_as_keywords(function: Callable[..., R]) -> Callable[..., R]:

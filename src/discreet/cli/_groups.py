@@ -32,7 +32,9 @@ class CommandGroup(typer.Typer):
 
 
 def command_group(
-    purpose: str, commands: Mapping[str, tuple[str, str]] | None = None
+    purpose: str,
+    commands: Mapping[str, tuple[str, str]] | None = None,
+    default: Callable[[], None] | None = None,
 ) -> CommandGroup:
     """A group that shows its help and ends with 2 if none of its commands is named.
 
@@ -40,6 +42,7 @@ def command_group(
         purpose: what the commands are for, in one sentence.
         commands: for each command where it is (``module:object``, a function or a group) and a
             short help; others may be added as usual.
+        default: what is done instead if none is named.
     """
     group = CommandGroup(
         cls=group_of(commands or {}),
@@ -51,11 +54,19 @@ def command_group(
 
     @group.callback()
     def help_without_command(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
+        if context.invoked_subcommand is None and default is not None:
+            default()
+        elif context.invoked_subcommand is None:
             say(*in_lines(context.get_help()))
             raise typer.Exit(2)
 
     return group
+
+
+def commands_in(package: str, helps: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Where each command is: in a module of this package that has its name, as has the function."""
+    plain = {name: name.replace("-", "_") for name in helps}
+    return {name: (f"{package}.{plain[name]}:{plain[name]}", helps[name]) for name in helps}
 
 
 def group_of(commands: Mapping[str, tuple[str, str]]) -> type[typer.core.TyperGroup]:

@@ -43,14 +43,6 @@ SensitiveShare = Annotated[
 SensitiveFile = Annotated[
     Path | None, Setting("santext-plus: a public list of sensitive words, one per line.")
 ]
-Layout = Annotated[
-    str,
-    Setting(
-        "tokens: released words joined by spaces; public: keep white space, punctuation and "
-        "capitals of the input, which are then public.",
-        heading="Text",
-    ),
-]
 Seed = Annotated[
     int | None, Setting("Repeatable noise for experiments: NOT for release.", at_least=0)
 ]

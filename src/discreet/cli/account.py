@@ -1,13 +1,12 @@
 """``discreet account``: what a guarantee becomes when releases are put together."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from discreet import check
 from discreet.accounting.calibrate import local_epsilon
 from discreet.accounting.receipts import add_receipts
-from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
+from discreet.accounting.shuffle import ShuffledReleases
 from discreet.accounting.user_entity import UserEntityTraining, published_figures
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
@@ -15,11 +14,9 @@ from discreet.cli._settings import argument
 from discreet.cli._terminal import say, show
 from discreet.errors import InvalidValue
 from discreet.receipt import receipt_of
-from discreet.report.plots import Curve, Plot, check_plot, draw
+from discreet.report.accounting import cost_plot
+from discreet.report.plots import check_plot, draw
 from discreet.settings import Setting
-from discreet.statement import odds
-
-_POINTS = 16
 
 account = command_group("Say what releases guarantee together.")
 
@@ -52,18 +49,8 @@ def shuffle(
         local = local_epsilon(target, n, delta)
     else:
         raise InvalidValue("give --epsilon0 or --target, one of the two")
-    epsilon = shuffle_epsilon(local, n, delta)
-    closed = shuffle_closed_form(local, n, delta)
-    values = {"epsilon0": local, "n": n, "delta": delta, "epsilon": epsilon, "closed_form": closed}
-    published = "does not reach here" if closed is None else f"gives {closed:.6g}"
-    lines = [
-        f"Shuffled among {n:,}, releases of epsilon0 = {local:.6g} have epsilon = {epsilon:.6g} "
-        f"at delta = {delta:.3g}.",
-        f"  before the shuffle: odds change by at most {odds(local)}; after it: {odds(epsilon)}, "
-        f"at delta = {delta:.3g}",
-        f"  the closed form of the paper {published}",
-    ]
-    show(values, lines, as_json=as_json)
+    found = ShuffledReleases.of(local, n, delta)
+    show(asdict(found), found.lines(), as_json=as_json)
 
 
 @account.command(
@@ -73,12 +60,18 @@ def user_entity(
     run: UserEntityTraining,
     delta: Delta,
     published: Annotated[
-        str | None, Setting("Show the paper's figure too: simple or optimized estimator.")
+        str | None,
+        Setting(
+            "Show the paper's figure too: simple or optimized estimator.",
+            choices=("simple", "optimized"),
+        ),
     ] = None,
     sensitive_share: Annotated[
         float | None, Setting("Share of sensitive sentences (optimized).")
     ] = None,
-    plot: Annotated[Path | None, Setting("Draw epsilon over steps into this PNG file.")] = None,
+    plot: Annotated[
+        Path | None, Setting("Draw epsilon over steps into this PNG, SVG or PDF file.")
+    ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -92,34 +85,21 @@ def user_entity(
     --delta 1e-5 --holders 10 --cell-ratio .1
     """
     if plot is not None:
-        check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
         check_plot(plot, force=force)
     if (published == "optimized") != (sensitive_share is not None):
         raise InvalidValue(
             "--published optimized needs --sensitive-share, and nothing else takes it"
         )
-    paper = None
-    if published is not None:
-        check.one_of(published, ("simple", "optimized"), "--published")
-        share = 1.0 if sensitive_share is None else sensitive_share
-        paper = published_figures(run, delta, sensitive_share=share)
     loss = run.loss(delta)
     values = asdict(loss)
-    lines = [
-        f"Epsilon after {run.steps:,} steps, at delta = {delta:.3g}:",
-        f"  one user more or less:            {loss.user:.4g}",
-        f"  one entity more or less:          {loss.entity:.4g}",
-        f"  one user and one entity together: {loss.joint:.4g}",
-    ]
-    if paper is not None:
+    lines = [f"Epsilon after {run.steps:,} steps, at delta = {delta:.3g}:", *loss.lines()]
+    if published is not None:
+        share = 1.0 if sensitive_share is None else sensitive_share
+        paper = published_figures(run, delta, sensitive_share=share)
         values["published"] = asdict(paper)
-        lines += [
-            f"The paper's accounting claims {paper.claimed:.4g}. Its sampling alone costs at least "
-            f"{paper.at_true_rate:.4g}, because:",
-            *(f"  - {fault}" for fault in paper.faults),
-        ]
+        lines += paper.lines()
     if plot is not None:
-        _draw_training(plot, run, delta)
+        draw(cost_plot(run, delta), plot)
         say(f"Written: {plot}")
     show(values, lines, as_json=as_json)
 
@@ -161,16 +141,3 @@ def receipts(
             "each.",
         ]
     show({"delta": delta, "groups": [g.to_dict() for g in groups]}, lines, as_json=as_json)
-
-
-def _draw_training(path: Path, run: UserEntityTraining, delta: float) -> None:
-    """Epsilon over steps, for a user, an entity and both."""
-    steps = sorted({max(1, round(run.steps * i / _POINTS)) for i in range(_POINTS + 1)})
-    losses = [replace(run, steps=n).loss(delta) for n in steps]
-    curves = tuple(
-        Curve(label, tuple(map(float, steps)), tuple(getattr(loss, name) for loss in losses))
-        for label, name in (("user", "user"), ("entity", "entity"), ("both together", "joint"))
-    )
-    title = f"What training costs, delta = {delta:.3g}"
-    said = f"Epsilon rises with the number of steps, to {losses[-1].joint:.3g} for both together."
-    draw(Plot("epsilon", title, "steps", "epsilon", curves, alternative=said), path)

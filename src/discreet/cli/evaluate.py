@@ -8,8 +8,8 @@ from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import progress_bar, say, show
 from discreet.errors import InvalidValue
-from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy
-from discreet.mechanisms.registry import parameters_of
+from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy, title_of
+from discreet.mechanisms.registry import described
 from discreet.randomness import generator
 from discreet.report.plots import check_plot
 from discreet.report.privacy import plot_privacy
@@ -49,26 +49,16 @@ def evaluate(
     built = choice.build(space)
     with progress_bar("measuring") as bar:
         report = measure_privacy(built, sample, settings, rng, bar)
-    parameters = parameters_of(built)
-    title = (
-        f"{choice.name} ({', '.join(_named(key, value) for key, value in parameters.items())}) "
-        f"in the space {space.name} ({len(space):,} words)"
-    )
+    title = title_of(built)
     if plot is not None:
         plot_privacy(report, plot, title)
         say(f"Written: {plot}")
     values = {
         "discreet": __version__,
-        "mechanism": {"name": choice.name, **parameters},
+        "mechanism": described(built),
         "space": space.to_dict(),
         "statement": built.statement.to_dict(),
         "privacy": report.to_dict(),
     }
     lines = [title, *report.lines(), "", *built.statement.lines()]
     show(values, lines, as_json=as_json)
-
-
-def _named(key: str, value: float | str) -> str:
-    if key == "calibration":
-        return str(value)
-    return f"{key} {value}" if isinstance(value, str) else f"{key} {value:.6g}"

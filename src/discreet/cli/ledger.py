@@ -1,32 +1,31 @@
 """``discreet ledger``: what was released about whom, what is left, whether the book is whole."""
 
-import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
-from discreet.cli._ledger_settings import KEY_HELP
 from discreet.cli._settings import argument
-from discreet.cli._terminal import counted, echo, in_lines, say, show
+from discreet.cli._terminal import echo, in_lines, say, show
 from discreet.errors import InvalidValue, VerificationFailed
 from discreet.files import check_place
 from discreet.ledger.book import Ledger
-from discreet.ledger.entries import RESERVED, Budget, Entry
+from discreet.ledger.entries import time_span
+from discreet.ledger.settings import KEY_HELP
 from discreet.report.ledger import (
     budget_lines,
     entries_csv,
-    entry_table,
+    ledger_lines,
     spending_plot,
     write_entries,
 )
 from discreet.report.plots import check_plot, draw
 from discreet.settings import Setting
 from discreet.statement import Adjacency, Unit
+from discreet.wording import counted
 
 ledger = command_group("Show, limit, export and check what was released about whom.")
+_UNITS = (Unit.DOCUMENT, Unit.USER)
 
 Url = Annotated[str, argument("LEDGER", "A file, sqlite:///PATH or postgresql://USER@HOST/NAME.")]
 Key = Annotated[Path | None, Setting(KEY_HELP, flag="--ledger-key")]
@@ -58,7 +57,7 @@ def show_ledger(
     """
     if plot is not None:
         check_plot(plot)
-    with _opened(url, key) as book:
+    with Ledger.open(url, key=key, new=False) as book:
         names = {} if dataset is None else {book.named(dataset): dataset}
         _warn_of_a_strange_name(book, dataset)
         entries = list(book.entries(dataset, person=person))
@@ -76,30 +75,13 @@ def show_ledger(
         "together": [each.to_dict() for each in together],
         "entries": [entry.to_dict() for entry in entries],
     }
-    lines = _shown(budgets, entries, names)
-    for each in together:
-        said = each.statement.lines()
-        lines += [f"All {counted(len(each.of), 'release')} together:", *(f"  {s}" for s in said)]
-    show(values, lines, as_json=as_json)
+    show(values, ledger_lines(budgets, entries, together, names), as_json=as_json)
 
 
 def _warn_of_a_strange_name(book: Ledger, dataset: str | None) -> None:
     """A misspelt data set must not pass for one of which nothing was released."""
     if dataset is not None and book.named(dataset) not in book.datasets():
         say("This ledger has no data set of that name; check the spelling.")
-
-
-def _shown(
-    budgets: dict[str, list[Budget]], entries: list[Entry], names: dict[str, str]
-) -> list[str]:
-    waiting = sum(entry.state == RESERVED for entry in entries)
-    held = f"; {counted(waiting, 'reservation')} not committed" if waiting else ""
-    lines = [f"{counted(len(entries), 'release')}{held}."]
-    for name, some in budgets.items():
-        lines += ["", f"Data set {names.get(name, name)}", *budget_lines(some)]
-        own = [entry for entry in entries if entry.dataset == name]
-        lines += entry_table(own) if own else []
-    return lines
 
 
 @ledger.command(short_help="Show or set how much may be spent.")
@@ -123,13 +105,17 @@ def limits(
         Setting(
             "Count only this far back, such as 30d, 12h or 90m; by default all time.",
             metavar="TIME",
+            refuse=time_span,
         ),
     ] = None,
     unit: Annotated[
-        str, Setting("Charges must hold for a whole document, or for a whole user.")
+        str, Setting("Charges must hold for a whole document, or for a whole user.", choices=_UNITS)
     ] = "document",
     adjacency: Annotated[
-        str, Setting("What is counted: replace, or add/remove for training alone.")
+        str,
+        Setting(
+            "What is counted: replace, or add/remove for training alone.", choices=tuple(Adjacency)
+        ),
     ] = "replace",
     remove: Annotated[bool, Setting("Remove the limit of this person and window.")] = False,
     key: Key = None,
@@ -142,20 +128,17 @@ def limits(
 
     Example: discreet ledger limits budget.db --dataset tickets --epsilon 50 --delta 1e-5
     """
-    check.one_of(unit, [Unit.DOCUMENT, Unit.USER], "--unit")
-    check.one_of(adjacency, list(Adjacency), "--adjacency")
-    span = None if window is None else _span(window)
     if remove and epsilon is not None:
         raise InvalidValue("--remove takes a limit away, --epsilon sets one; choose one of the two")
     # A limit comes before the first release, and so does the ledger that it is set in.
-    with _opened(url, key, new=epsilon is not None) as book:
+    with Ledger.open(url, key=key, new=epsilon is not None) as book:
         if remove or epsilon is not None:
             book.limit(
                 dataset=dataset,
                 epsilon=epsilon,
                 delta=delta,
                 person=person,
-                window=span,
+                window=window,
                 unit=unit,
                 adjacency=adjacency,
             )
@@ -178,7 +161,7 @@ def export(
     """
     if output != "-":
         check_place(Path(output), force=force)
-    with _opened(url, key) as book:
+    with Ledger.open(url, key=key, new=False) as book:
         _warn_of_a_strange_name(book, dataset)
         entries = list(book.entries(dataset, person=person))
     if output == "-":
@@ -205,7 +188,7 @@ def verify(
 
     Example: discreet ledger verify budget.db out.csv
     """
-    with _opened(url, key) as book:
+    with Ledger.open(url, key=key, new=False) as book:
         found = book.verify(receipts or ())
         count = sum(1 for _ in book.entries())
     values: dict[str, Any] = {"entries": count, "problems": found}
@@ -216,18 +199,3 @@ def verify(
     show(values, said, as_json=as_json)
     if found:
         raise VerificationFailed(f"{counted(len(found), 'problem')} found in this ledger")
-
-
-def _opened(url: str, key: Path | None, *, new: bool = False) -> Ledger:
-    """A ledger that is there: looking at one makes none."""
-    return Ledger.open(url, key=key, new=new)
-
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _span(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
-    if found is None:
-        raise InvalidValue("--window must be a whole number and s, m, h, d or w, such as 30d")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -48,12 +48,7 @@ def _commands(recipes: Any) -> typer.Typer:
     def all_recipes(
         data: Annotated[
             Path,
-            typer.Option(
-                "--data",
-                help="Folder with the data sets of all recipes; the help of each names its own.",
-                exists=True,
-                file_okay=False,
-            ),
+            Setting("Folder with the data sets of all recipes; the help of each names its own."),
         ],
         output: Annotated[Path, Setting("Folder for page and records.", short="-o")],
         quick: Annotated[bool, Setting(recipes.SIZES["quick"])] = False,
@@ -68,6 +63,8 @@ def _commands(recipes: Any) -> typer.Typer:
 
         Example: discreet reproduce all --data data -o report --quick
         """
+        if not data.is_dir():
+            raise NotFound(f"there is no folder {data}; check --data")
         if quick and standard:
             raise InvalidValue("--quick and --standard exclude each other")
         size = "quick" if quick else "standard"

@@ -5,9 +5,10 @@ from typing import Annotated
 
 from discreet.cli import _options as options
 from discreet.cli._file_settings import ReadingOptions
-from discreet.cli._terminal import counted, say
+from discreet.cli._terminal import say
 from discreet.settings import Setting
 from discreet.text.identifiers.mapping import SurrogateMapping, restore_file
+from discreet.wording import counted
 
 
 def restore(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._file_settings import ColumnOptions, ReadingOptions
-from discreet.cli._ledger_settings import PersonSetting, RowLedgerSettings
-from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.cli._terminal import progress_bar, say_released
 from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
+from discreet.ledger.settings import PersonSetting, RowLedgerSettings
 from discreet.randomness import generator
 from discreet.release.handover import HandoverSettings
 from discreet.release.text_files import sanitize_file
@@ -70,16 +70,7 @@ def rewrite(
             person_field=whose.person_field,
             ledger=ledger,
         )
-    counts = receipt.counts
-    say(
-        f"Sanitised {counted(counts['words'], 'word')} of "
-        f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
-        f"{receipt.about['space']['name']}, then rewrote what was released.",
-        *receipt.statement.lines(),
-        *receipt.about["whole"]["in_words"],
-        "Rewriting changes none of this: it saw only the released words.",
-    )
-    say_written(output)
+    say_released(receipt, output)
 
 
 def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import echo, progress_bar, say
-from discreet.cli._text_settings import ReadableSettings
 from discreet.errors import InvalidValue, needs_extra
+from discreet.release.settings import ReadableSettings
 from discreet.service.keys import SCOPES, add_key
 from discreet.service.policy import DEFAULT, Policy
 from discreet.service.settings import ServiceSettings
-from discreet.settings import Setting, settings_of
+from discreet.settings import Setting, said
 
 
 def serve(
@@ -77,11 +77,7 @@ def _policy(
     upstream: str | None,
 ) -> Policy:
     """The policy file with what the command line says over it, or a policy from that alone."""
-    given = {
-        each.name: value
-        for each in settings_of(ServiceSettings)
-        if (value := getattr(settings, each.name)) != each.default
-    }
+    given = {name: getattr(settings, name) for name in said(settings)}
     if path is not None:
         if upstream is not None or shown.readable or not choice.is_empty:
             raise InvalidValue(

@@ -4,9 +4,10 @@ from functools import partial
 from typing import Annotated
 
 from discreet.attacks.attributes import attribute_attack
+from discreet.attacks.public_halves import PublicTexts
 from discreet.cli import _options as options
 from discreet.cli._choice import SentenceChoice
-from discreet.cli.attack._public import PublicTexts, Source, attack_vectors
+from discreet.cli.attack._public import Source, attack_vectors
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.settings import Setting
 from discreet.text.labelled import read_labelled

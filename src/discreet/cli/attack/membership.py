@@ -7,7 +7,6 @@ from discreet.attacks.membership import LabelledPredictions, membership_attack
 from discreet.cli import _options as options
 from discreet.cli.attack._public import show_outcomes
 from discreet.errors import InvalidValue
-from discreet.models.task import TaskModel
 from discreet.settings import Setting
 
 
@@ -35,18 +34,13 @@ def membership(
     """
     base = None
     if unprotected_model and unprotected_members and unprotected_others:
-        base = _predicted(unprotected_model, unprotected_members, unprotected_others)
+        base = LabelledPredictions.pair(unprotected_model, unprotected_members, unprotected_others)
     elif unprotected_model or unprotected_members or unprotected_others:
         raise InvalidValue(
             "--unprotected-model, --unprotected-members and --unprotected-others belong together; "
             "give all three or none"
         )
-    outcomes = membership_attack(*_predicted(model, members, others), unprotected=base, seed=seed)
+    outcomes = membership_attack(
+        *LabelledPredictions.pair(model, members, others), unprotected=base, seed=seed
+    )
     show_outcomes(outcomes, {}, as_json=as_json)
-
-
-def _predicted(
-    path: Path, members: Path, others: Path
-) -> tuple[LabelledPredictions, LabelledPredictions]:
-    model = TaskModel.load(path)
-    return LabelledPredictions.read(members, model), LabelledPredictions.read(others, model)

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from discreet.cli import _options as options
 from discreet.cli._settings import argument
-from discreet.cli._terminal import counted, echo, echo_json, progress_bar, say
+from discreet.cli._terminal import echo, echo_json, progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
+from discreet.report.training import text_model_lines
 from discreet.settings import Setting
 from discreet.training.texts.settings import BAG, FineTuning, FineTuningResumption, LabelledText
 
@@ -37,27 +38,21 @@ def classify(
 
     Example: discreet train classify out.csv -o model.safetensors --text-field review --test t.csv
     """
-    from discreet.training.learnt import scores_say_nothing
     from discreet.training.texts.files import train_text_model
 
     with tells_of_kept_run(output):
         trained, tested = train_text_model(
             source, output, model, text, settings, when=when, force=force, announce=progress_bar
         )
-    rows, receipt, scores = (trained.about[name] for name in ("rows", "receipt", "test"))
-    say(
-        f"Trained {model} on {counted(rows, 'row')}, "
-        + ("which has no receipt: unprotected text." if receipt is None else "sanitised text:"),
-        *([] if receipt is None else receipt.get("in_words", [])[:1]),
-        f"Written: {output}",
-    )
+    about = trained.about
+    said, scores = text_model_lines(model, about, tested)
+    say(*said, f"Written: {output}")
     if as_json:
-        values: dict[str, Any] = {"model": str(output), "rows": rows, "metrics": scores}
-        if receipt is not None:
-            values |= {part: receipt.get(part) for part in ("statement", "mechanism")}
+        values: dict[str, Any] = {"model": str(output), "rows": about["rows"]}
+        values["metrics"] = about["test"]
+        if about["receipt"] is not None:
+            values |= {part: about["receipt"].get(part) for part in ("statement", "mechanism")}
         echo_json(values, indent=None)
-    elif scores is not None:
-        shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
-        echo(f"On {counted(tested, 'test row')}: {shown}")
-    if scores is not None and (nothing := scores_say_nothing(scores, tested)) is not None:
-        say(nothing)
+    else:
+        echo(*scores[:1])
+    say(*scores[1:])

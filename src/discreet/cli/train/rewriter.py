@@ -6,7 +6,9 @@ from typing import Annotated
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import argument
-from discreet.cli._terminal import counted, echo_json, progress_bar, say
+from discreet.cli._terminal import echo_json, progress_bar, say
+from discreet.files import refuse_existing
+from discreet.report.training import rewriter_lines
 from discreet.settings import Setting
 from discreet.training.texts.settings import RewriterTraining
 
@@ -37,12 +39,11 @@ def rewriter(
 
     Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
     """
-    from discreet.files import refuse_existing
     from discreet.training.texts.files import read_public_text
+    from discreet.training.texts.rewriting import train_rewriter
 
     refuse_existing(output, force=force)
     public = read_public_text(source, text_field=text_field, most=max_documents)
-    from discreet.training.texts.rewriting import train_rewriter
 
     mechanism = choice.build(choice.vocabulary())
     with progress_bar("training") as show:
@@ -52,18 +53,6 @@ def rewriter(
     # What the command line asked for, so that a release can be made from the file alone.
     trained.about["options"] = choice.to_json()
     trained.save(output, force=force)
-    counts, held = trained.about["counts"], trained.about.get("held out")
-    say(
-        f"Trained on {counted(counts['words'], 'word')} of "
-        f"{counted(counts['documents'], 'public document')}; it can write "
-        f"{counted(counts['written'], 'different word')}."
-    )
-    if held is not None:
-        say(
-            f"On public text that it had not seen: {held['kept']:.1%} of the words leave the "
-            f"mechanism as they were, {held['restored']:.1%} are right after rewriting."
-        )
-    say(f"Written: {output}")
+    say(*rewriter_lines(trained), f"Written: {output}")
     if as_json:
-        about = {"mechanism": trained.mechanism, **trained.about}
-        echo_json(about)
+        echo_json({"mechanism": trained.mechanism, **trained.about})

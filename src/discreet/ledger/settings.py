@@ -1,4 +1,4 @@
-"""Settings of the commands that book their releases in a ledger."""
+"""Where a release is booked, as settings."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
