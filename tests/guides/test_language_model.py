@@ -208,3 +208,13 @@ def test_a_long_text_is_read_in_windows(guide, monkeypatch):
     together = guide.text_scores(ids, np.array([0, 12]))
     apart = guide.text_scores(ids, np.array([0, 5, 10, 12]))
     assert np.allclose(together, apart, atol=1e-4)
+
+
+def test_one_model_serves_several_spaces():
+    guide = LanguageModelGuide(SPACE, tiny(), Pieces(), name="tiny", fingerprint="0")
+    fewer = EmbeddingSpace.from_arrays(WORDS[1:4], [[1.0], [2.0], [5.0]], frequencies=[8, 6, 5])
+    other = guide.on(fewer)
+    assert other._model is guide._model
+    again = LanguageModelGuide(fewer, tiny(), Pieces(), name="tiny", fingerprint="0")
+    ids, offsets = np.array([0, 1, 2, 1]), np.array([0, 4])
+    assert np.allclose(other.text_scores(ids, offsets), again.text_scores(ids, offsets))

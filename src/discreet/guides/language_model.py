@@ -66,6 +66,7 @@ class LanguageModelGuide:
     ) -> None:
         self.name, self.fingerprint = name, fingerprint
         self._model, self._device = model.eval(), device_of(model)
+        self._tokenizer = tokenizer
         self._first = _beginning(tokenizer)
         whole = _whole_tokens(tokenizer, space.words)
         if (whole >= 0).mean() < _FEWEST_WHOLE:
@@ -76,6 +77,11 @@ class LanguageModelGuide:
         stands_for = _nearest_whole(space, whole)
         self._tokens = whole[stands_for]
         self._share = _log_shares(self._tokens, rank_prior(space))
+
+    def on(self, space: EmbeddingSpace) -> "LanguageModelGuide":
+        """The same model, which is there once, on the words of another space."""
+        same = {"name": self.name, "fingerprint": self.fingerprint}
+        return LanguageModelGuide(space, self._model, self._tokenizer, **same)
 
     def begin(self, documents: int) -> Reading:
         """So many documents of which nothing was released."""

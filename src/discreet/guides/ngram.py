@@ -125,6 +125,10 @@ class NGramGuide:
             )
         self._ends = np.array([word in SENTENCE_ENDS for word in self._model.words])
 
+    def on(self, space: EmbeddingSpace) -> "NGramGuide":
+        """The same model on the words of another space."""
+        return NGramGuide(space, self._model)
+
     def begin(self, documents: int) -> Prefixes:
         """So many documents at the beginning of a sentence."""
         return Prefixes(np.full(documents, START), np.full(documents, START))

@@ -90,7 +90,7 @@ def told_names(names: Sequence[str], wanted: str, kind: str) -> str:
     count = f"{len(names)} {kind}" + "s" * (len(names) > 1)
     return (
         f"it has {count}, not named here because a name may be text; check the spelling, or "
-        "say with --text-field where the text is"
+        "name it with its option (--text-field for the text)"
     )
 
 

@@ -8,7 +8,7 @@ texts, so that all intervals come from drawing texts anew.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from discreet.text.tokens import TokenBatch, tokenizer_for
 SAMPLES = 20
 """Texts that a report shows: the first, not the best."""
 _LONGEST_SAMPLE = 400
+_TIMED = 20_000  # words
 _JUDGES = ("ngram", "smollm2")
 
 
@@ -151,10 +152,12 @@ class Bench:
     @cached_property
     def judge_models(self) -> dict[str, Any]:
         """The language models that are there."""
+        known = {} if self.base is None else self.base.judge_models
         found = {}
         for name in self.judges:
             try:
-                found[name] = load_guide(name, self.space)
+                judge = known.get(name)
+                found[name] = judge.on(self.space) if judge else load_guide(name, self.space)
             except DiscreetError:
                 continue
         return found
@@ -189,17 +192,12 @@ class Bench:
         member: dict[str, Estimate] = {}
         guesses: list[Ids] = []
         samples: list[str] = []
-        seconds = 0.0
-        if mechanism is not None:  # what is made ready at the first word is no part of the speed
-            release_texts(mechanism, self.batch.ids[:1], np.random.default_rng(0), np.arange(2))
         for seed in range(self.effort.seeds if mechanism is not None else 1):
-            start = perf_counter()
             ids = (
                 self.batch.ids.astype(np.int64)
                 if mechanism is None
                 else self.released(mechanism, seed)
             )
-            seconds += perf_counter() - start
             texts = self.decoded(ids)
             samples = samples or [_cut(text) for text in texts[:SAMPLES]]
             if seed == 0:  # what reads whole texts takes longest, and texts say more than releases
@@ -220,7 +218,6 @@ class Bench:
         }
         if self.task.labels is not None:
             worth |= self._scores(guesses, self.task.labels, rng)
-        drawn = len(self.batch.ids) * self.effort.seeds
         return {
             "utility": {name: _plain(each) for name, each in worth.items()},
             "attackers": {
@@ -230,9 +227,18 @@ class Bench:
             "authorship": {name: _plain(each) for name, each in style.items()},
             "words": int(sum(count.sum() for _, count in attacks.get("exact", []))),
             "bound": None if mechanism is None else self.attack.bound(mechanism),
-            "speed": None if mechanism is None else drawn / max(seconds, 1e-9),
+            "speed": None if mechanism is None else self._speed(mechanism),
             "samples": samples,
         }
+
+    def _speed(self, mechanism: WordMechanism) -> float:
+        """Words per second of computing, once all that is made ready for these texts is there."""
+        some = self.batch.first(max(1, int(np.searchsorted(self.batch.offsets, _TIMED)) - 1))
+        passed = None if self.passed is None else self.passed[: len(some.ids)]
+        rng = np.random.default_rng([self.effort.seed, 0])
+        start = process_time()
+        release_texts(mechanism, some.ids, rng, some.offsets, passed)
+        return len(some.ids) / max(process_time() - start, 1e-9)
 
     def _guessed(self, ids: Ids, labels: Ids) -> Ids:
         return guessed_by_words(ids, self.batch.offsets, labels, len(self.space), self.task.folds)
@@ -297,14 +303,20 @@ class Bench:
         )
         return {} if found is None else {"membership": found}
 
-    def _attacks(
-        self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int
+    def _named(
+        self, mechanism: WordMechanism | None, ids: Ids, seed: int
     ) -> Iterator[tuple[str, Columns]]:
+        """What each attacker on words names of a release."""
         places, _ = self.batch.places(self._attacked)
         seen = np.asarray(ids)[places].astype(np.int64)
         yield from self.attack.named(mechanism, seen, seed)
         if mechanism is not None:
             yield "watching", self.attack.watched(mechanism, seen, seed)
+
+    def _attacks(
+        self, mechanism: WordMechanism | None, ids: Ids, texts: Sequence[str], seed: int
+    ) -> Iterator[tuple[str, Columns]]:
+        yield from self._named(mechanism, ids, seed)
         shown, had = survivors(self.reading.originals, texts, self.reading.identifiers)
         if had.any():
             yield "identifiers", (shown, had)
@@ -324,10 +336,12 @@ class Bench:
         }
 
     def success(self, mechanism: WordMechanism) -> float:
-        """What the better of the attackers who know the law names, from one release of the texts
-        under attack."""
-        rng = np.random.default_rng([self.effort.seed, 0])
-        return max(self.attack.shares(mechanism, rng).values())
+        """What the best attacker on words names of the releases that :meth:`measured` reports."""
+        named: dict[str, list[Columns]] = {}
+        for seed in range(self.effort.seeds):
+            for name, columns in self._named(mechanism, self.released(mechanism, seed), seed):
+                named.setdefault(name, []).append(columns)
+        return max(float(np.divide(*np.sum(each, axis=(0, 2)))) for each in named.values())
 
 
 def _share(hits: Any, count: Any) -> Any:

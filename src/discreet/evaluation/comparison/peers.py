@@ -30,9 +30,9 @@ _DRIVER = Path(__file__).with_name("peer_driver.py")
 _WORD = re.compile(r"\w+|[^\w\s]")
 _NOTHING = 1e-3
 """An epsilon at which nothing of a word should be left."""
-# Peers take up to a tenth of a second for a word. Words at a setting: of the texts, of the
-# attacker's own, and for what passes in clear; and of a single text.
-_TEXTS, _OWN, _CLEAR, _LONGEST = 600, 300, 100, 60
+# Peers take up to a quarter of a second for a word. Beside the words of the texts: what part of as
+# many the attacker releases, and what part is for what passes in clear; and words of a single text.
+_OWN, _CLEAR, _LONGEST = 2, 6, 60
 _MOST_TEXTS, _FEWEST_TEXTS = 100, 10
 _TIME_IS_OVER = -24  # what a process ends with that has used up its time (SIGXCPU)
 MINUTES = 6
@@ -138,9 +138,10 @@ def peer_jobs(
 def _measured(bench: Bench, peer: Peer, folder: Path, say: Say) -> dict[str, Any]:
     """The rows of a peer. One process does all of it: some take minutes to begin."""
     longest = min(bench.effort.longest, _LONGEST)
-    texts = _first(bench.task.texts[: bench.reading.count], longest, _TEXTS, _FEWEST_TEXTS)
-    own = _first(bench.task.public, longest, _OWN)
-    clear = _first(bench.task.texts, longest, _CLEAR)
+    words = bench.effort.asked
+    texts = _first(bench.task.texts[: bench.reading.count], longest, words, _FEWEST_TEXTS)
+    own = _first(bench.task.public, longest, words // _OWN)
+    clear = _first(bench.task.texts, longest, words // _CLEAR)
     asked = [
         _Asked(mechanism, epsilon, *map(_all_words, (texts, own, clear)))
         for mechanism, epsilon in peer.settings

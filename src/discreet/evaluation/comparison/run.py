@@ -184,8 +184,8 @@ def compared(
         folder: Where finished parts are kept.
         elsewhere: For mechanisms by name, the bench of another vocabulary with the same texts.
         measure: The figure of utility that decides; ``similarity`` where there are no labels.
-        at: Instead of the epsilons of the mechanisms, the one at which the best attacker who knows
-            the law names this share of words.
+        at: Instead of the epsilons of the mechanisms, the one at which the best attacker names this
+            share of words.
         peers: Other packages: a name, and what measures it at all its settings.
         vectors: Whether sentence vectors are measured too; needs the encoder.
         workers: How many parts are measured at a time, each by a process.

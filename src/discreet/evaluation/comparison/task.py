@@ -33,6 +33,9 @@ class Effort(Settings):
     judged: Annotated[
         int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
     ] = 1000
+    asked: Annotated[
+        int, Setting("Words that another package is asked to release at a setting.", at_least=60)
+    ] = 600
     searched: Annotated[int, Setting("Texts among which a search is tried.", at_least=50)] = 1000
     seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 1
     folds: Annotated[
@@ -41,7 +44,9 @@ class Effort(Settings):
     seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
 
 
-QUICK = Effort(texts=2000, longest=100, attacked=2000, encoded=150, judged=500, searched=500)
+QUICK = Effort(
+    texts=1000, longest=100, attacked=1500, encoded=100, judged=250, asked=120, searched=500
+)
 """A few minutes for the standard mechanisms."""
 
 
