@@ -34,7 +34,7 @@ class CommandGroup(typer.Typer):
 def command_group(
     purpose: str,
     commands: Mapping[str, tuple[str, str]] | None = None,
-    default: Callable[[], None] | None = None,
+    default: str | None = None,
 ) -> CommandGroup:
     """A group that shows its help and ends with 2 if none of its commands is named.
 
@@ -42,7 +42,7 @@ def command_group(
         purpose: what the commands are for, in one sentence.
         commands: for each command where it is (``module:object``, a function or a group) and a
             short help; others may be added as usual.
-        default: what is done instead if none is named.
+        default: the command that is run instead, if none is named.
     """
     group = CommandGroup(
         cls=group_of(commands or {}),
@@ -55,7 +55,7 @@ def command_group(
     @group.callback()
     def help_without_command(context: typer.Context) -> None:
         if context.invoked_subcommand is None and default is not None:
-            default()
+            context.invoke(context.command.commands[default])  # type: ignore[attr-defined]
         elif context.invoked_subcommand is None:
             say(*in_lines(context.get_help()))
             raise typer.Exit(2)

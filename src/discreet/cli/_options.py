@@ -47,5 +47,5 @@ Seed = Annotated[
     int | None, Setting("Repeatable noise for experiments: NOT for release.", at_least=0)
 ]
 Force = Annotated[bool, Setting("Replace an output that exists.")]
-Device = Annotated[str, Setting(DEVICE.help)]
+Device = Annotated[str, DEVICE]
 Json = Annotated[bool, Setting("Print JSON for programs.", flag="--json")]

@@ -18,9 +18,7 @@ from discreet.spaces.index import build_index, store_index
 from discreet.spaces.loaders import known_spaces, save_space
 from discreet.spaces.space import EmbeddingSpace
 
-spaces = command_group(
-    "List, build, inspect and certify public vocabularies.", default=lambda: list_spaces()
-)
+spaces = command_group("List, build, inspect and certify public vocabularies.", default="list")
 
 Name = Annotated[str, argument("SPACE", "starter, english, encoder, or a path.")]
 

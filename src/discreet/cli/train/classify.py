@@ -1,7 +1,7 @@
 """``discreet train classify``: a model for texts or pairs, on sanitised text or text as it is."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from discreet.cli import _options as options
 from discreet.cli._settings import argument
@@ -48,8 +48,7 @@ def classify(
     said, scores = text_model_lines(model, about, tested)
     say(*said, f"Written: {output}")
     if as_json:
-        values: dict[str, Any] = {"model": str(output), "rows": about["rows"]}
-        values["metrics"] = about["test"]
+        values = {"model": str(output), "rows": about["rows"], "metrics": about["test"]}
         if about["receipt"] is not None:
             values |= {part: about["receipt"].get(part) for part in ("statement", "mechanism")}
         echo_json(values, indent=None)
