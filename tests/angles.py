@@ -21,7 +21,7 @@ def purkayastha_shape(dimension: int, kappa: float) -> Callable[[float], float]:
 
 
 def binned(
-    shape: Callable[[float], float], points: int = 20_001
+    shape: Callable[[float], float], points: int = 4_001
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Edges of bins of about equal mass, their probabilities, and the logarithm of the integral."""
     even, fine = np.linspace(0, math.pi, points), np.geomspace(1e-9, 3, points)

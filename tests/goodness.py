@@ -6,6 +6,7 @@ each uses a level of 1e-9.
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -30,6 +31,17 @@ def fits(draws: np.ndarray, probabilities: np.ndarray) -> bool:
     expected, observed = expected[large], observed[large]
     statistic = ((observed - expected) ** 2 / expected).sum()
     return bool(stats.chi2.sf(statistic, len(large) - 1) > LEVEL)
+
+
+def follows(draws: np.ndarray, cdf: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """False if the draws contradict a continuous law (Kolmogorov-Smirnov).
+
+    By Massart's bound, which holds for any number of draws and this far out is the p-value; an
+    exact one takes longer than everything else.
+    """
+    below, steps = cdf(np.sort(draws)), np.linspace(0.0, 1.0, len(draws) + 1)
+    gap = max((steps[1:] - below).max(), (below - steps[:-1]).max())
+    return bool(2 * math.exp(-2 * len(draws) * gap**2) > LEVEL)
 
 
 def mean_fits(draws: np.ndarray, probabilities: np.ndarray, scores: np.ndarray) -> bool:

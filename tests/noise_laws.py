@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from goodness import LEVEL
+from goodness import LEVEL, follows
 
 
 def total_mass(
@@ -42,7 +42,7 @@ def _sphere():
 def norms_fit(noise: np.ndarray, rate: float) -> bool:
     """False if the norms contradict the Gamma law of spherical noise (Kolmogorov-Smirnov)."""
     law = stats.gamma(noise.shape[1], scale=1 / rate)
-    return bool(stats.kstest(np.linalg.norm(noise, axis=1), law.cdf).pvalue > LEVEL)
+    return follows(np.linalg.norm(noise, axis=1), law.cdf)
 
 
 def directions_fit(noise: np.ndarray, axis: np.ndarray) -> bool:
@@ -52,7 +52,7 @@ def directions_fit(noise: np.ndarray, axis: np.ndarray) -> bool:
     if d == 1:
         return bool(stats.binomtest(int((cosines > 0).sum()), len(noise)).pvalue > LEVEL)
     law = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1, scale=2)
-    return bool(stats.kstest(cosines, law.cdf).pvalue > LEVEL)
+    return follows(cosines, law.cdf)
 
 
 def independent(first: np.ndarray, second: np.ndarray) -> bool:

@@ -1,12 +1,10 @@
 """Datasets of Hugging Face: fresh draws on every call, exact counts, nothing raw in what is new."""
 
-import datasets
 import numpy as np
 import pytest
 
 from command import MARKER
 from discreet import DiscreetError, sanitize
-from discreet.integrations.datasets import sanitize_dataset
 from discreet.randomness import SEEDED_CAVEAT
 
 ROWS = 40
@@ -14,7 +12,13 @@ TEXTS = [None if row % 10 == 9 else f"{MARKER} " * 20 for row in range(ROWS)]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quiet():
+def _library():
+    """Loaded for the tests alone, and quiet."""
+    global datasets, sanitize_dataset
+    import datasets
+
+    from discreet.integrations.datasets import sanitize_dataset
+
     datasets.disable_progress_bars()
     yield
     datasets.enable_progress_bars()

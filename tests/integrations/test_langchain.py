@@ -3,33 +3,40 @@
 import asyncio
 
 import pytest
-from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.prompts import ChatPromptTemplate
-from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import PrivateAttr
 
 from command import MARKER
 from discreet import DiscreetError
 from discreet.integrations._conversation import Conversations
-from discreet.integrations.langchain import SanitizingMiddleware, sanitizing_runnable
 
 ASKED = f"{MARKER} " * 12
 
 
-class Model(GenericFakeChatModel):
-    """Notes what it is sent, which is what a provider would see."""
+@pytest.fixture(scope="module", autouse=True)
+def _library():
+    """Loaded for the tests alone, as it takes a second in every process that collects them."""
+    global AIMessage, ChatPromptTemplate, GenericFakeChatModel, HumanMessage, InMemorySaver
+    global SanitizingMiddleware, SystemMessage, ToolMessage, create_agent, sanitizing_runnable
+    from langchain.agents import create_agent
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.prompts import ChatPromptTemplate
+    from langgraph.checkpoint.memory import InMemorySaver
 
-    _seen: list = PrivateAttr(default_factory=list)
-
-    def _generate(self, messages, *given, **more):
-        self._seen.append(messages)
-        return super()._generate(messages, *given, **more)
+    from discreet.integrations.langchain import SanitizingMiddleware, sanitizing_runnable
 
 
 @pytest.fixture
 def model():
+    class Model(GenericFakeChatModel):
+        """Notes what it is sent, which is what a provider would see."""
+
+        _seen: list = PrivateAttr(default_factory=list)
+
+        def _generate(self, messages, *given, **more):
+            self._seen.append(messages)
+            return super()._generate(messages, *given, **more)
+
     return Model(messages=iter([AIMessage(f"answer {turn}") for turn in range(10)]))
 
 

@@ -1,14 +1,22 @@
 """The operator of Presidio, in its own engine: what was found is replaced, the rest passes."""
 
 import pytest
-from presidio_anonymizer import AnonymizerEngine
-from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, RecognizerResult
 
 from command import MARKER, UNKNOWN, WORDS
 from discreet import DiscreetError
-from discreet.integrations.presidio import FOUND_ALONE, NearWords, near_words, statement_of
 
 TEXT = f"Ask {MARKER} Roe about the lamp"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _library():
+    """Loaded for the tests alone, as it takes a second in every process that collects them."""
+    global FOUND_ALONE, AnonymizerEngine, InvalidParamError, NearWords, OperatorConfig
+    global RecognizerResult, near_words, statement_of
+    from presidio_anonymizer import AnonymizerEngine
+    from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, RecognizerResult
+
+    from discreet.integrations.presidio import FOUND_ALONE, NearWords, near_words, statement_of
 
 
 @pytest.fixture

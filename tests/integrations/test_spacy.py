@@ -5,12 +5,19 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import spacy
 
 from command import MARKER
-from discreet.integrations.spacy import SanitizingComponent, make_component
 
 PROJECT = Path(__file__).parent.parent.parent / "pyproject.toml"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _library():
+    """Loaded for the tests alone, as it takes a second in every process that collects them."""
+    global SanitizingComponent, make_component, spacy
+    import spacy
+
+    from discreet.integrations.spacy import SanitizingComponent, make_component
 
 
 @pytest.fixture

@@ -4,9 +4,6 @@ from itertools import combinations
 
 import pytest
 
-pytest.importorskip("matplotlib")
-from matplotlib.figure import Figure
-
 from discreet.report.notes import Note, write_notes
 
 # Three points close together, one in each corner: a note to the lower right of each would not do.
@@ -14,7 +11,9 @@ POINTS = [(0.5, 0.5), (0.52, 0.5), (0.5, 0.47), (0.0, 0.0), (1.0, 0.0), (1.0, 1.
 
 
 def test_notes_stand_where_there_is_room():
-    figure = Figure(figsize=(4.0, 3.0), layout="constrained")
+    figure = pytest.importorskip("matplotlib.figure").Figure(
+        figsize=(4.0, 3.0), layout="constrained"
+    )
     axes = figure.add_subplot()
     axes.plot(*zip(*POINTS, strict=True), marker="o", linestyle="")
     axes.set(xlim=(0, 1), ylim=(0, 1))

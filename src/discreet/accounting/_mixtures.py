@@ -29,17 +29,22 @@ class _AllAtOnce(MixtureGaussianPrivacyLoss):  # type: ignore[misc]
         high = np.full(len(privacy_losses), bounds[1] + precision)
         x: Floats = (low + high) / 2
         enough = _TOLERANCE * np.maximum(1.0, np.abs(privacy_losses))
+        left = np.arange(len(x))  # who is not met yet
         for _ in range(_ITERATIONS):
-            loss, slope = self._loss_and_slope(x)
-            excess = loss - privacy_losses
-            if (np.abs(excess) <= enough).all():
+            at = x[left]
+            loss, slope = self._loss_and_slope(at)
+            excess = loss - privacy_losses[left]
+            far = np.abs(excess) > enough[left]
+            if not far.any():
                 break
-            low = np.where(excess > 0, x, low)  # the loss falls with x
-            high = np.where(excess > 0, high, x)
+            left, at, excess, slope = left[far], at[far], excess[far], slope[far]
+            low[left] = np.where(excess > 0, at, low[left])  # the loss falls with x
+            high[left] = np.where(excess > 0, high[left], at)
             with np.errstate(divide="ignore", invalid="ignore"):
-                guess = x - excess / slope
-            x = np.where((guess > low) & (guess < high), guess, (low + high) / 2)
-        return np.asarray(x)
+                guess = at - excess / slope
+            within = (guess > low[left]) & (guess < high[left])
+            x[left] = np.where(within, guess, (low[left] + high[left]) / 2)
+        return x
 
     def _loss_and_slope(self, x: Floats) -> tuple[Floats, Floats]:
         sign = 1.0 if self.adjacency_type == AdjacencyType.ADD else -1.0

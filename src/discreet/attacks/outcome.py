@@ -44,13 +44,16 @@ class Rate(Estimate):
     @classmethod
     def of(cls, hits: NDArray[np.bool_], *, confidence: float = LEVEL) -> "Rate":
         """The rate at which an event occurred in some trials."""
-        from scipy import stats
+        from scipy.special import betaincinv
 
         if not len(hits):
             raise InvalidValue("a rate needs at least 1 trial")
         confidence = check.probability(confidence, "confidence of a rate")
-        interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(confidence, "exact")
-        return cls(float(hits.mean()), float(interval.low), float(interval.high), len(hits))
+        seen, trials, beside = int(hits.sum()), len(hits), (1 - confidence) / 2
+        # Clopper and Pearson's interval.
+        low = betaincinv(seen, trials - seen + 1, beside) if seen else 0.0
+        high = betaincinv(seen + 1, trials - seen, 1 - beside) if seen < trials else 1.0
+        return cls(float(hits.mean()), float(low), float(high), trials)
 
     @property
     def other(self) -> "Rate":

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from discreet.arrays import Floats, Generator, Ids, row_blocks, row_norms
 from discreet.audit.subject import VectorStage, rate_of
@@ -141,7 +141,7 @@ def divergence(
         weights = np.exp(log_x - special.logsumexp(logs, axis=0)) * len(shifts)
     values = np.where(log_x > -np.inf, weights * excess, 0.0)
     mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-    reach = float(stats.norm.isf(level)) * error
+    reach = -float(special.ndtri(level)) * error
     squares = float((values * values).sum())
     carriers = float(values.sum()) ** 2 / squares if squares > 0 else 0.0
     return Divergence(

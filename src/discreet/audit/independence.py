@@ -82,8 +82,9 @@ def _judge(
 ) -> list[Misfit]:
     found = []
     for (name, seen), (_, usual) in zip(events, unrelated, strict=True):
-        p, rate = same_rate_p_value(seen, usual), float(usual.mean())
-        if expected is not None:
+        if expected is None:
+            p, rate = same_rate_p_value(seen, usual), float(usual.mean())
+        else:
             p, rate = float(binomial_p_values(int(seen.sum()), len(seen), expected)), expected
         told = f"{what}s {name} in {seen.mean():.2%} of pairs, unrelated ones in {rate:.2%}"
         found.append(Misfit(p, 1, word, told))

@@ -3,8 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp, ndtri
 
 from discreet.arrays import Floats, Generator, Ids
 from discreet.audit.density import divergence, worst_ratio
@@ -229,7 +228,7 @@ def _mass(
     if not all(mass.conclusive for mass in masses):
         told = "the mass of this density cannot be estimated from samples"
         return Finding(name, Verdict.NOT_CHECKED, told)
-    reach = float(stats.norm.isf(level / 2 / len(inputs)))
+    reach = -float(ndtri(level / 2 / len(inputs)))
     off = [abs(mass.estimate - 1) - reach * mass.error - _MASS_OFF for mass in masses]
     worst = int(np.argmax(off))
     mass = masses[worst]

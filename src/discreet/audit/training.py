@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 import torch
-from scipy import special, stats
+from scipy import special
 
 from discreet import check
 from discreet.arrays import Floats, Progress
@@ -209,8 +209,10 @@ def shift_law(game: TrainingGame) -> dict[float, float]:
         entity_rate = 1 - (1 - entity_rate) ** (1 + _partners(rules))
     holders = 0 if game.protected == "users" else rules.holders
     user_rate = 0.0 if game.protected.startswith("entities") else rules.user_rate
+    from scipy.stats import binom  # takes a second to import, which no help need wait for
+
     law: dict[float, float] = {}
-    drawn = stats.binom.pmf(np.arange(holders + 1), holders, rules.user_rate)
+    drawn = binom.pmf(np.arange(holders + 1), holders, rules.user_rate)
     users, entities = ((1 - rate, rate) for rate in (user_rate, entity_rate))
     for (b, p), (a, q), (n, r) in product(*map(enumerate, (users, entities, drawn.tolist()))):
         shift = b + a * n * rules.cell_clip / rules.clip

@@ -105,7 +105,7 @@ class Selection:
         weights = -self.rate * (scores.max(axis=1, keepdims=True) - scores)
         if self.rule == "exponential":
             return np.asarray(weights - logsumexp(weights, axis=1, keepdims=True))
-        return np.stack([_permute_and_flip(row) for row in weights])
+        return _permute_and_flip(weights)
 
     def select(self, scores: Floats, rng: np.random.Generator) -> Ids:
         """One candidate for each row of scores, by noise on each: the largest sum is taken."""
@@ -160,15 +160,27 @@ def _gumbel(drawn: Floats) -> Floats:
 
 
 def _permute_and_flip(weights: Floats) -> Floats:
-    """The law of one row; equal weights are computed once."""
-    values, inverse, counts = np.unique(weights, return_inverse=True, return_counts=True)
-    points, shares = _quadrature((len(weights) + 1) // 2)
+    """The law of each row; that of the same weights in whatever order is computed once."""
+    laws: dict[tuple[bytes, bytes], Floats] = {}
+    out = np.empty_like(weights)
+    for row, own in zip(weights, out, strict=True):
+        values, inverse, counts = np.unique(row, return_inverse=True, return_counts=True)
+        key = values.tobytes(), counts.tobytes()
+        if key not in laws:
+            laws[key] = _law_of_values(values, counts)
+        own[:] = laws[key][inverse]
+    return out
+
+
+def _law_of_values(values: Floats, counts: Ids) -> Floats:
+    """For each weight the chance of one candidate, where so many have it."""
+    points, shares = _quadrature((int(counts.sum()) + 1) // 2)
     refused = np.log1p(-np.outer(points, np.exp(values)))
     everyone = refused @ counts
     law = values + logsumexp(everyone[:, None] - refused, b=shares[:, None], axis=0)
     # The points of thousands are themselves rounded, which shows in the sum; this takes it out.
     law -= logsumexp(law, b=counts)
-    return np.asarray(law[inverse])
+    return np.asarray(law)
 
 
 @lru_cache(maxsize=8)

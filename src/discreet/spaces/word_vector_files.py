@@ -252,7 +252,8 @@ class _Source:
                 ),
             )
             for column, values in enumerate(table.columns):
-                vectors[:, column] = values.to_numpy()
+                # Its own method would first import pandas, wherever that is installed.
+                vectors[:, column] = np.from_dlpack(values.combine_chunks())
         except pa.ArrowInvalid:  # a fault, or a spelling such as +1 that only Python reads
             for row, line in enumerate(rows):
                 vectors[row] = self.slowly(line, number + row)

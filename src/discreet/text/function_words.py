@@ -5,6 +5,7 @@ its words are on the list, and which ones they are, is then public, and a statem
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,4 +41,15 @@ CAVEAT = "the guarantee is between any two words that are not on the public list
 
 def on_the_list(words: Sequence[str]) -> NDArray[np.bool_]:
     """Which words of a vocabulary are function words or marks."""
-    return np.fromiter((word.lower() in FUNCTION_WORDS for word in words), np.bool_, len(words))
+    return are_among(FUNCTION_WORDS, words)
+
+
+def are_among(listed: frozenset[str], words: Sequence[str]) -> NDArray[np.bool_]:
+    """Which words of a vocabulary are on a list of small letters."""
+    return _are_among(listed, tuple(words)).copy()
+
+
+@lru_cache(maxsize=4)
+def _are_among(listed: frozenset[str], words: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Asked several times for the vocabulary of a space, it looks once."""
+    return np.fromiter((word.lower() in listed for word in words), np.bool_, len(words))

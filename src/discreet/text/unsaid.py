@@ -10,6 +10,8 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.text.function_words import are_among
+
 
 @cache
 def _listed() -> frozenset[str]:
@@ -23,5 +25,4 @@ def are_unsaid(words: Sequence[str]) -> NDArray[np.bool_]:
     >>> are_unsaid(["Tea", "bastards"]).tolist()
     [False, True]
     """
-    listed = _listed()
-    return np.fromiter((word.lower() in listed for word in words), np.bool_, len(words))
+    return are_among(_listed(), words)

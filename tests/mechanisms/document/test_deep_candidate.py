@@ -36,11 +36,8 @@ def naive(mechanism, document):
     theirs = naive_products(mechanism.candidates, mechanism.projections).astype(np.float32)
     out = []
     for candidate in theirs:
-        depths = [
-            abs(sum(s >= f for s in ours[:, j]) - len(document) / 2)
-            for j, f in enumerate(candidate)
-        ]
-        out.append(-max(depths))
+        reach = (ours >= candidate).sum(axis=0)
+        out.append(-np.abs(reach - len(document) / 2).max())
     return np.array(out)
 
 

@@ -17,7 +17,7 @@ from discreet.mechanisms.word.gaussian import (
 )
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, Unit
-from goodness import LEVEL
+from goodness import follows
 from small_spaces import clustered_space, random_space
 
 EXAMPLES = {
@@ -45,10 +45,6 @@ REFERENCES = [
     (10000.0, 0.0075, 3.69547686979e-17),
     (0.01, 0.3, 0.903940494068),
 ]
-
-
-def follows(draws: np.ndarray, cdf) -> bool:
-    return bool(stats.kstest(draws, cdf).pvalue > LEVEL)
 
 
 def hockey_stick(gap: float, deviation: float, epsilon: float) -> float:

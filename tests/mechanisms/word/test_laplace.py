@@ -12,7 +12,7 @@ from discreet.mechanisms.word.laplace import Laplace, LaplaceNoise
 from discreet.randomness import exponential
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, Unit
-from goodness import LEVEL
+from goodness import follows
 from small_spaces import both_spaces, clustered_space, random_space
 
 EXAMPLES = {
@@ -24,10 +24,6 @@ EXAMPLES = {
     for name, make in (("random", random_space), ("clusters", clustered_space))
     for sensitivity, epsilon in (("exact", 1.0), ("exact", 20.0), ("general", 5.0))
 }
-
-
-def follows(draws: np.ndarray, cdf) -> bool:
-    return bool(stats.kstest(draws, cdf).pvalue > LEVEL)
 
 
 def worst_log_ratio(mechanism: Laplace, seed: int = 0) -> float:

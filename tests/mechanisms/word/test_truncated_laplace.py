@@ -13,7 +13,7 @@ from discreet.mechanisms.word.laplace import Laplace
 from discreet.mechanisms.word.truncated_laplace import TruncatedLaplace, TruncatedLaplaceNoise
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
-from goodness import LEVEL
+from goodness import LEVEL, follows
 from small_spaces import both_spaces, clustered_space, random_space
 
 EXAMPLES = {
@@ -25,10 +25,6 @@ EXAMPLES = {
     for name, make in (("random", random_space), ("clusters", clustered_space))
     for calibration, epsilon in (("certified", 1.0), ("certified", 15.0), ("published", 0.5))
 }
-
-
-def follows(draws: np.ndarray, cdf) -> bool:
-    return bool(stats.kstest(draws, cdf).pvalue > LEVEL)
 
 
 def truncated(scale: float, half_width: float):

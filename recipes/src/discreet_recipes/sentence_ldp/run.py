@@ -51,6 +51,7 @@ _LISTS = (
     "attacked_epsilons",
     "dimensions",
     "tuned_dimensions",
+    "once_dimensions",
     "tuned_mechanisms",
     "tuned_seeds",
 )

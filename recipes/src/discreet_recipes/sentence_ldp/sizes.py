@@ -50,9 +50,15 @@ class SentenceLDPOptions(Options):
     tuned_rate: Annotated[float, positive("Learning rate of the encoder.")]
     map_rate: Annotated[float, positive("Learning rate of M1, M2 and the task layers.")]
     frozen_layers: Annotated[int, count("Lowest layers that are not trained.", 0)]
-    public_epochs: Annotated[int, count("Epochs on PUBLIC rows for release once, free of charge.")]
+    public_epochs: Annotated[
+        Counts,
+        count("Epochs on PUBLIC rows for release once, free: of SST-2 dev, and before of Yelp."),
+    ]
     tuned_mechanisms: Annotated[Names, Setting("Noise of the runs end to end.", choices=MECHANISMS)]
     tuned_dimensions: Annotated[Counts, count("m' of the runs end to end.", 2)]
+    once_dimensions: Annotated[
+        Counts, count("m' of releases once, which need few: noise grows with m'.", 2)
+    ]
     tuned_seeds: Annotated[Counts, count("Seeds of the runs end to end.", 0)]
     qnli: Annotated[int, count("Rows of QNLI; two thirds train, one third tests.", 0)]
     news: Annotated[int, count("Rows of 20 Newsgroups, of each half.", 0)]
@@ -78,13 +84,14 @@ QUICK = SentenceLDPOptions(
     tuned_public=(1500, 0),
     least_words=8,
     tuned_epochs=1,
-    public_epochs=1,
+    public_epochs=(1, 1),
     tuned_mechanisms=MECHANISMS,
     tuned_batch=32,
     tuned_rate=1e-4,
     map_rate=1e-3,
     frozen_layers=3,
     tuned_dimensions=(16,),
+    once_dimensions=(16,),
     tuned_seeds=(0,),
     qnli=300,
     news=600,
@@ -106,9 +113,10 @@ STANDARD = replace(
     tuned_public=(6735, 20_000),
     least_words=1,
     tuned_epochs=1,
-    public_epochs=2,
+    public_epochs=(3, 1),
     tuned_batch=64,
     frozen_layers=0,
+    once_dimensions=(4,),
     qnli=4500,
     news=3000,
     authors=20,
@@ -128,6 +136,7 @@ PAPER = replace(
     tuned_rate=2e-5,
     map_rate=2e-5,
     tuned_dimensions=(16, 32, 64, 128, 256, 512, 768),
+    once_dimensions=(4, 16),
     tuned_seeds=(0, 1, 2),
     qnli=5463,
     news=7532,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.models.bert import load_masked_model
+from discreet.models.bert import MaskedModel, load_masked_model
 from discreet.release.vectors import VectorSet
 from discreet.text.labelled import Labelled, read_labelled
 from discreet.training.kept_state import RunState
@@ -37,8 +37,8 @@ class TunedTask:
     """One task whose encoder is trained: what is protected, what is public, what is tested on."""
 
     private: Labelled
-    public: Callable[[], Labelled] | None
-    """Reads the public rows, once."""
+    public: Callable[[], list[tuple[Labelled, int]]] | None
+    """Reads the public rows, once: parts with their epochs, what is most alike last."""
     test: Labelled
     size: SentenceLDPOptions
     folder: Path
@@ -54,7 +54,7 @@ class TunedTask:
         self, mechanism: str | None, epsilon: float, dimension: int, seed: int
     ) -> dict[str, Any]:
         """The published loop on protected rows; without a mechanism the unprotected baseline."""
-        found = self._trained(mechanism, epsilon, dimension, seed, self.private, public=False)
+        found = self._trained(mechanism, epsilon, dimension, seed, self.private)
         cost = None if found.statement is None else found.statement.epsilon
         return {"accuracy": self._tested(found, found.model.predict), "epsilon": cost}
 
@@ -64,7 +64,9 @@ class TunedTask:
         """Encoder and M1 from public text, protected rows through them once, the rest on that."""
         if self.public is None:
             raise ValueError("there is no public text for this task")
-        found = self._trained(mechanism, epsilon, dimension, seed, self.public(), public=True)
+        encoder = load_masked_model(self.size.model)
+        for rows, epochs in self.public():
+            found = self._trained(mechanism, epsilon, dimension, seed, rows, (encoder, epochs))
         released = found.release(
             self._texts(found.reader, self.private), np.random.default_rng(1000 + seed)
         )
@@ -95,14 +97,15 @@ class TunedTask:
         dimension: int,
         seed: int,
         rows: Labelled,
-        *,
-        public: bool,
+        public: tuple[MaskedModel, int] | None = None,
     ) -> EndToEnd:
+        """Trained through the noise; on public rows a model goes on, for so many epochs."""
+        model, epochs = public or (load_masked_model(self.size.model), self.size.tuned_epochs)
         settings = EndToEndSettings(
             mechanism=mechanism,
             epsilon=None if mechanism is None else epsilon,
             dimension=dimension,
-            epochs=self.size.public_epochs if public else self.size.tuned_epochs,
+            epochs=epochs,
             batch=self.size.tuned_batch,
             learning_rate=self.size.tuned_rate,
             map_rate=self.size.map_rate,
@@ -110,12 +113,12 @@ class TunedTask:
             frozen_layers=self.size.frozen_layers,
             seed=seed,
         )
-        model = load_masked_model(self.size.model)
         layers = min(settings.frozen_layers, model.network.config.num_hidden_layers)
         settings = replace(settings, frozen_layers=layers)
         reader = SentenceReader(model, min(self.max_tokens, model.longest), layers)
-        about = {**asdict(settings), "rows": len(rows), "public": public, "test": len(self.test)}
-        name = f"{mechanism or 'unprotected'}-{dimension}-{seed}-{len(rows)}-{int(public)}.resume"
+        free = public is not None
+        about = {**asdict(settings), "rows": len(rows), "public": free, "test": len(self.test)}
+        name = f"{mechanism or 'unprotected'}-{dimension}-{seed}-{len(rows)}-{int(free)}.resume"
         self.folder.mkdir(parents=True, exist_ok=True)
         state = RunState(
             self.folder / name,
@@ -127,7 +130,7 @@ class TunedTask:
             self._texts(reader, rows),
             TaskTarget.classes(rows.labels or [], self.classes),
             settings,
-            public=public,
+            public=free,
             noise_seed=1 + seed,
             state=state,
         )
@@ -148,13 +151,13 @@ def sentiment(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
     return TunedTask(private, cache(partial(_public, data, size)), test, size, folder)
 
 
-def _public(data: Path, size: SentenceLDPOptions) -> Labelled:
-    public = labelled_rows(data, "sst2-dev", size.tuned_public[0])
-    if len(size.tuned_public) > 1 and size.tuned_public[1]:
-        more = _long_enough(data, "yelp-dev", size.tuned_public[1], size.least_words)
-        labels = [*(public.labels or []), *(more.labels or [])]
-        return Labelled([*public.texts, *more.texts], None, labels)
-    return public
+def _public(data: Path, size: SentenceLDPOptions) -> list[tuple[Labelled, int]]:
+    phrases, sentences = (*size.tuned_public, 0)[:2]
+    parts = [labelled_rows(data, "sst2-dev", phrases)]
+    if sentences:
+        parts.append(_long_enough(data, "yelp-dev", sentences, size.least_words))
+    epochs = (*size.public_epochs, size.public_epochs[-1])  # one number is for both
+    return list(zip(parts, epochs, strict=False))[::-1]
 
 
 def questions(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
@@ -191,10 +194,12 @@ def tuned_parts(
     for name, make in tasks.items():
         made = cache(partial(_announced, say, name, make, data, size, folder / name))
         first = size.tuned_dimensions[0]
-        for dimension in size.tuned_dimensions if name == "sst2" else (first,):
-            for mechanism in (None, *size.tuned_mechanisms):
-                ways = ["end_to_end"] if mechanism is None or name == "qnli" else _WAYS
-                for way in ways:
+        for mechanism in (None, *size.tuned_mechanisms):
+            ways = {"end_to_end": size.tuned_dimensions if name == "sst2" else (first,)}
+            if mechanism is not None and name == "sst2":
+                ways["release_once"] = size.once_dimensions
+            for way, dimensions in ways.items():
+                for dimension in dimensions:
                     key = f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}"
                     out[key] = [
                         part(
@@ -207,7 +212,6 @@ def tuned_parts(
     return out
 
 
-_WAYS = ("end_to_end", "release_once")
 _TRAINING = ("version", "model", "frozen_layers", "tuned_batch", "tuned_rate", "map_rate")
 
 

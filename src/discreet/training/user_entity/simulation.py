@@ -81,7 +81,12 @@ def simulated(
             num_supernodes=clients,
             backend_config={
                 "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
-                "init_args": {"num_cpus": 1, "log_to_driver": False, "logging_level": "ERROR"},
+                "init_args": {
+                    "num_cpus": 1,
+                    "include_dashboard": False,
+                    "log_to_driver": False,
+                    "logging_level": "ERROR",
+                },
             },
         )
     finally:
