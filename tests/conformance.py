@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from discreet.audit.inputs import made_up_store
 from discreet.errors import InvalidValue
+from discreet.mechanisms.material import made_up_store
 from discreet.mechanisms.registry import Entry, mechanism
 from discreet.protocols import FiniteMechanism, Mechanism
 from discreet.spaces.neighbours import NearestWords

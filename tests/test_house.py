@@ -23,7 +23,7 @@ PACKAGES = {
 FLOORS = [
     ["errors"],
     ["staging"],
-    ["arrays", "bars", "card", "check", "files", "parallel", "search"],
+    ["arrays", "bars", "card", "check", "files", "parallel", "search", "wording"],
     ["cached", "exact", "settings"],
     ["composition", "devices", "notions", "randomness", "scope", "tensors"],
     ["statement"],

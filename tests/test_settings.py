@@ -7,9 +7,10 @@ from typing import Annotated
 import pytest
 import typer
 
-from discreet.cli._settings import takes_settings
+from discreet.cli._groups import command_group
+from discreet.cli._settings import argument, takes_settings
 from discreet.errors import InvalidValue
-from discreet.settings import Setting, Settings, fields_as_keywords, settings_of
+from discreet.settings import Setting, Settings, fields_as_keywords, said, settings_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +105,60 @@ def test_a_field_of_several_values_is_an_option_that_may_be_repeated():
         "Not this; repeatable.",
     )
     assert drop.metavar == "NAME"
+
+
+def with_own_options():
+    seen = []
+
+    def run(
+        path: Annotated[str, argument("PATH", "What to read.")],
+        steps: Annotated[int, Setting("How many.", at_least=1)],
+        rule: Annotated[str, Setting("How to step.", choices=("plain", "adam"))] = "adam",
+        names: Annotated[Sequence[str], Setting("A name; repeatable.", flag="--name")] = (),
+        plain: Annotated[bool, Setting("No frills.", heading="Style")] = False,
+    ) -> None:
+        """Run."""
+        seen.append((path, steps, rule, names, plain))
+
+    group = command_group("Runs.")
+    group.command("run")(run)
+    return typer.main.get_command(group), seen, run
+
+
+def test_a_setting_may_be_a_parameter_of_the_command():
+    parser, seen, run = with_own_options()
+    call = ["run", "tea", "--steps", "3", "--name", "a", "--name", "b", "--plain"]
+    parser.main(call, standalone_mode=False)
+    assert seen == [("tea", 3, "adam", ("a", "b"), True)]
+    run("tea", 1, "plain", (), False)  # the function itself is left as it is
+    assert seen[1:] == [("tea", 1, "plain", (), False)]
+    helps = {each.opts[0]: each for each in parser.commands["run"].params}
+    assert (helps["path"].metavar, helps["path"].help) == ("PATH", "What to read.")
+    assert helps["--plain"].rich_help_panel == "Style"
+    assert helps["--steps"].required
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--steps", "0"], "--steps must be a whole number of at least 1; got 0"),
+        (["--steps", "1", "--rule", "sgd"], "--rule must be one of plain, adam; got 'sgd'"),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused_by_its_option(options, says):
+    parser, seen, _ = with_own_options()
+    with pytest.raises(InvalidValue, match=says):
+        parser.main(["run", "tea", *options], standalone_mode=False)
+    assert seen == []
+
+
+def test_what_was_said_is_what_differs_from_the_default():
+    assert said(Schedule()) == {}
+    found = said(Schedule(epochs=3, dimension=4))
+    assert {name: each.flag for name, each in found.items()} == {
+        "epochs": "--epochs",
+        "dimension": "--dim",
+    }
 
 
 @fields_as_keywords

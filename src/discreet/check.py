@@ -102,3 +102,15 @@ def one_of(value: object, options: Sequence[str], name: str) -> str:
     if value not in options:
         raise fail(name, "one of " + ", ".join(options), value)
     return str(value)
+
+
+def numbers(text: str, name: str) -> tuple[float, ...]:
+    """Numbers that are written with commas between them.
+
+    >>> numbers("0.5,0.25,0.25", "shares")
+    (0.5, 0.25, 0.25)
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InvalidValue(f"{name} must be numbers with commas between them") from error

@@ -41,9 +41,11 @@ class Setting:
     """A one-letter name on the command line, such as -e."""
     metavar: str | None = None
     """What the help of the command line has in place of a value."""
+    heading: str | None = None
+    """Under which heading the help has it, where it is not in a class that has one."""
     option: bool = True
     """Whether the command line has it; if not, it is for Python alone."""
-    refuse: Callable[[Any], None] | None = None
+    refuse: Callable[[Any], object] | None = None
     """Raises an error for a value that this machine cannot serve."""
 
 
@@ -112,12 +114,24 @@ def declared_in(kind: type[Any]) -> Iterator[Declared]:
     """All settings that a class declares, in their order."""
     hints = get_type_hints(kind, include_extras=True)
     for name, parameter in inspect.signature(kind).parameters.items():
-        hint = hints.get(name)
-        if get_origin(hint) is Annotated:
-            plain, *notes = get_args(hint)
-            for note in notes:
-                if isinstance(note, Setting):
-                    yield Declared(name, plain, parameter.default, note)
+        if (declared := declared_as(name, hints.get(name), parameter.default)) is not None:
+            yield declared
+
+
+def declared_as(name: str, hint: Any, default: Any) -> Declared | None:
+    """The setting that a field or a parameter is annotated with, if it is."""
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else [hint]
+    found = (note for note in notes if isinstance(note, Setting))
+    return next((Declared(name, kind, default, each) for each in found), None)
+
+
+def said(settings: Settings) -> dict[str, Declared]:
+    """The settings that are not what they are by default, by their names."""
+    return {
+        each.name: each
+        for each in settings_of(type(settings))
+        if getattr(settings, each.name) != each.default
+    }
 
 
 def fields_as_keywords(function: Callable[..., R]) -> Callable[..., R]:

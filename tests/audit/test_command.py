@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from command import called, discreet
-from discreet.audit.inputs import made_up_store
 from discreet.cli.audit import audit as app
 from discreet.errors import DiscreetError, VerificationFailed
+from discreet.mechanisms.material import made_up_store
 from discreet.mechanisms.registry import entries
 
 TESTS = Path(__file__).parent.parent

@@ -9,8 +9,9 @@ import pytest
 from command import WORDS, called, write_space
 from discreet.errors import InvalidValue
 from discreet.evaluation import advice
-from discreet.evaluation.advice import PURPOSES, RECIPIENTS, TREE, WAYS, Question, advise
+from discreet.evaluation.advice import TREE, WAYS, advise
 from discreet.evaluation.bag_of_words import accuracy_of_words
+from discreet.evaluation.question import PURPOSES, RECIPIENTS, Question
 from discreet.spaces import EmbeddingSpace, load_space
 from small_spaces import random_space
 
@@ -98,10 +99,10 @@ def test_search_is_measured_by_neighbours_and_by_who_is_recognised(space):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (("write", "vendor", TEXTS), "purpose must be one of read"),
-        (("read", "aunt", TEXTS), "recipient must be one of colleagues"),
+        (("write", "vendor", TEXTS), "purpose of Question must be one of read"),
+        (("read", "aunt", TEXTS), "recipient of Question must be one of colleagues"),
         (("classify", "vendor", TEXTS), "must have labels"),
-        (("read", "vendor", TEXTS, None, 1.5), "between 0 and 1"),
+        (("read", "vendor", TEXTS, None, 1.5), "above 0 and below 1"),
     ],
 )
 def test_questions_that_make_no_sense(given, says):

@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from discreet.cli import _choice
+from discreet.cli._settings import takes_settings
 from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, OutputError
 from discreet.evaluation.privacy import output_privacy, word_privacy
 from discreet.mechanisms.word import SanText
@@ -43,7 +44,7 @@ def vectors(tmp_path):
 @pytest.fixture
 def run(vectors):
     app = typer.Typer()
-    app.command()(command.evaluate)
+    app.command()(takes_settings(command.evaluate))
 
     def invoke(*arguments, space=vectors):
         given = [*map(str, arguments)]

@@ -16,7 +16,8 @@ from discreet.evaluation.explanation import (
     sample_words,
 )
 from discreet.mechanisms.word import NearWords, SanText, SanTextPlus, Uniform
-from discreet.release.strength import DRAWS, keep_rate, mean_keep, weakness
+from discreet.release.strength import DRAWS, keep_rate, mean_keep, refuse_weak_words, weakness
+from discreet.release.text import Sanitizer
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
 from small_spaces import all_distances, both_spaces, clustered_space, random_space
@@ -80,12 +81,14 @@ def test_a_mechanism_without_a_law_is_watched_and_the_words_say_so():
     assert mean_keep(Silent(mechanism)) is None
 
 
-def test_what_is_simulated_is_drawn_once_for_a_mechanism(monkeypatch):
+def test_what_is_simulated_is_drawn_once_for_a_sanitizer(monkeypatch):
     watched, drawn = Silent(SanText(random_space(), 1.0)), []
     release = watched.release
     monkeypatch.setattr(watched, "release", lambda *asked: drawn.append(1) or release(*asked))
-    first = keep_rate(watched)
-    assert (weakness(watched), keep_rate(watched), len(drawn)) == (None, first, 1)
+    made = Sanitizer(watched)
+    first = made.keep_rate
+    refuse_weak_words(made)
+    assert (made.keep_rate, weakness(watched, first), len(drawn)) == (first, None, 1)
     assert keep_rate(Silent(SanText(random_space(), 1.0))) == first
     assert first[1] == DRAWS
 

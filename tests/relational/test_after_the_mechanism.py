@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from discreet.audit.inputs import made_up_store
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
 from discreet.mechanisms.label import RandomizedResponse
+from discreet.mechanisms.material import made_up_store
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.mechanisms.word import SanText

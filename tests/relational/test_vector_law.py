@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.audit.inputs import made_up_store
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
+from discreet.mechanisms.material import made_up_store
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.release import vectors as vectors_module

@@ -13,7 +13,7 @@ counts is computed here, rounded upwards; nothing is simulated.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from discreet import check
 from discreet.arrays import Floats
 from discreet.errors import InvalidValue
 from discreet.search import last_that_holds
-from discreet.statement import Notion, PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement, odds
 
 # Larger ranges of the number of clones are cut into this many groups.
 _GROUPS = 2**12
@@ -93,6 +93,36 @@ def shuffle_closed_form(epsilon0: float, n: int, delta: float) -> float | None:
     power = math.exp(epsilon0)
     clones = 8.0 * math.sqrt(power * log / n) + 8.0 * power / n
     return math.log1p(math.tanh(epsilon0 / 2) * clones)
+
+
+@dataclass(frozen=True)
+class ShuffledReleases:
+    """What n releases, each ``epsilon0``-private, guarantee once they were shuffled."""
+
+    epsilon0: float
+    n: int
+    delta: float
+    epsilon: float
+    closed_form: float | None
+    """By the closed form of the paper; None where that does not reach."""
+
+    @classmethod
+    def of(cls, epsilon0: float, n: int, delta: float) -> "ShuffledReleases":
+        """Computed numerically, beside the closed form."""
+        closed = shuffle_closed_form(epsilon0, n, delta)
+        return cls(epsilon0, n, delta, shuffle_epsilon(epsilon0, n, delta), closed)
+
+    def lines(self) -> list[str]:
+        """In plain words."""
+        closed = self.closed_form
+        published = "does not reach here" if closed is None else f"gives {closed:.6g}"
+        return [
+            f"Shuffled among {self.n:,}, releases of epsilon0 = {self.epsilon0:.6g} have "
+            f"epsilon = {self.epsilon:.6g} at delta = {self.delta:.3g}.",
+            f"  before the shuffle: odds change by at most {odds(self.epsilon0)}; after it: "
+            f"{odds(self.epsilon)}, at delta = {self.delta:.3g}",
+            f"  the closed form of the paper {published}",
+        ]
 
 
 def shuffled(statement: PrivacyStatement, n: int, delta: float) -> PrivacyStatement:

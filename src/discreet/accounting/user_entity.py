@@ -200,6 +200,14 @@ class TrainingLoss:
     entity: float
     joint: float
 
+    def lines(self) -> list[str]:
+        """In plain words."""
+        return [
+            f"  one user more or less:            {self.user:.4g}",
+            f"  one entity more or less:          {self.entity:.4g}",
+            f"  one user and one entity together: {self.joint:.4g}",
+        ]
+
 
 @lru_cache(maxsize=8)
 def _step_loss(step: UserEntityTraining, user: bool, entity: bool) -> "PrivacyLossDistribution":
@@ -242,6 +250,14 @@ class PublishedFigures:
     """Epsilon when a step counts as affected as soon as the user or the entity is drawn. A lower
     bound of what holds: the other faults are not counted."""
     faults: tuple[str, ...] = PUBLISHED_FAULTS
+
+    def lines(self) -> list[str]:
+        """In plain words."""
+        return [
+            f"The paper's accounting claims {self.claimed:.4g}. Its sampling alone costs at least "
+            f"{self.at_true_rate:.4g}, because:",
+            *(f"  - {fault}" for fault in self.faults),
+        ]
 
 
 def published_figures(

@@ -62,6 +62,14 @@ class LabelledPredictions:
         object.__setattr__(self, "labels", labels.astype(np.int64))
 
     @classmethod
+    def pair(
+        cls, model: Path, members: Path, others: Path
+    ) -> tuple["LabelledPredictions", "LabelledPredictions"]:
+        """What a stored model says of its training rows, and of others."""
+        loaded = TaskModel.load(model)
+        return cls.read(members, loaded), cls.read(others, loaded)
+
+    @classmethod
     def read(cls, path: Path, model: TaskModel) -> "LabelledPredictions":
         """What a model says of the labelled vectors in a file."""
         data = read_vectors(path)

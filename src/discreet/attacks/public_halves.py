@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from discreet.arrays import Floats, Floats32, Ids, Progress, Rows
 from discreet.errors import InvalidValue
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.sentences import SentenceEmbedder
+from discreet.settings import Setting, Settings
 
 T = TypeVar("T")
 _FEWEST = 20
@@ -36,6 +37,19 @@ def checked_halves(
             f"got {len(seen)} and {len(under_attack)}"
         )
     return seen, under_attack
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicTexts(Settings):
+    """The public texts on which vectors are attacked."""
+
+    heading: ClassVar[str] = "Public text"
+
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    texts: Annotated[
+        int, Setting("Use so many texts, drawn at random; 0 uses all.", at_least=0)
+    ] = 4000
+    seed: Annotated[int, Setting("Seed of the noise, the halves and the training.", at_least=0)] = 0
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from discreet.arrays import Floats, Floats32, Generator, Ids
-from discreet.encoders.candidate_store import CandidateStore, Voters
+from discreet.arrays import Floats, Generator, Ids
 from discreet.errors import InvalidValue
 from discreet.protocols import ContextualMechanism
 from discreet.statement import Notion
@@ -231,30 +230,3 @@ def _places(mechanism: Any) -> Floats:
         some[:_CHOICES] = choices[np.linspace(0, len(choices) - 1, _CHOICES).astype(int)]
     far = np.full((1, dimension), _FAR)
     return np.concatenate([far, -far, some])
-
-
-def made_up_store() -> CandidateStore:
-    """A small public side for document mechanisms, for audits alone: numbers at random."""
-    width, candidates, choices, projections = 6, 12, 5, 4
-    rng = np.random.default_rng(_SEED)
-
-    def rows(count: int) -> Floats32:
-        return rng.standard_normal((count, width)).astype(np.float32)
-
-    voters = Voters(rows(choices), rows(choices), np.zeros(choices, np.float32))
-    return CandidateStore(
-        candidates=rows(candidates),
-        texts=tuple(f"made-up document {number}" for number in range(candidates)),
-        clusters=np.arange(candidates) % choices,
-        projections=rows(projections),
-        centroids={choices: rows(choices)},
-        voters={choices: voters},
-        box=np.stack([-np.ones(width), np.ones(width)]).astype(np.float32),
-        recoder=None,
-        encoder="made up",
-        best_projections={1.0: projections},
-        best_centroids={1.0: choices},
-        best_voters={1.0: choices},
-        about={"made": "for an audit"},
-        soft_voters={1.0: voters},
-    )

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 import typer
 import typer.core
 
-from discreet.cli._groups import group_of
+from discreet.cli._groups import commands_in, group_of
 from discreet.cli._terminal import echo, in_lines, say
 from discreet.errors import DiscreetError
 
@@ -44,8 +44,7 @@ _COMMANDS = {
 
 app = typer.Typer(
     name="discreet",
-    # A module for each command, which has its name.
-    cls=group_of({name: (f"discreet.cli.{name}:{name}", help) for name, help in _COMMANDS.items()}),
+    cls=group_of(commands_in(__name__, _COMMANDS)),
     help=(
         "Differentially private text, from a single word to a whole user, with guarantees that "
         "are checked, not claimed.\n\n"

@@ -20,9 +20,9 @@ from discreet.mechanisms.registry import (
 )
 from discreet.protocols import LabelMechanism, WordMechanism
 from discreet.protocols import watched as watched
+from discreet.release.choice import chosen_mechanism
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space
-from discreet.text.function_words import on_the_list
 
 NO_MECHANISM = "none"
 _CERTIFIED = ("santext", "santext-plus")
@@ -139,24 +139,16 @@ class WordChoice(MechanismChoice):
         epsilon = next((each for each in entry.settings if each.name == "epsilon"), None)
         return self.epsilon is None and epsilon is not None and epsilon.required
 
-    def with_guide(self, guide: str) -> "WordChoice":
-        """The same choice with a guide, if the mechanism takes one and none was given."""
-        entry = find(self.name, "word", what="--mechanism")
-        if not entry.takes("guide"):
-            return self
-        return replace(self, settings={"guide": guide, **self.settings})
-
-    def build(self, vocabulary: EmbeddingSpace, public: str | None = None) -> WordMechanism:
+    def build(
+        self, vocabulary: EmbeddingSpace, public: str | None = None, *, readable: bool = False
+    ) -> WordMechanism:
         """Make the mechanism.
 
         Args:
             vocabulary: the space.
             public: the public list of words that pass, if there is one.
+            readable: with the guide for text that people read, unless another was given.
         """
-        entry = find(self.name, "word", what="--mechanism")
-        given = {"space": vocabulary, **self.settings}
-        if public is not None and entry.takes("spared"):
-            given["spared"] = on_the_list(vocabulary.words)
         published = self.settings.get("calibration") == "published"
         new = len(vocabulary) > _LONG and known_table(vocabulary) is None
         if self.name in _CERTIFIED and new and not published:
@@ -165,8 +157,15 @@ class WordChoice(MechanismChoice):
                 "at, which takes many minutes. near-words and --space starter need no wait."
             )
         with progress_bar("certifying the space, once") as show:
-            built: WordMechanism = entry.build(given, progress=show, called=self.flag)
-        return built
+            return chosen_mechanism(
+                self.name,
+                vocabulary,
+                self.settings,
+                readable=readable,
+                public=public,
+                progress=show,
+                called=self.flag,
+            )
 
     def to_json(self) -> dict[str, Any]:
         """What was chosen, for a file that must say how its mechanism is made."""
@@ -186,15 +185,16 @@ class WordChoice(MechanismChoice):
         return cls.of({name: kinds[name](value) for name, value in told.items()})
 
 
-def typed_word(vocabulary: EmbeddingSpace, word: str) -> int:
-    """The id of a word that was typed on the command line: no protected text, so it is repeated."""
-    if word in vocabulary:
-        return vocabulary.id_of(word)
-    small = word.lower()
-    raise NotFound(
-        f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
-        + (f"its words are in small letters: {small!r}" if small in vocabulary else "try another")
-    )
+def check_typed(words: Iterable[str], vocabulary: EmbeddingSpace) -> None:
+    """Refuse a word that the space does not have; typed, not protected, it may be repeated."""
+    for word in words:
+        if word not in vocabulary:
+            small = word.lower()
+            how = f"its words are in small letters: {small!r}" if small in vocabulary else ""
+            raise NotFound(
+                f"{word!r} is not among the {len(vocabulary):,} words of {vocabulary.name}; "
+                f"{how or 'try another'}"
+            )
 
 
 class SentenceChoice(MechanismChoice):
@@ -225,7 +225,7 @@ class LabelChoice(MechanismChoice):
         """The settings that were given, several numbers as numbers."""
         kinds = {each.name: plain_type(each.kind) for each in family_settings("label")}
         return {
-            key: label_shares(value, self.flag(key)) if kinds[key] == tuple[float, ...] else value
+            key: check.numbers(value, self.flag(key)) if kinds[key] == tuple[float, ...] else value
             for key, value in self.settings.items()
         }
 
@@ -241,20 +241,6 @@ class LabelChoice(MechanismChoice):
         name = check.one_of(
             self.name_in("label"), (*names("label"), NO_MECHANISM), "--label-mechanism"
         )
-        entry = find(name, "label")
-        kinds = {each.name: plain_type(each.kind) for each in entry.settings}
-        numbers = {
-            key: label_shares(value, self.flag(key))
-            for key, value in self.settings.items()
-            if kinds.get(key) == tuple[float, ...]
-        }
-        given = {"labels": labels, **self.settings, **numbers}
-        built: LabelMechanism = entry.build(given, called=self.flag)
+        given = {"labels": labels, **self.given()}
+        built: LabelMechanism = find(name, "label").build(given, called=self.flag)
         return built
-
-
-def label_shares(text: str, flag: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise InvalidValue(f"{flag} must be numbers with commas between them") from error

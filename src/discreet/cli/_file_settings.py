@@ -71,3 +71,11 @@ class ReadingOptions(ReadingSettings):
             encoding=self.encoding,
             max_document_bytes=max(1, round(self.max_document_mb * _MEGABYTE)),
         )
+
+
+def refuse_for_folders(**given: object) -> None:
+    """Refuse what is for a single file, if it is given, by the name of its option."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            flag = "--" + name.replace("_", "-")
+            raise InvalidValue(f"{flag} is for a single file; leave it out for a folder")

@@ -4,29 +4,47 @@ So the list of commands needs no array library, and a command may import what it
 top of its module like any other.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any
 
 import typer
 import typer.core
 
+from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import in_lines, say
 
 _FIRST = ("Arguments", "Options", "Mechanism", "Columns")
 
 
+class CommandGroup(typer.Typer):
+    """A group whose commands take settings."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+        """Add a command, as typer does."""
+        add = super().command(name, **options)
+
+        def added(function: Any) -> Any:
+            add(takes_settings(function))
+            return function
+
+        return added
+
+
 def command_group(
-    purpose: str, commands: Mapping[str, tuple[str, str]] | None = None
-) -> typer.Typer:
+    purpose: str,
+    commands: Mapping[str, tuple[str, str]] | None = None,
+    default: str | None = None,
+) -> CommandGroup:
     """A group that shows its help and ends with 2 if none of its commands is named.
 
     Args:
         purpose: what the commands are for, in one sentence.
         commands: for each command where it is (``module:object``, a function or a group) and a
             short help; others may be added as usual.
+        default: the command that is run instead, if none is named.
     """
-    group = typer.Typer(
+    group = CommandGroup(
         cls=group_of(commands or {}),
         help=purpose,
         invoke_without_command=True,
@@ -36,11 +54,19 @@ def command_group(
 
     @group.callback()
     def help_without_command(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
+        if context.invoked_subcommand is None and default is not None:
+            context.invoke(context.command.commands[default])  # type: ignore[attr-defined]
+        elif context.invoked_subcommand is None:
             say(*in_lines(context.get_help()))
             raise typer.Exit(2)
 
     return group
+
+
+def commands_in(package: str, helps: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Where each command is: in a module of this package that has its name, as has the function."""
+    plain = {name: name.replace("-", "_") for name in helps}
+    return {name: (f"{package}.{plain[name]}:{plain[name]}", helps[name]) for name in helps}
 
 
 def group_of(commands: Mapping[str, tuple[str, str]]) -> type[typer.core.TyperGroup]:
@@ -103,7 +129,7 @@ def _imported(name: str, place: str, short_help: str) -> Any:
     module, _, attribute = place.partition(":")
     target = getattr(import_module(module), attribute)
     if not isinstance(target, typer.Typer):
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone = CommandGroup(add_completion=False, rich_markup_mode=None)
         alone.command(name)(target)
         target = alone
     command = typer.main.get_command(target)

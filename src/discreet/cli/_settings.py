@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 import typer
 
-from discreet.settings import Declared, Settings, settings_of
+from discreet.settings import Declared, Settings, declared_as, settings_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -26,16 +26,25 @@ class Choice:
         raise NotImplementedError
 
 
-def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of its parameters that are settings or a choice of a mechanism.
+def argument(metavar: str, help: str) -> Any:
+    """What a command is given by its place, to annotate its parameter with."""
+    return typer.Argument(metavar=metavar, help=help)
 
-    A parameter whose type is a class of settings is replaced by an option for each of its fields;
-    the command is called with the finished object. A value out of range is refused under the name
-    that the command line has for it. A field with several values is an option that may be repeated.
+
+def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of its parameters: settings, or a choice of a mechanism.
+
+    A parameter that is annotated with a :class:`discreet.settings.Setting` becomes an option. One
+    whose type is a class of settings is replaced by an option for each of its fields, and the
+    command is called with the finished object. A value out of range is refused under the name that
+    the command line has for it. A setting with several values is an option that may be repeated.
     """
+    if hasattr(command, "declared"):
+        return command
     hints = get_type_hints(command, include_extras=True)
     own: list[inspect.Parameter] = []
     options: list[inspect.Parameter] = []
+    alone: list[Declared] = []
     groups: dict[str, tuple[type[Any], list[Declared]]] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         kind = hints[name]
@@ -43,12 +52,16 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
             declared = list(kind.declared() if issubclass(kind, Choice) else settings_of(kind))
             groups[name] = (kind, declared)
             options += [_option(each, getattr(kind, "heading", None)) for each in declared]
+        elif (one := declared_as(name, kind, parameter.default)) is not None:
+            alone.append(one)
+            own.append(_option(one, one.setting.heading))
         else:
             own.append(parameter.replace(kind=_KEYWORD, annotation=kind))
     parameters = [*own, *options]
 
     @wraps(command)
     def with_options(**given: Any) -> None:
+        given |= {each.name: _given(each, given[each.name]) for each in alone}
         for name, (kind, declared) in groups.items():
             values = {each.name: _given(each, given.pop(each.name)) for each in declared}
             given[name] = kind.of(values) if issubclass(kind, Choice) else kind(**values)
@@ -58,7 +71,8 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {p.name: p.annotation for p in parameters}
     # The tables of the pages show which values each may take.
-    with_options.declared = [each for _, some in groups.values() for each in some]  # type: ignore[attr-defined]
+    declared_here = [*alone, *(each for _, some in groups.values() for each in some)]
+    with_options.declared = declared_here  # type: ignore[attr-defined]
     del with_options.__wrapped__
     return with_options
 

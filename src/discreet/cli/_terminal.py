@@ -16,7 +16,7 @@ import typer
 
 from discreet.bars import progress_bar as progress_bar
 from discreet.bars import progress_bars as progress_bars
-from discreet.receipt import receipt_path
+from discreet.receipt import Receipt, receipt_path
 
 _ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Of lines that must not be overlooked, by how they begin. Colour says nothing that words do not.
@@ -99,16 +99,10 @@ def show(values: Any, lines: Iterable[str], *, as_json: bool) -> None:
         echo(*lines)
 
 
-def say_written(output: str | Path) -> None:
-    """Name an output and its receipt, unless it went to standard output."""
+def say_released(receipt: Receipt, output: str | Path) -> None:
+    """What was released; then name the output and its receipt, unless it is standard output."""
+    from discreet.report.released import released_lines
+
+    say(*released_lines(receipt))
     if str(output) != "-":
         say(f"Written: {output} and its receipt {receipt_path(output)}")
-
-
-def counted(number: int, thing: str) -> str:
-    """A number of things, in words that fit it.
-
-    >>> counted(1, "document"), counted(2000, "word")
-    ('1 document', '2,000 words')
-    """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -1,45 +1,37 @@
 """``discreet account``: what a guarantee becomes when releases are put together."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from discreet import check
 from discreet.accounting.calibrate import local_epsilon
 from discreet.accounting.receipts import add_receipts
-from discreet.accounting.shuffle import shuffle_closed_form, shuffle_epsilon
+from discreet.accounting.shuffle import ShuffledReleases
 from discreet.accounting.user_entity import UserEntityTraining, published_figures
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import say, show
 from discreet.errors import InvalidValue
 from discreet.receipt import receipt_of
-from discreet.report.plots import Curve, Plot, check_plot, draw
-from discreet.statement import odds
-
-_POINTS = 16
+from discreet.report.accounting import cost_plot
+from discreet.report.plots import check_plot, draw
+from discreet.settings import Setting
 
 account = command_group("Say what releases guarantee together.")
 
-Delta = Annotated[
-    float, typer.Option("--delta", help="Probability with which the loss may be larger.")
-]
+Delta = Annotated[float, Setting("Probability with which the loss may be larger.")]
 
 
 @account.command(short_help="What n private releases guarantee once they were shuffled.")
 def shuffle(
-    n: Annotated[int, typer.Option("--n", help="How many people release, one unit each.")],
+    n: Annotated[int, Setting("How many people release, one unit each.")],
     delta: Delta,
     epsilon0: Annotated[
-        float | None,
-        typer.Option("--epsilon0", help="Pure local epsilon of every single release."),
+        float | None, Setting("Pure local epsilon of every single release.")
     ] = None,
     target: Annotated[
-        float | None,
-        typer.Option("--target", help="Find the largest --epsilon0 that is shuffled down to this."),
+        float | None, Setting("Find the largest --epsilon0 that is shuffled down to this.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -57,39 +49,28 @@ def shuffle(
         local = local_epsilon(target, n, delta)
     else:
         raise InvalidValue("give --epsilon0 or --target, one of the two")
-    epsilon = shuffle_epsilon(local, n, delta)
-    closed = shuffle_closed_form(local, n, delta)
-    values = {"epsilon0": local, "n": n, "delta": delta, "epsilon": epsilon, "closed_form": closed}
-    published = "does not reach here" if closed is None else f"gives {closed:.6g}"
-    lines = [
-        f"Shuffled among {n:,}, releases of epsilon0 = {local:.6g} have epsilon = {epsilon:.6g} "
-        f"at delta = {delta:.3g}.",
-        f"  before the shuffle: odds change by at most {odds(local)}; after it: {odds(epsilon)}, "
-        f"at delta = {delta:.3g}",
-        f"  the closed form of the paper {published}",
-    ]
-    show(values, lines, as_json=as_json)
+    found = ShuffledReleases.of(local, n, delta)
+    show(asdict(found), found.lines(), as_json=as_json)
 
 
 @account.command(
     "user-entity", short_help="What training costs for a user, for an entity, and for both."
 )
-@takes_settings
 def user_entity(
     run: UserEntityTraining,
     delta: Delta,
     published: Annotated[
         str | None,
-        typer.Option(
-            "--published", help="Show the paper's figure too: simple or optimized estimator."
+        Setting(
+            "Show the paper's figure too: simple or optimized estimator.",
+            choices=("simple", "optimized"),
         ),
     ] = None,
     sensitive_share: Annotated[
-        float | None,
-        typer.Option("--sensitive-share", help="Share of sensitive sentences (optimized)."),
+        float | None, Setting("Share of sensitive sentences (optimized).")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw epsilon over steps into this PNG file.")
+        Path | None, Setting("Draw epsilon over steps into this PNG, SVG or PDF file.")
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -104,34 +85,21 @@ def user_entity(
     --delta 1e-5 --holders 10 --cell-ratio .1
     """
     if plot is not None:
-        check.one_of(plot.suffix, (".png",), "the ending of a plot's name")
         check_plot(plot, force=force)
     if (published == "optimized") != (sensitive_share is not None):
         raise InvalidValue(
             "--published optimized needs --sensitive-share, and nothing else takes it"
         )
-    paper = None
-    if published is not None:
-        check.one_of(published, ("simple", "optimized"), "--published")
-        share = 1.0 if sensitive_share is None else sensitive_share
-        paper = published_figures(run, delta, sensitive_share=share)
     loss = run.loss(delta)
     values = asdict(loss)
-    lines = [
-        f"Epsilon after {run.steps:,} steps, at delta = {delta:.3g}:",
-        f"  one user more or less:            {loss.user:.4g}",
-        f"  one entity more or less:          {loss.entity:.4g}",
-        f"  one user and one entity together: {loss.joint:.4g}",
-    ]
-    if paper is not None:
+    lines = [f"Epsilon after {run.steps:,} steps, at delta = {delta:.3g}:", *loss.lines()]
+    if published is not None:
+        share = 1.0 if sensitive_share is None else sensitive_share
+        paper = published_figures(run, delta, sensitive_share=share)
         values["published"] = asdict(paper)
-        lines += [
-            f"The paper's accounting claims {paper.claimed:.4g}. Its sampling alone costs at least "
-            f"{paper.at_true_rate:.4g}, because:",
-            *(f"  - {fault}" for fault in paper.faults),
-        ]
+        lines += paper.lines()
     if plot is not None:
-        _draw_training(plot, run, delta)
+        draw(cost_plot(run, delta), plot)
         say(f"Written: {plot}")
     show(values, lines, as_json=as_json)
 
@@ -140,17 +108,13 @@ def user_entity(
 def receipts(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RECEIPT...",
-            help="Receipts (OUT.privacy.json), or the outputs that they lie beside.",
-        ),
+        argument("RECEIPT...", "Receipts (OUT.privacy.json), or the outputs that they lie beside."),
     ],
     delta: Annotated[
         float,
-        typer.Option(
-            "--delta",
-            help="Delta to trade for a smaller epsilon, on top of the receipts' own. It does not "
-            "help metric guarantees.",
+        Setting(
+            "Delta to trade for a smaller epsilon, on top of the receipts' own. It does not "
+            "help metric guarantees."
         ),
     ] = 0.0,
     as_json: options.Json = False,
@@ -177,16 +141,3 @@ def receipts(
             "each.",
         ]
     show({"delta": delta, "groups": [g.to_dict() for g in groups]}, lines, as_json=as_json)
-
-
-def _draw_training(path: Path, run: UserEntityTraining, delta: float) -> None:
-    """Epsilon over steps, for a user, an entity and both."""
-    steps = sorted({max(1, round(run.steps * i / _POINTS)) for i in range(_POINTS + 1)})
-    losses = [replace(run, steps=n).loss(delta) for n in steps]
-    curves = tuple(
-        Curve(label, tuple(map(float, steps)), tuple(getattr(loss, name) for loss in losses))
-        for label, name in (("user", "user"), ("entity", "entity"), ("both together", "joint"))
-    )
-    title = f"What training costs, delta = {delta:.3g}"
-    said = f"Epsilon rises with the number of steps, to {losses[-1].joint:.3g} for both together."
-    draw(Plot("epsilon", title, "steps", "epsilon", curves, alternative=said), path)

@@ -1,64 +1,45 @@
 """``discreet advise``: which way of releasing fits a purpose and a recipient."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-
 from discreet.cli import _options as options
+from discreet.cli._settings import argument
 from discreet.cli._terminal import progress_bar, show
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
-from discreet.evaluation.advice import PURPOSES, RECIPIENTS, Question
 from discreet.evaluation.advice import advise as answer
+from discreet.evaluation.question import Question
 from discreet.mechanisms.registry import DEFAULT_SPACE, default_space
+from discreet.settings import Setting
 from discreet.spaces import load_space
 from discreet.text.labelled import read_labelled
 
 
-def _listed(known: dict[str, str]) -> str:
-    return "; ".join(f"{name}: {meant}" for name, meant in known.items())
-
-
 def advise(
+    question: Question,
     sample: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC text of the same kind: txt, csv, tsv, jsonl (each also .gz) or parquet. "
+        argument(
+            "PUBLIC",
+            "PUBLIC text of the same kind: txt, csv, tsv, jsonl (each also .gz) or parquet. "
             "Never the text that is to be protected: the advice depends on it. A few hundred "
             "texts are enough.",
         ),
     ] = None,
-    purpose: Annotated[
-        str, typer.Option("--purpose", help=f"What becomes of the release. {_listed(PURPOSES)}.")
-    ] = "read",
-    recipient: Annotated[
-        str, typer.Option("--recipient", help=f"Who gets it. {_listed(RECIPIENTS)}.")
-    ] = "vendor",
     text_field: options.TextField = "text",
     label_field: Annotated[
-        str | None,
-        typer.Option("--label-field", help="Column or field of the labels, for a classifier."),
+        str | None, Setting("Column or field of the labels, for a classifier.")
     ] = None,
     space: Annotated[
         str | None,
-        typer.Option(
-            "--space",
-            "-s",
-            help=f"Public vocabulary that words would come from; {DEFAULT_SPACE} unless given, "
+        Setting(
+            f"Public vocabulary that words would come from; {DEFAULT_SPACE} unless given, "
             f"{default_space('')} for colleagues.",
+            short="-s",
         ),
     ] = None,
-    most_named: Annotated[
-        float | None,
-        typer.Option(
-            "--most-named",
-            help="The largest share of words that the best attacker may name; 0.5 for a vendor, "
-            "0.2 for anyone unless given.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the trials.", min=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Recommend a way of releasing: redact, sanitise, share vectors, train, or do not release.
@@ -69,22 +50,19 @@ def advise(
 
     Example: discreet advise public.jsonl --purpose classify --label-field label --recipient vendor
     """
-    texts: Sequence[str] = ()
-    labels: Sequence[str] | None = None
     if sample is not None:
         read = read_labelled(sample, text_field=text_field, label_field=label_field)
-        texts, labels = read.texts, read.labels
-    question = Question(purpose, recipient, texts, labels, most_named, seed)
-    if sample is None and purpose != "model" and recipient != "colleagues":
+        question = replace(question, texts=read.texts, labels=read.labels)
+    elif question.needs_sample:
         raise InvalidValue(
             "give a file of PUBLIC text of the same kind to try settings on; see "
             "'discreet advise --help'"
         )
     # Text for colleagues keeps its words, by a mechanism that must be certified for the space.
-    space = space or (default_space("") if recipient == "colleagues" else DEFAULT_SPACE)
+    space = space or (default_space("") if question.recipient == "colleagues" else DEFAULT_SPACE)
     with progress_bar("trying settings on public text") as bar:
         advice = answer(question, load_space(space), embedded=_encoded, progress=bar)
-    values = {"purpose": purpose, "recipient": recipient, **advice.to_dict()}
+    values = {"purpose": question.purpose, "recipient": question.recipient, **advice.to_dict()}
     show(values, advice.lines(), as_json=as_json)
 
 

@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from discreet.cached import KINDS, kept, throw_away
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
-from discreet.cli._terminal import counted, say, show
+from discreet.cli._settings import argument
+from discreet.cli._terminal import say, show
 from discreet.files import cache_directory
+from discreet.wording import counted, megabytes
 
 cache = command_group("Show or clear what is kept from run to run.")
 
@@ -30,18 +30,17 @@ def list_(as_json: options.Json = False) -> None:
     }
     total = sum(each.bytes for each in found)
     lines = [
-        f"{each.kind:<14}{_size(each.bytes):>10}  {counted(each.files, 'file')}: {each.what}"
+        f"{each.kind:<14}{megabytes(each.bytes):>10}  {counted(each.files, 'file')}: {each.what}"
         for each in found
     ]
-    lines.append(f"{_size(total)} in {cache_directory()}")
+    lines.append(f"{megabytes(total)} in {cache_directory()}")
     show(values, lines, as_json=as_json)
 
 
 @cache.command(short_help="Throw away what is kept; it is computed again when needed.")
 def clear(
     kind: Annotated[
-        str | None,
-        typer.Argument(metavar="[KIND]", help=f"Only this: {', '.join(KINDS)}. All unless given."),
+        str | None, argument("[KIND]", f"Only this: {', '.join(KINDS)}. All unless given.")
     ] = None,
 ) -> None:
     """Throw away what is kept from run to run. It is computed again when it is needed.
@@ -51,10 +50,6 @@ def clear(
     Example: discreet cache clear
     """
     gone = throw_away(kind)
-    say(*[f"Removed: {each.path} ({_size(each.bytes)})" for each in gone])
+    say(*[f"Removed: {each.path} ({megabytes(each.bytes)})" for each in gone])
     if not gone:
         say("There is nothing to remove.")
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**20:,.1f} MB"

@@ -1,69 +1,34 @@
 """``discreet embed``: text files in, files of released vectors with a receipt out."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
-from discreet.cli._file_settings import ReadingOptions
-from discreet.cli._folders import parts_line, refuse_for_folders
-from discreet.cli._ledger_settings import VectorLedgerSettings
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.cli._file_settings import ReadingOptions, refuse_for_folders
+from discreet.cli._terminal import progress_bar, say_released
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.engines import EngineSettings, release_folder
 from discreet.engines.embed_work import EmbedWork
 from discreet.engines.plan import is_several
 from discreet.errors import InvalidValue
+from discreet.ledger.settings import VectorLedgerSettings
 from discreet.randomness import generator
-from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
 from discreet.release.handover import HandoverSettings
 from discreet.release.search_quality import search_quality
 from discreet.release.sentences import SentenceEmbedder
-from discreet.release.vector_files import embed_file
-from discreet.settings import Settings, settings_of
+from discreet.release.vector_files import VectorColumns, embed_file
+from discreet.settings import Setting, Settings, said
 
-_Output = Annotated[
-    Path, typer.Option("--output", "-o", help="Where to write: .parquet, .npz or .npy.")
-]
-_Unit = Annotated[
-    str,
-    typer.Option(
-        "--unit",
-        help="What gets a vector: each text as one sentence, or each text as a document of many "
-        "sentences.",
-    ),
-]
-_PairField = Annotated[
-    str | None,
-    typer.Option("--pair-field", help="Column or field of the second sentence, if rows are pairs."),
-]
-_LabelField = Annotated[
-    str | None,
-    typer.Option("--label-field", help="Column or field of a label to release with the vector."),
-]
-_Labels = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        help="The possible labels, separated by commas. They must be known in advance, and are "
-        "never read from the input.",
-    ),
-]
-_Keep = Annotated[
-    list[str] | None,
-    typer.Option("--keep", help="Write this column as it is beside the vectors; repeatable."),
-]
+_OTHER = {"sentence": "document", "document": "sentence"}
 
 
-@takes_settings
 def embed(
+    columns: VectorColumns,
     reading: ReadingOptions,
     handover: HandoverSettings,
     choice: VectorChoice,
@@ -74,13 +39,22 @@ def embed(
     booking: VectorLedgerSettings,
     engine: EngineSettings,
     source: options.Documents,
-    output: _Output,
-    unit: _Unit = "sentence",
-    text_field: options.TextField = "text",
-    pair_field: _PairField = None,
-    label_field: _LabelField = None,
-    labels: _Labels = None,
-    keep: _Keep = None,
+    output: Annotated[Path, Setting("Where to write: .parquet, .npz or .npy.", short="-o")],
+    unit: Annotated[
+        str,
+        Setting(
+            "What gets a vector: each text as one sentence, or each text as a document of many "
+            "sentences.",
+            choices=tuple(_OTHER),
+        ),
+    ] = "sentence",
+    labels: Annotated[
+        str | None,
+        Setting(
+            "The possible labels, separated by commas. They must be known in advance, and are "
+            "never read from the input."
+        ),
+    ] = None,
     yes_weak: options.YesWeak = False,
     seed: options.Seed = None,
 ) -> None:
@@ -103,69 +77,52 @@ def embed(
     A folder or a quoted pattern is released part by part, by several workers, into a folder of
     Parquet files with one receipt. If that is stopped, the same command continues it.
     """
-    check.one_of(unit, ("sentence", "document"), "--unit")
-    named = _possible(labels, label_field, label_choice)
+    named = _possible(labels, columns.label_field, label_choice)
     _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
-    if unit == "document" and (pair_field is not None or label_field is not None):
+    if unit == "document" and {columns.pair_field, columns.label_field} != {None}:
         raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
     made: Callable[[], Any] = partial(_documents, choice, documents, encoder)
     if unit == "sentence":
         made = partial(_sentences, choice, vectors, encoder, named, label_choice)
-    common: dict[str, Any] = {
-        "text_field": text_field,
-        "pair_field": pair_field,
-        "label_field": label_field,
-        "keep": tuple(keep or ()),
-        "reading": reading.said,
-        "accept_weak": yes_weak,
-    }
-    if engine.given or is_several(source):
-        refuse_for_folders(
-            seed=seed is not None,
-            person_field=booking.person_field is not None,
-        )
-        law = None if named is None else label_choice.name_in("label")
-        work = EmbedWork(
-            unit=unit,
-            mechanism=choice.name_in(unit),
-            settings=dict(choice.settings),
-            map=vectors,
-            encoder=encoder,
-            candidates=documents,
-            labels=named,
-            label_mechanism=None if law == NO_MECHANISM else law,
-            label_settings=label_choice.given(),
-            keyed=engine.keyed_noise,
-            made_by=made,
-            **common,
-        )
-        with booking.booked("embed") as ledger, progress_bar("embedding") as show:
-            receipt = release_folder(
-                source, output, work, engine, handover=handover, progress=show, ledger=ledger
-            )
-        _tell(receipt, unit)
-        say(parts_line(receipt))
-        say_written(output)
-        return
+    several = engine.given or is_several(source)
+    if several:
+        refuse_for_folders(seed=seed, person_field=booking.person_field)
     with booking.booked("embed") as ledger, progress_bar("embedding") as show:
-        receipt = embed_file(
-            source,
-            output,
-            made,
-            unit=unit,
-            tells=_search if unit == "sentence" else None,
-            rng=generator(seed),
-            progress=show,
-            person_field=booking.person_field,
-            ledger=ledger,
-            handover=handover,
-            **common,
-        )
-    _tell(receipt, unit)
-    say_written(output)
-
-
-_OTHER = {"sentence": "document", "document": "sentence"}
+        handed: dict[str, Any] = {"handover": handover, "progress": show, "ledger": ledger}
+        if several:
+            law = None if named is None else label_choice.name_in("label")
+            work = EmbedWork(
+                unit=unit,
+                mechanism=choice.name_in(unit),
+                settings=dict(choice.settings),
+                map=vectors,
+                encoder=encoder,
+                candidates=documents,
+                labels=named,
+                label_mechanism=None if law == NO_MECHANISM else law,
+                label_settings=label_choice.given(),
+                keyed=engine.keyed_noise,
+                made_by=made,
+                reading=reading.said,
+                accept_weak=yes_weak,
+                **asdict(columns),
+            )
+            receipt = release_folder(source, output, work, engine, **handed)
+        else:
+            receipt = embed_file(
+                source,
+                output,
+                made,
+                unit=unit,
+                columns=columns,
+                reading=reading.said,
+                accept_weak=yes_weak,
+                tells=_search if unit == "sentence" else None,
+                rng=generator(seed),
+                person_field=booking.person_field,
+                **handed,
+            )
+    say_released(receipt, output)
 
 
 def _sentences(
@@ -222,23 +179,5 @@ def _possible(
 
 
 def _refuse_given(settings: Settings, unit: str) -> None:
-    for each in settings_of(type(settings)):
-        if getattr(settings, each.name) != each.default:
-            raise InvalidValue(f"{each.flag} is for --unit {unit}; leave it out")
-
-
-def _tell(receipt: Receipt, unit: str) -> None:
-    counts, made = receipt.counts, receipt.mechanism
-    released = counted(counts["sentences"], "vector")
-    if unit == "document":
-        documents = counted(counts["documents"], "document")
-        released = f"{documents} of {counts['sentences']:,} sentences as vectors"
-    say(
-        f"Released {released} of {made['dimension']} dimensions with {made['name']}, encoder "
-        f"{receipt.encoder['name']}.",
-        *receipt.statement.lines(),
-    )
-    if (search := receipt.about.get("search")) is not None:
-        say(search["in_words"])
-    if counts.get("left_out"):
-        say(f"Left out: {counted(counts['left_out'], 'document')} of fewer than 2 sentences.")
+    for each in said(settings).values():
+        raise InvalidValue(f"{each.flag} is for --unit {unit}; leave it out")

@@ -3,49 +3,37 @@
 import json
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import echo, in_lines, progress_bar, say
 from discreet.errors import InvalidValue
+from discreet.settings import Setting
 from discreet.text.entities.rows import Fields
 from discreet.text.entities.settings import EntitySettings
 from discreet.text.entities.survey import find_entities
 
 
-@takes_settings
 def entities(
     settings: EntitySettings,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="INPUT",
-            help="jsonl (text, or tokens with tags), or txt, csv, tsv (each also .gz) or parquet; "
+        argument(
+            "INPUT",
+            "jsonl (text, or tokens with tags), or txt, csv, tsv (each also .gz) or parquet; "
             "- is standard input.",
         ),
     ],
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="Where to write JSON lines; - is standard output."),
+        str | None, Setting("Where to write JSON lines; - is standard output.", short="-o")
     ] = None,
     text_field: options.TextField = "text",
     tokens_field: Annotated[
-        str | None,
-        typer.Option(
-            "--tokens-field",
-            help="Field with a list of tokens, instead of a text; tokens with --labels.",
-        ),
+        str | None, Setting("Field with a list of tokens, instead of a text; tokens with --labels.")
     ] = None,
-    tags_field: Annotated[
-        str, typer.Option("--tags-field", help="Field with a BIO tag for each token.")
-    ] = "tags",
+    tags_field: Annotated[str, Setting("Field with a BIO tag for each token.")] = "tags",
     format: options.Format = None,
     evaluate: Annotated[
-        bool,
-        typer.Option(
-            "--evaluate", help="Compare what is found with the tags of the data: precision, recall."
-        ),
+        bool, Setting("Compare what is found with the tags of the data: precision, recall.")
     ] = False,
     force: options.Force = False,
     as_json: options.Json = False,

@@ -3,37 +3,32 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet import __version__
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, say, show
 from discreet.errors import InvalidValue
-from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy
-from discreet.mechanisms.registry import parameters_of
+from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy, title_of
+from discreet.mechanisms.registry import described
 from discreet.randomness import generator
 from discreet.report.plots import check_plot
 from discreet.report.privacy import plot_privacy
+from discreet.settings import Setting
 
 
-@takes_settings
 def evaluate(
     choice: WordChoice,
     settings: PrivacySettings,
     privacy: Annotated[
         bool,
-        typer.Option(
-            "--privacy",
-            help="Measure how much is hidden: how often a word stays (N_x), how many words it may "
+        Setting(
+            "Measure how much is hidden: how often a word stays (N_x), how many words it may "
             "become (S_x), how many it may have been (S*_y), and how often the best guess "
-            "is right.",
+            "is right."
         ),
     ] = False,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw the distributions into this file: png, svg or pdf."),
+        Path | None, Setting("Draw the distributions into this file: png, svg or pdf.")
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -54,26 +49,16 @@ def evaluate(
     built = choice.build(space)
     with progress_bar("measuring") as bar:
         report = measure_privacy(built, sample, settings, rng, bar)
-    parameters = parameters_of(built)
-    title = (
-        f"{choice.name} ({', '.join(_named(key, value) for key, value in parameters.items())}) "
-        f"in the space {space.name} ({len(space):,} words)"
-    )
+    title = title_of(built)
     if plot is not None:
         plot_privacy(report, plot, title)
         say(f"Written: {plot}")
     values = {
         "discreet": __version__,
-        "mechanism": {"name": choice.name, **parameters},
+        "mechanism": described(built),
         "space": space.to_dict(),
         "statement": built.statement.to_dict(),
         "privacy": report.to_dict(),
     }
     lines = [title, *report.lines(), "", *built.statement.lines()]
     show(values, lines, as_json=as_json)
-
-
-def _named(key: str, value: float | str) -> str:
-    if key == "calibration":
-        return str(value)
-    return f"{key} {value}" if isinstance(value, str) else f"{key} {value:.6g}"

@@ -1,46 +1,35 @@
 """``discreet generate``: text from a model that was trained with privacy."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
+from discreet.cli._settings import argument
 from discreet.cli._terminal import echo, echo_json, in_lines, say
+from discreet.settings import Setting
 
 
 def generate(
-    model: Annotated[
-        Path,
-        typer.Argument(metavar="RUN", help="Folder from 'discreet train user-entity --model'."),
-    ],
+    model: Annotated[Path, argument("RUN", "Folder from 'discreet train user-entity --model'.")],
     prompt: Annotated[
-        list[str] | None,
-        typer.Option("--prompt", "-p", help="What the text begins with; repeatable."),
-    ] = None,
+        Sequence[str], Setting("What the text begins with; repeatable.", short="-p")
+    ] = (),
     chat: Annotated[
-        bool, typer.Option("--chat", help="Answer the prompt, as an instruction model was taught.")
+        bool, Setting("Answer the prompt, as an instruction model was taught.")
     ] = False,
-    tokens: Annotated[
-        int, typer.Option("--tokens", min=1, help="Write at most so many tokens.")
-    ] = 60,
+    tokens: Annotated[int, Setting("Write at most so many tokens.", at_least=1)] = 60,
     temperature: Annotated[
-        float,
-        typer.Option(
-            "--temperature", min=0.0, help="0: always the likeliest; 1: as the model says."
-        ),
+        float, Setting("0: always the likeliest; 1: as the model says.", at_least=0.0)
     ] = 0.7,
     base: Annotated[
         str | None,
-        typer.Option(
-            "--base",
-            help="The model below, if it is not where training found it: a folder, a GGUF file or "
-            "smollm2.",
+        Setting(
+            "The model below, if it is not where training found it: a folder, a GGUF file or "
+            "smollm2."
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="The same seed draws the same text.")
-    ] = None,
+    seed: Annotated[int | None, Setting("The same seed draws the same text.", at_least=0)] = None,
     as_json: options.Json = False,
 ) -> None:
     """Print text that a trained model writes, and once what its training guarantees.

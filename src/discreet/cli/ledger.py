@@ -1,44 +1,36 @@
 """``discreet ledger``: what was released about whom, what is left, whether the book is whole."""
 
-import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
-from discreet.cli._ledger_settings import KEY_HELP
-from discreet.cli._terminal import counted, echo, in_lines, say, show
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo, in_lines, say, show
 from discreet.errors import InvalidValue, VerificationFailed
 from discreet.files import check_place
 from discreet.ledger.book import Ledger
-from discreet.ledger.entries import RESERVED, Budget, Entry
+from discreet.ledger.entries import time_span
+from discreet.ledger.settings import KEY_HELP
 from discreet.report.ledger import (
     budget_lines,
     entries_csv,
-    entry_table,
+    ledger_lines,
     spending_plot,
     write_entries,
 )
 from discreet.report.plots import check_plot, draw
+from discreet.settings import Setting
 from discreet.statement import Adjacency, Unit
+from discreet.wording import counted
 
 ledger = command_group("Show, limit, export and check what was released about whom.")
+_UNITS = (Unit.DOCUMENT, Unit.USER)
 
-Url = Annotated[
-    str,
-    typer.Argument(metavar="LEDGER", help="A file, sqlite:///PATH or postgresql://USER@HOST/NAME."),
-]
-Key = Annotated[Path | None, typer.Option("--ledger-key", help=KEY_HELP)]
-Dataset = Annotated[
-    str | None, typer.Option("--dataset", help="Only this data set; it is then called by name.")
-]
-Person = Annotated[
-    str | None, typer.Option("--person", help="Only what counts for this person of --dataset.")
-]
+Url = Annotated[str, argument("LEDGER", "A file, sqlite:///PATH or postgresql://USER@HOST/NAME.")]
+Key = Annotated[Path | None, Setting(KEY_HELP, flag="--ledger-key")]
+Dataset = Annotated[str | None, Setting("Only this data set; it is then called by name.")]
+Person = Annotated[str | None, Setting("Only what counts for this person of --dataset.")]
 
 
 @ledger.command("show", short_help="What was released, and what is left.")
@@ -48,14 +40,10 @@ def show_ledger(
     person: Person = None,
     delta: Annotated[
         float,
-        typer.Option(
-            "--delta",
-            help="With --dataset: delta to trade for a smaller epsilon of all releases together.",
-        ),
+        Setting("With --dataset: delta to trade for a smaller epsilon of all releases together."),
     ] = 0.0,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw spending over time into this PNG, SVG or PDF file."),
+        Path | None, Setting("Draw spending over time into this PNG, SVG or PDF file.")
     ] = None,
     key: Key = None,
     as_json: options.Json = False,
@@ -69,7 +57,7 @@ def show_ledger(
     """
     if plot is not None:
         check_plot(plot)
-    with _opened(url, key) as book:
+    with Ledger.open(url, key=key, new=False) as book:
         names = {} if dataset is None else {book.named(dataset): dataset}
         _warn_of_a_strange_name(book, dataset)
         entries = list(book.entries(dataset, person=person))
@@ -87,11 +75,7 @@ def show_ledger(
         "together": [each.to_dict() for each in together],
         "entries": [entry.to_dict() for entry in entries],
     }
-    lines = _shown(budgets, entries, names)
-    for each in together:
-        said = each.statement.lines()
-        lines += [f"All {counted(len(each.of), 'release')} together:", *(f"  {s}" for s in said)]
-    show(values, lines, as_json=as_json)
+    show(values, ledger_lines(budgets, entries, together, names), as_json=as_json)
 
 
 def _warn_of_a_strange_name(book: Ledger, dataset: str | None) -> None:
@@ -100,61 +84,40 @@ def _warn_of_a_strange_name(book: Ledger, dataset: str | None) -> None:
         say("This ledger has no data set of that name; check the spelling.")
 
 
-def _shown(
-    budgets: dict[str, list[Budget]], entries: list[Entry], names: dict[str, str]
-) -> list[str]:
-    waiting = sum(entry.state == RESERVED for entry in entries)
-    held = f"; {counted(waiting, 'reservation')} not committed" if waiting else ""
-    lines = [f"{counted(len(entries), 'release')}{held}."]
-    for name, some in budgets.items():
-        lines += ["", f"Data set {names.get(name, name)}", *budget_lines(some)]
-        own = [entry for entry in entries if entry.dataset == name]
-        lines += entry_table(own) if own else []
-    return lines
-
-
 @ledger.command(short_help="Show or set how much may be spent.")
 def limits(
     url: Url,
-    dataset: Annotated[str, typer.Option("--dataset", help="Of whose texts.")],
+    dataset: Annotated[str, Setting("Of whose texts.")],
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            help="Largest epsilon in all for each person, or each document. Without it, the "
+        Setting(
+            "Largest epsilon in all for each person, or each document. Without it, the "
             "limits are shown.",
+            short="-e",
         ),
     ] = None,
     delta: Annotated[
-        float,
-        typer.Option("--delta", help="Largest delta in all; 0 allows only releases without one."),
+        float, Setting("Largest delta in all; 0 allows only releases without one.")
     ] = 0.0,
-    person: Annotated[
-        str | None, typer.Option("--person", help="For this person alone, beside the others.")
-    ] = None,
+    person: Annotated[str | None, Setting("For this person alone, beside the others.")] = None,
     window: Annotated[
         str | None,
-        typer.Option(
-            "--window",
+        Setting(
+            "Count only this far back, such as 30d, 12h or 90m; by default all time.",
             metavar="TIME",
-            help="Count only this far back, such as 30d, 12h or 90m; by default all time.",
+            refuse=time_span,
         ),
     ] = None,
     unit: Annotated[
-        str,
-        typer.Option("--unit", help="Charges must hold for a whole document, or for a whole user."),
+        str, Setting("Charges must hold for a whole document, or for a whole user.", choices=_UNITS)
     ] = "document",
     adjacency: Annotated[
         str,
-        typer.Option(
-            "--adjacency",
-            help="What is counted: replace, or add/remove for training alone.",
+        Setting(
+            "What is counted: replace, or add/remove for training alone.", choices=tuple(Adjacency)
         ),
     ] = "replace",
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Remove the limit of this person and window.")
-    ] = False,
+    remove: Annotated[bool, Setting("Remove the limit of this person and window.")] = False,
     key: Key = None,
     as_json: options.Json = False,
 ) -> None:
@@ -165,20 +128,17 @@ def limits(
 
     Example: discreet ledger limits budget.db --dataset tickets --epsilon 50 --delta 1e-5
     """
-    check.one_of(unit, [Unit.DOCUMENT, Unit.USER], "--unit")
-    check.one_of(adjacency, list(Adjacency), "--adjacency")
-    span = None if window is None else _span(window)
     if remove and epsilon is not None:
         raise InvalidValue("--remove takes a limit away, --epsilon sets one; choose one of the two")
     # A limit comes before the first release, and so does the ledger that it is set in.
-    with _opened(url, key, new=epsilon is not None) as book:
+    with Ledger.open(url, key=key, new=epsilon is not None) as book:
         if remove or epsilon is not None:
             book.limit(
                 dataset=dataset,
                 epsilon=epsilon,
                 delta=delta,
                 person=person,
-                window=span,
+                window=window,
                 unit=unit,
                 adjacency=adjacency,
             )
@@ -189,9 +149,7 @@ def limits(
 @ledger.command(short_help="Write the entries as CSV.")
 def export(
     url: Url,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="A CSV file, or - for standard output.")
-    ] = "-",
+    output: Annotated[str, Setting("A CSV file, or - for standard output.", short="-o")] = "-",
     dataset: Dataset = None,
     person: Person = None,
     force: options.Force = False,
@@ -203,7 +161,7 @@ def export(
     """
     if output != "-":
         check_place(Path(output), force=force)
-    with _opened(url, key) as book:
+    with Ledger.open(url, key=key, new=False) as book:
         _warn_of_a_strange_name(book, dataset)
         entries = list(book.entries(dataset, person=person))
     if output == "-":
@@ -217,8 +175,7 @@ def export(
 def verify(
     url: Url,
     receipts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[OUTPUT]...", help="Outputs, or receipts, to look up."),
+        list[str] | None, argument("[OUTPUT]...", "Outputs, or receipts, to look up.")
     ] = None,
     key: Key = None,
     as_json: options.Json = False,
@@ -231,7 +188,7 @@ def verify(
 
     Example: discreet ledger verify budget.db out.csv
     """
-    with _opened(url, key) as book:
+    with Ledger.open(url, key=key, new=False) as book:
         found = book.verify(receipts or ())
         count = sum(1 for _ in book.entries())
     values: dict[str, Any] = {"entries": count, "problems": found}
@@ -242,18 +199,3 @@ def verify(
     show(values, said, as_json=as_json)
     if found:
         raise VerificationFailed(f"{counted(len(found), 'problem')} found in this ledger")
-
-
-def _opened(url: str, key: Path | None, *, new: bool = False) -> Ledger:
-    """A ledger that is there: looking at one makes none."""
-    return Ledger.open(url, key=key, new=new)
-
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _span(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
-    if found is None:
-        raise InvalidValue("--window must be a whole number and s, m, h, d or w, such as 30d")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,57 +1,34 @@
 """``discreet predict``: what a trained model says of each row of a file."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from discreet.cli import _options as options
-from discreet.cli._terminal import counted, echo_json, say
-from discreet.devices import check_device
-from discreet.evaluation.predictions import predict_file
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo_json, say
+from discreet.evaluation.predictions import PredictionSettings, predict_file
+from discreet.report.training import score_lines
+from discreet.settings import Setting
 from discreet.text.tables import check_table, write_table
-from discreet.training.learnt import scores_say_nothing
+from discreet.wording import counted
 
 
 def predict(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="INPUT",
-            help="Vectors released by 'discreet embed', or texts, in the way that the model was "
+        argument(
+            "INPUT",
+            "Vectors released by 'discreet embed', or texts, in the way that the model was "
             "trained for.",
         ),
     ],
     model: Annotated[
-        Path,
-        typer.Option(
-            "--model", help="From 'discreet train embeddings' or 'train classify' (.safetensors)."
-        ),
+        Path, Setting("From 'discreet train embeddings' or 'train classify' (.safetensors).")
     ],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="A prediction per row: .csv, .tsv, .jsonl or .parquet."
-        ),
+        Path, Setting("A prediction per row: .csv, .tsv, .jsonl or .parquet.", short="-o")
     ],
-    score_field: Annotated[
-        str | None,
-        typer.Option("--score-field", help="Kept column with the true score, to measure against."),
-    ] = None,
-    text_field: Annotated[
-        str,
-        typer.Option("--text-field", help="Field that holds the text, where texts are predicted."),
-    ] = "text",
-    pair_field: Annotated[
-        str | None, typer.Option("--pair-field", help="Of pairs of texts: the second.")
-    ] = None,
-    label_field: Annotated[
-        str | None,
-        typer.Option(
-            "--label-field", help="Field that holds the true label of a text, to measure against."
-        ),
-    ] = None,
-    device: options.Device = "auto",
+    settings: PredictionSettings,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -63,27 +40,11 @@ def predict(
 
     Example: discreet predict test.parquet --model model.safetensors -o predictions.csv
     """
-    check_device(device)
     check_table(output, force=force)
-    predicted = predict_file(
-        source,
-        model,
-        score_field=score_field,
-        text_field=text_field,
-        pair_field=pair_field,
-        label_field=label_field,
-        device=device,
-    )
+    predicted = predict_file(source, model, settings=settings)
     write_table(output, predicted.columns, force=force)
-    say(*predicted.notes, f"Predicted {counted(len(predicted), 'row')}.")
-    for name, value in predicted.scores.items():
-        say(f"  {name.replace('_', ' ')}: {value:.4f}")
-    if (nothing := scores_say_nothing(predicted.scores, len(predicted))) is not None:
-        say(nothing)
-    say(f"Written: {output}")
+    rows = len(predicted)
+    say(*predicted.notes, f"Predicted {counted(rows, 'row')}.")
+    say(*score_lines(predicted.scores, rows), f"Written: {output}")
     if as_json:
-        values: dict[str, Any] = {"rows": len(predicted), "metrics": predicted.scores}
-        if predicted.receipt is not None:
-            values["statement"] = predicted.receipt.statement.to_dict()
-            values["mechanism"] = dict(predicted.receipt.mechanism)
-        echo_json(values)
+        echo_json(predicted.to_dict())

@@ -3,26 +3,27 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._terminal import counted, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import say
 from discreet.files import check_ending, refuse_existing
 from discreet.report.page import write_page
-from discreet.report.runs import overview, runs_in, section_of
+from discreet.report.runs import INTRODUCTION, runs_in, sections_of
+from discreet.settings import Setting
+from discreet.wording import counted
 
 
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN...",
-            help="Receipts (OUT.privacy.json, or OUT itself), results printed with --json, folders "
+        argument(
+            "RUN...",
+            "Receipts (OUT.privacy.json, or OUT itself), results printed with --json, folders "
             "of 'discreet reproduce'.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write (.html).")],
-    title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "Privacy report",
+    output: Annotated[Path, Setting("The file to write (.html).", short="-o")],
+    title: Annotated[str, Setting("Heading of the page.")] = "Privacy report",
     force: options.Force = False,
 ) -> None:
     """Put what was released, measured and attacked on one page, for a privacy officer.
@@ -36,16 +37,5 @@ def report(
     check_ending(output, (".html", ".htm"), "a page of HTML")
     refuse_existing(output, force=force)
     contents = runs_in(runs)
-    sections = [section_of(name, values) for name, values in contents]
-    summary = overview(contents)
-    if summary.tables or summary.plots:
-        sections.insert(0, summary)
-    introduction = [
-        "Each guarantee below is a bound on how much the odds of any outcome can change; the words "
-        "beside it say for which unit, and what is treated as public.",
-        "A pure guarantee allows a factor of exp(epsilon) between any two units; an approximate "
-        "one the same, plus a probability of delta; a metric one exp(epsilon * d + slack), where d "
-        "is how far apart the two are, so that its epsilon means something else in every space.",
-    ]
-    write_page(output, title, introduction, sections)
+    write_page(output, title, INTRODUCTION, sections_of(contents))
     say(f"Written: {output}, a page of {counted(len(contents), 'run')}.")

@@ -11,9 +11,9 @@ from discreet.cli._groups import command_group
 from discreet.cli._settings import Choice, takes_settings
 from discreet.cli._terminal import say
 from discreet.errors import InvalidValue, NotFound
-from discreet.settings import Declared
+from discreet.settings import Declared, Setting
 
-_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the record.")]
+_Output = Annotated[Path, Setting("Folder for the record.", short="-o")]
 
 
 def _installed() -> typer.Typer:
@@ -48,20 +48,11 @@ def _commands(recipes: Any) -> typer.Typer:
     def all_recipes(
         data: Annotated[
             Path,
-            typer.Option(
-                "--data",
-                help="Folder with the data sets of all recipes; the help of each names its own.",
-                exists=True,
-                file_okay=False,
-            ),
+            Setting("Folder with the data sets of all recipes; the help of each names its own."),
         ],
-        output: Annotated[
-            Path, typer.Option("--output", "-o", help="Folder for page and records.")
-        ],
-        quick: Annotated[bool, typer.Option("--quick", help=recipes.SIZES["quick"])] = False,
-        standard: Annotated[
-            bool, typer.Option("--standard", help=recipes.SIZES["standard"])
-        ] = False,
+        output: Annotated[Path, Setting("Folder for page and records.", short="-o")],
+        quick: Annotated[bool, Setting(recipes.SIZES["quick"])] = False,
+        standard: Annotated[bool, Setting(recipes.SIZES["standard"])] = False,
     ) -> None:
         """Run the five recipes one after the other and write OUTPUT/index.html.
 
@@ -72,6 +63,8 @@ def _commands(recipes: Any) -> typer.Typer:
 
         Example: discreet reproduce all --data data -o report --quick
         """
+        if not data.is_dir():
+            raise NotFound(f"there is no folder {data}; check --data")
         if quick and standard:
             raise InvalidValue("--quick and --standard exclude each other")
         size = "quick" if quick else "standard"
@@ -98,7 +91,7 @@ def _command(recipe: Any) -> Callable[..., None]:
         say(f"Written: {recipe.run(data, output, options, say).page}")
 
     command.__annotations__ = {
-        "data": Annotated[Path, typer.Option("--data", help=f"Folder with {recipe.data}.")],
+        "data": Annotated[Path, Setting(f"Folder with {recipe.data}.", flag="--data")],
         "output": _Output,
         "options": Chosen,
     }

@@ -3,29 +3,22 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._file_settings import ReadingOptions
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, say
+from discreet.cli._terminal import say
+from discreet.settings import Setting
 from discreet.text.identifiers.mapping import SurrogateMapping, restore_file
+from discreet.wording import counted
 
 
-@takes_settings
 def restore(
     reading: ReadingOptions,
     source: options.Documents,
     output: options.Output,
-    mapping: Annotated[
-        Path, typer.Option("--mapping", help="What 'discreet sanitize --keep-mapping' wrote.")
-    ],
+    mapping: Annotated[Path, Setting("What 'discreet sanitize --keep-mapping' wrote.")],
     by_row: Annotated[
         bool,
-        typer.Option(
-            "--by-row",
-            help="Row n answers document n of the release: use only that document's surrogates.",
-        ),
+        Setting("Row n answers document n of the release: use only that document's surrogates."),
     ] = False,
     text_field: options.TextField = "text",
     force: options.Force = False,

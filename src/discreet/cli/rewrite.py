@@ -4,26 +4,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._file_settings import ColumnOptions, ReadingOptions
-from discreet.cli._ledger_settings import PersonSetting, RowLedgerSettings
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say, say_written
+from discreet.cli._terminal import progress_bar, say_released
 from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
+from discreet.ledger.settings import PersonSetting, RowLedgerSettings
 from discreet.randomness import generator
 from discreet.release.handover import HandoverSettings
 from discreet.release.text_files import sanitize_file
+from discreet.settings import Setting
 
 if TYPE_CHECKING:
     from discreet.models.rewriter import Rewriter
     from discreet.training.texts.rewriting import RewritingSanitizer
 
 
-@takes_settings
 def rewrite(
     columns: ColumnOptions,
     reading: ReadingOptions,
@@ -33,9 +30,7 @@ def rewrite(
     whose: PersonSetting,
     source: options.Documents,
     output: options.Output,
-    rewriter: Annotated[
-        Path, typer.Option("--rewriter", "-r", help="What 'discreet train rewriter' wrote.")
-    ],
+    rewriter: Annotated[Path, Setting("What 'discreet train rewriter' wrote.", short="-r")],
     yes_weak: options.YesWeak = False,
     device: options.Device = "auto",
     seed: options.Seed = None,
@@ -75,16 +70,7 @@ def rewrite(
             person_field=whose.person_field,
             ledger=ledger,
         )
-    counts = receipt.counts
-    say(
-        f"Sanitised {counted(counts['words'], 'word')} of "
-        f"{counted(counts['documents'], 'document')} with {receipt.mechanism['name']} in the space "
-        f"{receipt.about['space']['name']}, then rewrote what was released.",
-        *receipt.statement.lines(),
-        *receipt.about["whole"]["in_words"],
-        "Rewriting changes none of this: it saw only the released words.",
-    )
-    say_written(output)
+    say_released(receipt, output)
 
 
 def _chosen(choice: WordChoice, trained: "Rewriter") -> WordChoice:

@@ -3,52 +3,34 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import echo, progress_bar, say
-from discreet.cli._text_settings import ReadableSettings
 from discreet.errors import InvalidValue, needs_extra
+from discreet.release.settings import ReadableSettings
 from discreet.service.keys import SCOPES, add_key
 from discreet.service.policy import DEFAULT, Policy
 from discreet.service.settings import ServiceSettings
-from discreet.settings import settings_of
+from discreet.settings import Setting, said
 
 
-@takes_settings
 def serve(
     choice: WordChoice,
     shown: ReadableSettings,
     settings: ServiceSettings,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            "--policy",
-            help="TOML file with the settings of the service, of each profile, and of the gateway.",
-        ),
+        Setting("TOML file with the settings of the service, of each profile, and of the gateway."),
     ] = None,
     upstream: Annotated[
         str | None,
-        typer.Option(
-            "--upstream",
-            help="URL of an OpenAI-compatible API to stand in front of, without a policy file.",
-        ),
+        Setting("URL of an OpenAI-compatible API to stand in front of, without a policy file."),
     ] = None,
     new_key: Annotated[
-        str | None,
-        typer.Option("--new-key", help="Add a key of this name to --keys, print it, and stop."),
+        str | None, Setting("Add a key of this name to --keys, print it, and stop.")
     ] = None,
-    scopes: Annotated[
-        str,
-        typer.Option("--scopes", help="Of the new key, with commas between them."),
-    ] = ",".join(SCOPES),
-    profile: Annotated[
-        str | None, typer.Option("--profile", help="Of the policy, for the new key alone.")
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option("--budget", help="Epsilon that the new key may spend in all.")
-    ] = None,
+    scopes: Annotated[str, Setting("Of the new key, with commas between them.")] = ",".join(SCOPES),
+    profile: Annotated[str | None, Setting("Of the policy, for the new key alone.")] = None,
+    budget: Annotated[float | None, Setting("Epsilon that the new key may spend in all.")] = None,
 ) -> None:
     """Sanitise text over HTTP, and stand as a gateway in front of language models.
 
@@ -95,11 +77,7 @@ def _policy(
     upstream: str | None,
 ) -> Policy:
     """The policy file with what the command line says over it, or a policy from that alone."""
-    given = {
-        each.name: value
-        for each in settings_of(ServiceSettings)
-        if (value := getattr(settings, each.name)) != each.default
-    }
+    given = {name: getattr(settings, name) for name in said(settings)}
     if path is not None:
         if upstream is not None or shown.readable or not choice.is_empty:
             raise InvalidValue(

@@ -1,36 +1,26 @@
 """``discreet spaces``: list, build, inspect and certify public vocabularies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice, typed_word
+from discreet.cli._choice import WordChoice, check_typed
+from discreet.cli._groups import command_group
+from discreet.cli._settings import argument
 from discreet.cli._terminal import echo, in_lines, progress_bar, say, show
-from discreet.evaluation.explanation import example_words
+from discreet.evaluation.inspection import Inspection
 from discreet.files import refuse_existing
-from discreet.mechanisms.certificate import certificate_table, known_table, metric_of
+from discreet.mechanisms.certificate import certificate_table
 from discreet.mechanisms.word.santext_plus import sensitive_targets, sensitive_words
-from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.settings import Setting
+from discreet.spaces.index import build_index, store_index
 from discreet.spaces.loaders import known_spaces, save_space
-from discreet.spaces.neighbours import nearest
 from discreet.spaces.space import EmbeddingSpace
 
-spaces = typer.Typer(
-    add_completion=False,
-    help="List, build, inspect and certify public vocabularies.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+spaces = command_group("List, build, inspect and certify public vocabularies.", default="list")
 
-Name = Annotated[str, typer.Argument(metavar="SPACE", help="starter, english, encoder, or a path.")]
-
-
-@spaces.callback()
-def _default(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_spaces()
+Name = Annotated[str, argument("SPACE", "starter, english, encoder, or a path.")]
 
 
 @spaces.command("list")
@@ -41,22 +31,15 @@ def list_spaces(as_json: options.Json = False) -> None:
     """
     known = known_spaces()
     width = max(20, *(len(each.name) for each in known))
-    values, lines = [], []
-    for each in known:
-        size = "not found" if each.words is None else f"{each.words:,} words x {each.dimension}"
-        lines.append(f"{each.name:<{width}} {size:<24} {each.note}")
-        shown = ("name", "kind", "words", "dimension")
-        values.append({name: getattr(each, name) for name in shown})
-    show(values, lines, as_json=as_json)
+    lines = [f"{each.name:<{width}} {each.size:<24} {each.note}" for each in known]
+    show([each.to_dict() for each in known], lines, as_json=as_json)
 
 
 @spaces.command()
 def inspect(
     name: Name,
     max_words: options.MaxWords = None,
-    word: Annotated[
-        list[str] | None, typer.Option("--word", help="Show the neighbours of this word.")
-    ] = None,
+    word: Annotated[Sequence[str], Setting("Show the neighbours of this word.")] = (),
     as_json: options.Json = False,
 ) -> None:
     """Show size, provenance, typical distances and neighbours.
@@ -64,31 +47,9 @@ def inspect(
     Example: discreet spaces inspect starter --word doctor
     """
     space = _load(name, max_words)
-    metric = metric_of(space)
-    neighbours = {one: _neighbours(space, one) for one in word or example_words(space)}
-    unknown = None if space.unknown is None else space.words[space.unknown]
-    indexed, certified = cached_index(space) is not None, known_table(space) is not None
-    values = {
-        **space.to_dict(),
-        "unknown": unknown,
-        "frequencies": space.frequencies is not None,
-        "distances": {name: getattr(metric, name) for name in ("nearest", "median", "farthest")},
-        "indexed": indexed,
-        "certified": certified,
-        "neighbours": neighbours,
-    }
-    lines = [
-        f"{space.name}: {len(space):,} words x {space.dimension}, fingerprint {space.fingerprint}",
-        f"From: {space.provenance}",
-        f"Unknown words become: {unknown or 'none'}",
-        "Public word frequencies: " + ("no" if space.frequencies is None else "yes"),
-        f"Distances: nearest neighbour {metric.nearest:.3g} (median), any pair {metric.median:.3g} "
-        f"(median), farthest pair at most {metric.farthest:.3g}",
-        "Certificate table: " + ("yes" if certified else "not yet (spaces certify)"),
-        "Neighbour index: " + ("yes" if indexed else "not yet (spaces build)"),
-        *(f"  {one}: {', '.join(others)}" for one, others in neighbours.items()),
-    ]
-    show(values, lines, as_json=as_json)
+    check_typed(word, space)
+    found = Inspection.of(space, word)
+    show(found.to_dict(), found.lines(), as_json=as_json)
 
 
 @spaces.command(short_help="Build a space's neighbour index, which makes later runs fast.")
@@ -96,8 +57,7 @@ def build(
     name: Name,
     max_words: options.MaxWords = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Also save the space as one .safetensors file."),
+        Path | None, Setting("Also save the space as one .safetensors file.", short="-o")
     ] = None,
     force: options.Force = False,
 ) -> None:
@@ -126,9 +86,7 @@ def certify(
     max_words: options.MaxWords = None,
     sensitive_share: options.SensitiveShare = None,
     sensitive_file: options.SensitiveFile = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Compute it even if a stored one exists.")
-    ] = False,
+    again: Annotated[bool, Setting("Compute it even if a stored one exists.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Compute the certificate table of a space: how sharp SanText may be at each epsilon.
@@ -145,23 +103,9 @@ def certify(
         targets = sensitive_targets(space, sensitive_words(space, sensitive_share, sensitive_file))
     with progress_bar("checking every pair of words") as bar:
         table = certificate_table(space, targets, bar, again=again)
-    if as_json:
-        echo(*in_lines(table.to_json()))
-        return
-    echo(f"{space.name}: fingerprint {space.fingerprint}")
-    echo(f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}")
-    for i in range(0, len(table.kappas), max(1, len(table.kappas) // 16)):
-        echo(
-            f"{table.rates[i]:>10.4g} {table.rates[i] / 2:>16.4g} {table.kappas[i]:>16.4g} "
-            f"{table.keeps[i]:>11.3g}"
-        )
+    shown = [f"{space.name}: fingerprint {space.fingerprint}", *table.lines()]
+    echo(*(in_lines(table.to_json()) if as_json else shown))
 
 
 def _load(name: str, max_words: int | None) -> EmbeddingSpace:
     return WordChoice(space=name, max_words=max_words).vocabulary()
-
-
-def _neighbours(space: EmbeddingSpace, word: str, count: int = 8) -> list[str]:
-    own = typed_word(space, word)
-    close = nearest(space.vectors, space.vectors[[own]], min(count + 1, len(space)))[0]
-    return [space.words[i] for i in close if i != own][:count]

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
+from discreet.cli._settings import argument
 from discreet.cli._terminal import show
 from discreet.receipt import verified
 
@@ -13,9 +12,9 @@ from discreet.receipt import verified
 def verify(
     path: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help="A released file, its receipt (OUT.privacy.json), or the folder of "
+        argument(
+            "FILE",
+            "A released file, its receipt (OUT.privacy.json), or the folder of "
             "'discreet train user-entity', or of parts.",
         ),
     ],

@@ -94,6 +94,17 @@ class CandidateStore:
     about: Mapping[str, Any]
     soft_voters: Mapping[float, Voters] = field(default_factory=dict, repr=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """What is said of it, ready for JSON."""
+        return {
+            "fingerprint": self.fingerprint,
+            "candidates": len(self.candidates),
+            "best_projections": dict(self.best_projections),
+            "best_centroids": dict(self.best_centroids),
+            "best_voters": dict(self.best_voters),
+            "about": dict(self.about),
+        }
+
     def __post_init__(self) -> None:
         if self.candidates.ndim != 2 or not len(self.candidates):
             raise InvalidValue("a candidate store needs at least one candidate; this has none")

@@ -163,7 +163,7 @@ class SanitizeWork:
         """Load the space, and build its index if there is much to release."""
         mechanism = self.made.mechanism
         if not self.accept_weak:
-            refuse_weak_words(mechanism)
+            refuse_weak_words(self.made)
         large = size >= _WORTH_AN_INDEX
         if large and getattr(mechanism, "uses_index", False) and not cached_index(mechanism.space):
             store_index(mechanism.space, build_index(mechanism.space, progress=progress))

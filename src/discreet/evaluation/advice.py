@@ -8,7 +8,7 @@ wishes. If none does, the advice is not to release.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,25 +18,13 @@ from discreet.attacks.word_attack import WordAttack
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.evaluation.bag_of_words import accuracy_of_words
+from discreet.evaluation.question import Question
 from discreet.mechanisms.registry import find
 from discreet.mechanisms.sentence import unit_rows
 from discreet.release.search_quality import neighbours_kept
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch, tokenizer_for
 
-PURPOSES = {
-    "read": "somebody, or a language model, reads the texts",
-    "classify": "somebody trains a classifier on the texts and their labels",
-    "search": "somebody looks for texts that are alike",
-    "model": "I train the model on the raw texts myself, and only the model goes out",
-}
-RECIPIENTS = {
-    "colleagues": "people bound by my rules, who may know the words but not whose they are",
-    "vendor": "a company or a team that I do not want to trust with the words",
-    "anyone": "everybody, for ever: the release is published",
-}
-MOST_NAMED = {"vendor": 0.5, "anyone": 0.2}
-"""How many words the best attacker may name: more than that, and the texts are not protected."""
 LEAST_USE = 0.5
 """How much of the use must be left: from 0, as good as noise, to 1, as good as the texts."""
 
@@ -113,34 +101,6 @@ class Trial:
     def success(self) -> str:
         """What the best attacker reaches, in words."""
         return f"the best attacker names {100 * self.named:.0f} of 100 {self.things}"
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is to be done with which public sample."""
-
-    purpose: str
-    recipient: str
-    texts: Sequence[str] = field(repr=False)
-    labels: Sequence[str] | None = field(default=None, repr=False)
-    most_named: float | None = None
-    """The largest share of words that the best attacker may name; the recipient's unless given."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, known in (("purpose", PURPOSES), ("recipient", RECIPIENTS)):
-            if getattr(self, name) not in known:
-                listed = "; ".join(f"{key}: {meant}" for key, meant in known.items())
-                raise InvalidValue(f"{name} must be one of {', '.join(known)} ({listed})")
-        if self.purpose == "classify" and self.labels is None:
-            raise InvalidValue("for a classifier the sample must have labels; name their field")
-        if self.most_named is not None and not 0 < self.most_named < 1:
-            raise InvalidValue("the share that may be named must be between 0 and 1")
-
-    @property
-    def limit(self) -> float:
-        """The share of words that may be named."""
-        return self.most_named or MOST_NAMED.get(self.recipient, 1.0)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a setting means in a space: odds, how often a word stays, what it may become."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,15 @@ from discreet.errors import InvalidValue
 from discreet.evaluation import simulated
 from discreet.evaluation.privacy import likely_outputs, word_privacy
 from discreet.evaluation.reading_along import Named, reading_along
-from discreet.protocols import WordMechanism
+from discreet.mechanisms.certificate import Certificate
+from discreet.protocols import WordMechanism, watched
 from discreet.randomness import secure_generator
 from discreet.release.strength import best_guess
+from discreet.release.text import Sanitizer
 from discreet.search import smallest_that_holds
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement, odds
+from discreet.text.function_words import on_the_list
 from discreet.text.tokens import tokenizer_for
 
 _FAVOURITES = ("doctor", "london", "terrible")
@@ -55,6 +58,8 @@ class Explanation:
     """Shares of the words of a public sample that attackers name; None without a sample."""
     along: Named | None = None
     """The same of the texts that the package was measured on; None where it was not."""
+    certificate: Certificate | None = None
+    """Why the mechanism may be as sharp as it is, where that is certified for the space."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -120,7 +125,13 @@ class Explanation:
                 f"Somebody who also knows which words follow each other names more{more}; "
                 "--public-sample shows how many, on public text of your kind."
             )
-        return out + [step.line() for step in self.steps]
+        out += [step.line() for step in self.steps]
+        if (made := self.certificate) is not None:
+            out.append(
+                f"kappa = {made.kappa:.6g}: chances fall as exp(-kappa * d), which costs at "
+                f"most {made.rate:.6g} per unit of distance ({made.reason})."
+            )
+        return out
 
 
 @dataclass(frozen=True)
@@ -176,6 +187,7 @@ def explain(mechanism: WordMechanism, ids: Ids, examples: Sequence[str]) -> Expl
         guess=best_guess(mechanism),
         again=_agreement(mechanism),
         along=reading_along(mechanism),
+        certificate=getattr(mechanism, "certificate", None),
     )
 
 
@@ -183,6 +195,39 @@ def _agreement(mechanism: Any) -> float | None:
     """How often two draws of near words agree on a near one; far ones hardly ever do."""
     chance = getattr(mechanism, "near_chance", None)
     return None if chance is None else chance**2 / mechanism.near
+
+
+def explain_choice(
+    make: Callable[[float | None], WordMechanism],
+    epsilon: float | None,
+    ids: Ids,
+    examples: Sequence[str],
+    *,
+    texts: Sequence[str] = (),
+    shown: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Explanation, WordMechanism]:
+    """The same of a mechanism at an epsilon, with what other epsilons mean where a guess is known.
+
+    Args:
+        make: the mechanism at an epsilon; None for one that takes none.
+        epsilon: the one to explain.
+        ids: the words to measure on.
+        examples: words to show.
+        texts: PUBLIC ones, on which attackers are tried.
+        shown: what else a :class:`discreet.Sanitizer` is told, such as which words pass unchanged.
+        progress: called with (done, total) by a mechanism that is slow.
+    """
+    built = make(epsilon)
+    found = explain(built if progress is None else watched(built, progress), ids, examples)
+    listed = None
+    if shown:  # what passes unchanged is public, and belongs to the statement
+        found = replace(found, statement=Sanitizer(built, **shown).statement)
+        listed = on_the_list(built.space.words)
+    if found.guess is not None and epsilon is not None:
+        others = tuple(Step.of(make(each)) for each in _STEPS if each != epsilon)
+        found = replace(found, steps=others, named=named_in(built, texts, listed))
+    return found, built
 
 
 def named_in(
@@ -203,12 +248,6 @@ def named_in(
     batch = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
     attack = WordAttack.within(space, batch, _ATTACKED, listed=listed)
     return attack.shares(mechanism, np.random.default_rng(0)) if attack.words else None
-
-
-def steps(make: Callable[[float], WordMechanism], epsilon: float) -> tuple[Step, ...]:
-    """What a few other epsilons mean, for mechanisms that know how often a guess is right."""
-    others = [each for each in _STEPS if each != epsilon]
-    return tuple(Step.of(make(each)) for each in others)
 
 
 def epsilon_table(make: Callable[[float], Any]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from discreet.devices import AUTO
+from discreet.devices import AUTO, DEVICE
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.models import task
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.vectors import read_vectors
+from discreet.settings import Setting, Settings, fields_as_keywords
 from discreet.tensors import kind_of
 from discreet.text.labelled import read_labelled
 from discreet.training.scores import class_scores, number_scores
@@ -37,17 +38,34 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.columns["prediction"])
 
+    def to_dict(self) -> dict[str, Any]:
+        """How many there are and how good they are, ready for JSON."""
+        values: dict[str, Any] = {"rows": len(self), "metrics": self.scores}
+        if self.receipt is not None:
+            values["statement"] = self.receipt.statement.to_dict()
+            values["mechanism"] = dict(self.receipt.mechanism)
+        return values
 
-def predict_file(
-    source: Path,
-    model: Path,
-    *,
-    score_field: str | None = None,
-    text_field: str = "text",
-    pair_field: str | None = None,
-    label_field: str | None = None,
-    device: str = AUTO,
-) -> Predictions:
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionSettings(Settings):
+    """Where a file has texts and the truth, and where a network reads."""
+
+    score_field: Annotated[
+        str | None, Setting("Kept column with the true score, to measure against.")
+    ] = None
+    text_field: Annotated[str, Setting("Field that holds the text, where texts are predicted.")] = (
+        "text"
+    )
+    pair_field: Annotated[str | None, Setting("Of pairs of texts: the second.")] = None
+    label_field: Annotated[
+        str | None, Setting("Field that holds the true label of a text, to measure against.")
+    ] = None
+    device: Annotated[str, DEVICE] = AUTO
+
+
+@fields_as_keywords
+def predict_file(source: Path, model: Path, *, settings: PredictionSettings) -> Predictions:
     """Predict the class or the score of each row of a file of vectors or of texts.
 
     What a model computes of a release costs nothing more. Vectors must have been released like
@@ -56,20 +74,15 @@ def predict_file(
     Args:
         source: What the model was trained for: vectors with their receipt, or texts.
         model: From ``discreet train embeddings`` or ``discreet train classify``.
-        score_field: The kept column with the true score, for vectors.
-        text_field: The field that holds the text, for texts.
-        pair_field: The field that holds the second text, for pairs of texts.
-        label_field: The field that holds the true label, for texts.
-        device: Where a network reads texts, see :func:`discreet.devices.find_device`.
+        settings: Where a file has texts and the truth; its fields are keywords, too.
     """
     if not model.is_file():
         raise NotFound(f"there is no file {model}; check the path")
     if kind_of(model) == task.KIND:
-        return _of_vectors(source, task.TaskModel.load(model), score_field)
+        return _of_vectors(source, task.TaskModel.load(model), settings.score_field)
     from discreet.training.texts.saved_models import load_text_model
 
-    loaded = load_text_model(model, device=device)
-    return _of_texts(source, loaded, text_field, pair_field, label_field)
+    return _of_texts(source, load_text_model(model, device=settings.device), settings)
 
 
 def _of_vectors(source: Path, model: task.TaskModel, score_field: str | None) -> Predictions:
@@ -102,13 +115,8 @@ def _of_vectors(source: Path, model: task.TaskModel, score_field: str | None) ->
     return Predictions(columns, scores, receipt, tuple(notes))
 
 
-def _of_texts(
-    source: Path,
-    loaded: "TextModel",
-    text_field: str,
-    pair_field: str | None,
-    label_field: str | None,
-) -> Predictions:
+def _of_texts(source: Path, loaded: "TextModel", settings: PredictionSettings) -> Predictions:
+    pair_field = settings.pair_field
     if loaded.pairs != (pair_field is not None):
         raise InvalidValue(
             "this model reads pairs of texts; name the second with --pair-field"
@@ -116,7 +124,10 @@ def _of_texts(
             else "this model reads single texts; leave out --pair-field"
         )
     data = read_labelled(
-        source, text_field=text_field, second_field=pair_field, label_field=label_field
+        source,
+        text_field=settings.text_field,
+        second_field=pair_field,
+        label_field=settings.label_field,
     )
     receipt = Receipt.beside(source)
     notes: tuple[str, ...] = ()

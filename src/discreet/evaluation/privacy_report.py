@@ -16,6 +16,7 @@ from discreet.evaluation.privacy import (
     word_privacy,
 )
 from discreet.evaluation.summary import Summary
+from discreet.mechanisms.registry import parameters_of
 from discreet.protocols import WordMechanism
 from discreet.settings import Setting, Settings
 from discreet.spaces.space import EmbeddingSpace
@@ -262,3 +263,13 @@ def measure_privacy(
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def title_of(mechanism: WordMechanism) -> str:
+    """A mechanism with its parameters and its space, as the heading of what was measured."""
+    space, named = mechanism.space, []
+    for key, value in parameters_of(mechanism).items():
+        shown = value if isinstance(value, str) else f"{value:.6g}"
+        named.append(shown if key == "calibration" else f"{key} {shown}")
+    listed = ", ".join(named)
+    return f"{mechanism.name} ({listed}) in the space {space.name} ({len(space):,} words)"

@@ -102,7 +102,7 @@ def _chosen(sanitizer: TextSanitizer | None, options: dict[str, Any]) -> TextSan
     if set(options) - {"accept_weak"}:
         raise InvalidValue("give a sanitizer, or what it is made from, and not both")
     if not options.get("accept_weak"):
-        refuse_weak_words(sanitizer.mechanism, PYTHON)
+        refuse_weak_words(sanitizer, PYTHON)
     return sanitizer
 
 

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from discreet import check
@@ -26,6 +25,7 @@ from discreet.ledger.entries import (
     COMMITTED,
     REFUNDED,
     RESERVED,
+    time_span,
 )
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.looking import Looking
@@ -112,12 +112,7 @@ class Ledger(Looking):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     # -- limits --------------------------------------------------------------------------------
@@ -129,7 +124,7 @@ class Ledger(Looking):
         epsilon: float | None,
         delta: float = 0.0,
         person: str | None = None,
-        window: timedelta | float | None = None,
+        window: timedelta | float | str | None = None,
         unit: Unit | str = Unit.DOCUMENT,
         adjacency: Adjacency | str = Adjacency.REPLACE,
     ) -> None:
@@ -141,12 +136,13 @@ class Ledger(Looking):
                 rounded down to 1e-9. None takes the limit away.
             delta: And at most this; 0 allows releases without a delta only.
             person: For this person alone, beside the limit for everybody.
-            window: A time, or seconds, that the limit looks back; all time unless given. A window
-                limits how fast a person's loss grows, not how large it becomes.
+            window: A time, such as ``"30d"``, or seconds, that the limit looks back; all time
+                unless given. It limits how fast a person's loss grows, not how large it becomes.
             unit: Charges must hold for this much: a document, or ``"user"``.
             adjacency: What is counted: replacing a unit, or adding or removing one. It is the same
                 for all limits of a data set.
         """
+        window = time_span(window) if isinstance(window, str) else window
         seconds = window.total_seconds() if isinstance(window, timedelta) else window
         span = 0
         if seconds is not None:

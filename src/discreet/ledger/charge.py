@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from discreet import __version__, check
-from discreet.accounting.lifting import for_any_two, for_replacing, within
+from discreet.accounting.lifting import for_any_two, for_replacing
 from discreet.composition import UnitLoss
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.ledger.amount import UNBOUNDED, Amount
@@ -160,8 +160,3 @@ def _lifted(
             notion=Notion.NONE, unit=unit, public=statement.public, caveats=statement.caveats
         )
     return statement.for_units(count, delta, unit=unit, law=law)
-
-
-def too_small(statement: PrivacyStatement, unit: Unit) -> bool:
-    """Whether a statement is of a smaller unit than the one that is counted."""
-    return not within(unit, statement.unit)

@@ -1,9 +1,11 @@
 """What a ledger hands out: entries, limits, budgets."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from discreet.errors import InvalidValue
 from discreet.ledger.amount import Amount
 from discreet.statement import Adjacency, PrivacyStatement, Unit
 
@@ -117,3 +119,18 @@ class Entry:
 def moment(microseconds: int) -> datetime:
     """A time as people read it."""
     return datetime.fromtimestamp(microseconds / 1e6, UTC)
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def time_span(text: str) -> timedelta:
+    """A time as people write it.
+
+    >>> time_span("90m") == timedelta(hours=1.5)
+    True
+    """
+    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if found is None:
+        raise InvalidValue("--window must be a whole number and s, m, h, d or w, such as 30d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

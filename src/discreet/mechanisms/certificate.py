@@ -100,6 +100,13 @@ class CertificateTable:
             worst_pair=self.worst_pairs[best],
         )
 
+    def lines(self) -> list[str]:
+        """Some of its rows for people, under a heading."""
+        head = f"{'epsilon':>10} {'published kappa':>16} {'certified kappa':>16} {'word stays':>11}"
+        some = range(0, len(self.kappas), max(1, len(self.kappas) // 16))
+        rows = [(self.rates[i], self.rates[i] / 2, self.kappas[i], self.keeps[i]) for i in some]
+        return [head, *(f"{a:>10.4g} {b:>16.4g} {c:>16.4g} {d:>11.3g}" for a, b, c, d in rows)]
+
     def to_json(self) -> str:
         """One JSON object, columns rounded to the digits that matter (rates upwards)."""
         values = asdict(self)

@@ -11,7 +11,7 @@ from discreet.arrays import Generator
 from discreet.errors import InvalidValue
 from discreet.mechanisms.registry import described
 from discreet.protocols import ContextualMechanism, Release, WordMechanism
-from discreet.release.strength import best_guess, keep_rate
+from discreet.release.strength import KnownMechanism, best_guess
 from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
 from discreet.text.identifiers import Identifiers, Surrogates
@@ -24,10 +24,9 @@ _ALSO_IN_TEXT = (
 )
 
 
-class TextSanitizer(Protocol):
+class TextSanitizer(KnownMechanism, Protocol):
     """Turns texts into texts that may be released, by way of a word mechanism."""
 
-    mechanism: WordMechanism
     about: Mapping[str, Any]
     """What a receipt says of it beside the mechanism, ready for JSON."""
 
@@ -39,7 +38,7 @@ class TextSanitizer(Protocol):
 def about_sanitizer(made: TextSanitizer, identifiers: Mapping[str, int]) -> dict[str, Any]:
     """What a receipt says of a sanitizer, and of the identifiers that it replaced."""
     certificate = getattr(made.mechanism, "certificate", None)
-    keep, draws = keep_rate(made.mechanism)
+    keep, draws = made.keep_rate
     own = dict(made.about)
     if identifiers:
         own["identifiers"] = own["identifiers"] | {"types": dict(sorted(identifiers.items()))}

@@ -21,6 +21,8 @@ from discreet.ledger.dataset import DatasetLedger
 from discreet.ledger.rows import CHARGE, REFUSE, screened
 from discreet.protocols import Release, WordMechanism
 from discreet.receipt import Receipt
+from discreet.release._parts import TextSanitizer
+from discreet.release.strength import KeepRate
 from discreet.release.whole import Wholes, counted_in, whole_of
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.readers import Batch, DocumentReader
@@ -32,11 +34,8 @@ _CHANGED = (
 _AGAIN = "which texts were released before: what was released then is handed out again"
 
 
-class CountingSanitizer(Protocol):
+class CountingSanitizer(TextSanitizer, Protocol):
     """A sanitizer that can say beforehand how many draws texts will take."""
-
-    mechanism: WordMechanism
-    about: Mapping[str, Any]
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -45,10 +44,6 @@ class CountingSanitizer(Protocol):
 
     def draws(self, texts: Sequence[str]) -> Ids:
         """How many draws each text will take; nothing is drawn."""
-        ...
-
-    def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
-        """One text for each."""
         ...
 
 
@@ -85,6 +80,11 @@ class BookedSanitizer:
 
     def __post_init__(self) -> None:
         self.mechanism, self.about = self.made.mechanism, self.made.about
+
+    @property
+    def keep_rate(self) -> KeepRate:
+        """How often a word stays."""
+        return self.made.keep_rate
 
     @property
     def statement(self) -> PrivacyStatement:

@@ -1,6 +1,6 @@
 """A sanitizer from a few words: what a command takes as options, as arguments in Python."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def chosen_sanitizer(
         built = mechanism
     made = Sanitizer(built, identifiers=identifiers, consistent=consistent, repeat=repeat, **shown)
     if not accept_weak:
-        refuse_weak_words(made.mechanism, PYTHON)
+        refuse_weak_words(made, PYTHON)
     return made
 
 
@@ -92,6 +92,7 @@ def chosen_mechanism(
     readable: bool = False,
     public: str | None = None,
     progress: Progress | None = None,
+    called: Callable[[str], str] = str,
 ) -> WordMechanism:
     """The mechanism of a sanitizer with these options.
 
@@ -102,12 +103,13 @@ def chosen_mechanism(
         readable: with the guide for text that people read, if it takes one and none is given.
         public: the public list of words that pass, if there is one.
         progress: of certifying the space.
+        called: says what a message calls a parameter.
     """
-    entry = find(name, "word")
+    entry = find(name, "word", what=called("mechanism"))
     given: dict[str, Any] = {"space": space, **settings}
     if readable and entry.takes("guide"):
         given.setdefault("guide", NGramGuide.name)
     if public is not None and entry.takes("spared"):
         given["spared"] = on_the_list(space.words)
-    built: WordMechanism = entry.build(given, progress=progress)
+    built: WordMechanism = entry.build(given, progress=progress, called=called)
     return built

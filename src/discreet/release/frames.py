@@ -213,7 +213,7 @@ def _made(
         if value != usual.get(name):
             raise InvalidValue(f"{name} belongs to the sanitizer that was given; leave it out")
     if not accept_weak:
-        refuse_weak_words(sanitizer.mechanism, PYTHON)
+        refuse_weak_words(sanitizer, PYTHON)
     return sanitizer
 
 

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.arrays import Progress
 from discreet.errors import InvalidValue
 from discreet.files import file_sha256
 from discreet.mechanisms.registry import described, find, made_with
-from discreet.protocols import WordMechanism
+from discreet.release.choice import chosen_mechanism
 from discreet.release.text import Sanitizer
 from discreet.settings import plain_type
 from discreet.spaces import load_space
-from discreet.text import function_words
 from discreet.text.identifiers import Identifiers
 from discreet.text.identifiers.surrogates import load_surrogates
 
@@ -65,11 +63,8 @@ class Recipe:
     fingerprint: str = ""
     version: str = __version__
 
-    def make(self, mechanism: WordMechanism | None = None) -> Sanitizer:
+    def make(self) -> Sanitizer:
         """The sanitizer; public data is loaded now.
-
-        Args:
-            mechanism: of this recipe, if it was built already.
 
         Raises:
             InvalidValue: This discreet, or what it finds, is not what the recipe was written with.
@@ -79,8 +74,9 @@ class Recipe:
                 f"this process has discreet {__version__} and the release began with discreet "
                 f"{self.version}; install the same version everywhere"
             )
+        space = load_space(self.space, max_words=self.max_words)
         made = Sanitizer(
-            mechanism or self.mechanism_of(),
+            chosen_mechanism(self.mechanism, space, self._typed_settings(), public=self.public),
             layout=self.layout,
             identifiers=self._identifiers(),
             repeat=self.repeat,
@@ -96,16 +92,6 @@ class Recipe:
             )
         made.recipe = replace(self, fingerprint=found)
         return made
-
-    def mechanism_of(self, progress: Progress | None = None) -> WordMechanism:
-        """The mechanism alone; ``progress`` is for a space that is certified for the first time."""
-        entry = find(self.mechanism, "word")
-        space = load_space(self.space, max_words=self.max_words)
-        given = {**self._typed_settings(), "space": space}
-        if self.public is not None and entry.takes("spared"):
-            given["spared"] = function_words.on_the_list(space.words)
-        built: WordMechanism = entry.build(given, progress=progress)
-        return built
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same recipe."""
@@ -165,7 +151,7 @@ def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
     named = None if identifiers is None else identifiers.made_with
     if settings is None or source is None or (identifiers is not None and named is None):
         return None
-    finder, consistent = named or (None, "none")
+    finder, consistent, listed = named or (None, "none", None)
     kind, _, key = consistent.partition(":")
     recipe = Recipe(
         mechanism=mechanism.name,
@@ -178,6 +164,7 @@ def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
         polish=sanitizer.polish,
         identifiers=finder,
         consistent=f"{kind}:{Path(key).absolute()}" if key else kind,
+        surrogates=None if listed is None else str(listed),
     )
     return replace(recipe, fingerprint=recipe._fingerprint(sanitizer))
 

@@ -4,8 +4,7 @@ Every epsilon has a statement, and at a large one the statement is true and wort
 limits here are where a release asks to be confirmed; they are the same for every mechanism.
 """
 
-import weakref
-from contextlib import suppress
+from typing import Protocol
 
 import numpy as np
 
@@ -53,8 +52,27 @@ def best_guess(mechanism: WordMechanism) -> float | None:
     return float(guess_rate(rank_prior(mechanism.space) if prior is None else prior))
 
 
-def weakness(mechanism: WordMechanism) -> str | None:
+KeepRate = tuple[float, int | None]
+"""How often a word stays, and from how many draws that is known; None for the law itself."""
+
+
+class KnownMechanism(Protocol):
+    """Whoever has a mechanism and knows how often a word stays, such as a sanitizer."""
+
+    mechanism: WordMechanism
+
+    @property
+    def keep_rate(self) -> KeepRate:
+        """Asked for once."""
+        ...
+
+
+def weakness(mechanism: WordMechanism, known: KeepRate | None = None) -> str | None:
     """What is weak about a mechanism's setting, as a sentence without its end; None if nothing is.
+
+    Args:
+        mechanism: with its setting.
+        known: what :func:`keep_rate` says of it, if that was asked already.
 
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> from discreet.mechanisms.word import SanText
@@ -63,7 +81,7 @@ def weakness(mechanism: WordMechanism) -> str | None:
     >>> weakness(SanText(space, epsilon=40.0))
     'this setting is weak: a word stays as it is with probability over 0.99 on average'
     """
-    keep, _ = keep_rate(mechanism)
+    keep, _ = keep_rate(mechanism) if known is None else known
     if keep > MOST_KNOWN:
         return (
             f"this setting is weak: a word stays as it is with probability {share(keep)} on average"
@@ -85,14 +103,14 @@ def weakness(mechanism: WordMechanism) -> str | None:
     return None
 
 
-def refuse_weak_words(mechanism: WordMechanism, unless: str = "add --yes-weak") -> None:
+def refuse_weak_words(made: KnownMechanism, unless: str = "add --yes-weak") -> None:
     """Refuse to release words with a setting that protects next to nothing.
 
     Args:
-        mechanism: with its setting.
+        made: with a mechanism at its setting.
         unless: how to say that it is meant.
     """
-    if (weak := weakness(mechanism)) is not None:
+    if (weak := weakness(made.mechanism, made.keep_rate)) is not None:
         raise InvalidValue(f"{weak}; lower epsilon, or {unless} if that is what you want")
 
 
@@ -126,22 +144,13 @@ def share(probability: float) -> str:
     return f"{probability:.2g}" if probability < 0.99 else "over 0.99"
 
 
-def keep_rate(mechanism: WordMechanism) -> tuple[float, int | None]:
-    """How often a word stays, and from how many draws that is known; None for the law itself.
+def keep_rate(mechanism: WordMechanism) -> KeepRate:
+    """How often a word stays, and from how many draws that is known.
 
-    The draws are seeded, so that they are always the same, and made once for a mechanism.
+    The draws are seeded, so that they are always the same.
     """
     keep = mean_keep(mechanism)
     if keep is not None:
         return keep, None
-    known = _simulated.get(id(mechanism))
-    if known is None:
-        ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
-        known = float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean())
-        with suppress(TypeError):  # what has no weak references is asked again
-            weakref.finalize(mechanism, _simulated.pop, id(mechanism))
-            _simulated[id(mechanism)] = known
-    return known, DRAWS
-
-
-_simulated: dict[int, float] = {}
+    ids = np.resize(mechanism.space.spread_words(_WORDS), DRAWS)
+    return float((mechanism.release(ids, np.random.default_rng(0)) == ids).mean()), DRAWS

@@ -29,6 +29,7 @@ from discreet.release._parts import (
     surrogate_columns,
 )
 from discreet.release.booked import BookedSanitizer, booked_release
+from discreet.release.strength import KeepRate, keep_rate
 from discreet.release.whole import DELTA
 from discreet.scope import ONCE, Scope
 from discreet.statement import PrivacyStatement
@@ -134,6 +135,11 @@ class Sanitizer:
                 self.mechanism = mechanism.sparing(self._passed)
             self.about = {**self.about, "public": public}
         self.polish = polish
+
+    @cached_property
+    def keep_rate(self) -> KeepRate:
+        """How often a word stays, and from how many draws that is known; None for the law."""
+        return keep_rate(self.mechanism)
 
     @property
     def identifiers(self) -> Identifiers | None:

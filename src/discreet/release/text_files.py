@@ -88,7 +88,7 @@ def sanitize_file(
         writer = stack.enter_context(opened)
         made = sanitizer() if callable(sanitizer) else sanitizer
         if not accept_weak:
-            refuse_weak_words(made.mechanism)
+            refuse_weak_words(made)
         rng = secure_generator() if rng is None else rng
         batches, booked, unbooked = iter(reader), None, made
         if ledger is not None:

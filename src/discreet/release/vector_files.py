@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from discreet.release.handover import HandoverSettings
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.strength import refuse_weak_vectors
 from discreet.release.vectors import RESERVED, VectorSet, check_output, write_vectors
-from discreet.settings import fields_as_keywords
+from discreet.settings import Setting, Settings, fields_as_keywords
 from discreet.statement import Unit
 from discreet.text.fields import Field, field_of, labels_of, persons_of, strings_of
 from discreet.text.readers import Batch, DocumentReader, ReadingSettings, open_documents
@@ -33,6 +33,24 @@ _BATCHES = {Unit.SENTENCE: 65_536, Unit.DOCUMENT: 1024}
 """Rows that are released in one call."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class VectorColumns(Settings):
+    """What a row has to release, and what is written beside its vector."""
+
+    heading: ClassVar[str] = "Columns"
+
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    pair_field: Annotated[
+        str | None, Setting("Column or field of the second sentence, if rows are pairs.")
+    ] = None
+    label_field: Annotated[
+        str | None, Setting("Column or field of a label to release with the vector.")
+    ] = None
+    keep: Annotated[
+        Sequence[str], Setting("Write this column as it is beside the vectors; repeatable.")
+    ] = ()
+
+
 @fields_as_keywords
 def embed_file(
     source: str | Path,
@@ -40,10 +58,7 @@ def embed_file(
     embedder: Embedder | Callable[[], Embedder],
     *,
     unit: str = "sentence",
-    text_field: str = "text",
-    pair_field: str | None = None,
-    label_field: str | None = None,
-    keep: Sequence[str] = (),
+    columns: VectorColumns,
     reading: ReadingSettings,
     handover: HandoverSettings,
     accept_weak: bool = False,
@@ -55,7 +70,7 @@ def embed_file(
 ) -> Receipt:
     """Release a vector for each text of a file; it and its receipt appear whole or not at all.
 
-    The fields of ``reading`` and ``handover`` are keywords of this function, too.
+    The fields of ``columns``, ``reading`` and ``handover`` are keywords of this function, too.
 
     Args:
         source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
@@ -64,10 +79,7 @@ def embed_file(
         embedder: Or a function that makes one, called once the input was opened: a mistake in a
             name shows before an encoder is loaded.
         unit: What a text is, ``"sentence"`` or ``"document"``; the embedder's.
-        text_field: Column or field that holds the text.
-        pair_field: Column or field of the second sentence, if rows are pairs of sentences.
-        label_field: Of the label, if the embedder releases labels.
-        keep: Columns that are written as they are beside the vectors.
+        columns: What a row has to release, and what is written beside its vector.
         reading: How the input is read.
         handover: For whom it is, and whether it may replace an output that exists.
         accept_weak: Release even if the statement promises next to nothing.
@@ -79,6 +91,8 @@ def embed_file(
     """
     check.one_of(unit, list(_BATCHES), "unit of embed_file")
     of_documents = unit == Unit.DOCUMENT
+    text_field, keep = columns.text_field, columns.keep
+    pair_field, label_field = columns.pair_field, columns.label_field
     beside = _beside_vectors(of_documents, text_field, pair_field, label_field, keep)
     check_output(output, source, force=handover.force, beside=beside)
     rng = secure_generator() if rng is None else rng

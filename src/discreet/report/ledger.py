@@ -5,13 +5,42 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from discreet.accounting.receipts import Together
 from discreet.files import written_whole
-from discreet.ledger.entries import REFUNDED, Budget, Entry
+from discreet.ledger.entries import REFUNDED, RESERVED, Budget, Entry
 from discreet.report.plots import Curve, Plot
+from discreet.wording import counted
 
 _COLUMNS = ("at", "state", "command", "mechanism", "units", "persons", "epsilon", "delta", "entry")
 _SHORT = 12
 _SPANS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+
+
+def ledger_lines(
+    budgets: Mapping[str, Sequence[Budget]],
+    entries: Sequence[Entry],
+    together: Iterable[Together],
+    names: Mapping[str, str],
+) -> list[str]:
+    """What was released of each data set, what is left, and what all of it guarantees.
+
+    Args:
+        budgets: by the keyed names of data sets.
+        entries: of them all.
+        together: what the releases of one of them guarantee together.
+        names: of data sets, by their keyed names, where they are known.
+    """
+    waiting = sum(entry.state == RESERVED for entry in entries)
+    held = f"; {counted(waiting, 'reservation')} not committed" if waiting else ""
+    lines = [f"{counted(len(entries), 'release')}{held}."]
+    for name, some in budgets.items():
+        lines += ["", f"Data set {names.get(name, name)}", *budget_lines(some)]
+        own = [entry for entry in entries if entry.dataset == name]
+        lines += entry_table(own) if own else []
+    for each in together:
+        said = each.statement.lines()
+        lines += [f"All {counted(len(each.of), 'release')} together:", *(f"  {s}" for s in said)]
+    return lines
 
 
 def budget_lines(budgets: Sequence[Budget]) -> list[str]:

@@ -31,6 +31,15 @@ _IN_WORDS = {
     "simulated": "inverted by simulation, for want of a formula",
 }
 
+INTRODUCTION = (
+    "Each guarantee below is a bound on how much the odds of any outcome can change; the words "
+    "beside it say for which unit, and what is treated as public.",
+    "A pure guarantee allows a factor of exp(epsilon) between any two units; an approximate "
+    "one the same, plus a probability of delta; a metric one exp(epsilon * d + slack), where d "
+    "is how far apart the two are, so that its epsilon means something else in every space.",
+)
+"""What whoever reads a page of runs must know."""
+
 
 def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
     """Name and content of every receipt, result and record in these files and folders.
@@ -70,6 +79,13 @@ def _checked(path: Path, values: Mapping[str, Any]) -> str:
         return "the receipt alone: what it was written for is not here"
     Receipt.from_dict(values).require(output)
     return "the receipt and what it was written for belong together"
+
+
+def sections_of(contents: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Section]:
+    """An overview, if the runs have anything to compare, and a part for each of them."""
+    sections = [section_of(name, values) for name, values in contents]
+    summary = overview(contents)
+    return [summary, *sections] if summary.tables or summary.plots else sections
 
 
 def section_of(name: str, values: Mapping[str, Any]) -> Section:

@@ -209,7 +209,7 @@ class TextReleaser:
         )
         self.mechanism: WordMechanism = self.sanitizer.mechanism
         if not profile.accept_weak:
-            refuse_weak_words(self.mechanism, "set accept_weak in the profile")
+            refuse_weak_words(self.sanitizer, "set accept_weak in the profile")
         self.statement: PrivacyStatement = self.sanitizer.statement
         self._about = about_sanitizer(self.sanitizer, {})
         fixed = {name: each for name, each in self._about.items() if name not in _VARYING}

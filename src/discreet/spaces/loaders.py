@@ -103,6 +103,15 @@ class KnownSpace:
     note: str
     """Where that is in words, or what to do about it."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, ready for JSON."""
+        return {name: getattr(self, name) for name in ("name", "kind", "words", "dimension")}
+
+    @property
+    def size(self) -> str:
+        """In words."""
+        return "not found" if self.words is None else f"{self.words:,} words x {self.dimension}"
+
 
 def known_spaces() -> list[KnownSpace]:
     """The spaces that have names, and those in the cache; nothing large is read."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, cast
 
 from discreet.check import fail, whole
@@ -251,12 +250,7 @@ class DocumentReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[Batch]:

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Literal, Protocol, Self, cast
 
 from discreet.arrays import row_blocks
@@ -155,12 +154,7 @@ class DocumentWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.discard()
 
     def _stage(self, path: Path) -> Staged:

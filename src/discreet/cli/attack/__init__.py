@@ -1,6 +1,6 @@
 """``discreet attack``: a module for each attack."""
 
-from discreet.cli._groups import command_group
+from discreet.cli._groups import command_group, commands_in
 
 _COMMANDS = {
     "mask-inference": "Guess the original words of sanitised text.",
@@ -11,8 +11,5 @@ _COMMANDS = {
 
 attack = command_group(
     "Measure what an attacker still learns, against chance and without protection.",
-    {
-        name: ("discreet.cli.attack.{0}:{0}".format(name.replace("-", "_")), help)
-        for name, help in _COMMANDS.items()
-    },
+    commands_in(__name__, _COMMANDS),
 )

@@ -1,41 +1,26 @@
 """What the commands that attack vectors share."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
-
-import typer
+from typing import Annotated, Any
 
 from discreet.arrays import Ids
 from discreet.attacks.outcome import Outcome
-from discreet.attacks.public_halves import PublicHalves
+from discreet.attacks.public_halves import PublicHalves, PublicTexts
 from discreet.cli._choice import SentenceChoice
-from discreet.cli._terminal import counted, progress_bar, say, show
+from discreet.cli._settings import argument
+from discreet.cli._terminal import progress_bar, say, show
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.release.sentences import SentenceEmbedder
-from discreet.settings import Setting, Settings
+from discreet.wording import counted
 
 Source = Annotated[
     str,
-    typer.Argument(
-        metavar="TEXT",
-        help="PUBLIC text: txt, csv, tsv, jsonl (each also .gz) or parquet. Never protected text: "
+    argument(
+        "TEXT",
+        "PUBLIC text: txt, csv, tsv, jsonl (each also .gz) or parquet. Never protected text: "
         "the figures depend on it.",
     ),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublicTexts(Settings):
-    """The public texts on which vectors are attacked."""
-
-    heading: ClassVar[str] = "Public text"
-
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    texts: Annotated[
-        int, Setting("Use so many texts, drawn at random; 0 uses all.", at_least=0)
-    ] = 4000
-    seed: Annotated[int, Setting("Seed of the noise, the halves and the training.", at_least=0)] = 0
 
 
 def attack_vectors(

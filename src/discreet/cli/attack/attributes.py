@@ -3,18 +3,16 @@
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from discreet.attacks.attributes import attribute_attack
+from discreet.attacks.public_halves import PublicTexts
 from discreet.cli import _options as options
 from discreet.cli._choice import SentenceChoice
-from discreet.cli._settings import takes_settings
-from discreet.cli.attack._public import PublicTexts, Source, attack_vectors
+from discreet.cli.attack._public import Source, attack_vectors
 from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.settings import Setting
 from discreet.text.labelled import read_labelled
 
 
-@takes_settings
 def attributes(
     choice: SentenceChoice,
     vectors: MapSettings,
@@ -22,10 +20,7 @@ def attributes(
     public: PublicTexts,
     source: Source,
     attribute_field: Annotated[
-        str,
-        typer.Option(
-            "--attribute-field", help="Column or field of the attribute (an author, a genre)."
-        ),
+        str, Setting("Column or field of the attribute (an author, a genre).")
     ],
     as_json: options.Json = False,
 ) -> None:

@@ -1,17 +1,16 @@
 """``discreet attack inversion``: which words does a released vector give away?"""
 
 from discreet.attacks.inversion import Bags, inversion_attack
+from discreet.attacks.public_halves import PublicTexts
 from discreet.cli import _options as options
 from discreet.cli._choice import SentenceChoice
-from discreet.cli._settings import takes_settings
-from discreet.cli.attack._public import PublicTexts, Source, attack_vectors
+from discreet.cli.attack._public import Source, attack_vectors
 from discreet.encoders.encoder import locate_model
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.spaces.encoder_space import model_space
 from discreet.text.labelled import read_labelled
 
 
-@takes_settings
 def inversion(
     choice: SentenceChoice,
     vectors: MapSettings,

@@ -3,38 +3,23 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.attacks.membership import LabelledPredictions, membership_attack
 from discreet.cli import _options as options
 from discreet.cli.attack._public import show_outcomes
 from discreet.errors import InvalidValue
-from discreet.models.task import TaskModel
+from discreet.settings import Setting
 
 
 def membership(
-    model: Annotated[
-        Path, typer.Option("--model", help="From 'discreet train embeddings', with labels.")
-    ],
-    members: Annotated[
-        Path,
-        typer.Option("--members", help="Labelled vectors (.parquet, .npz) of its training rows."),
-    ],
-    others: Annotated[
-        Path,
-        typer.Option("--others", help="Labelled vectors of rows that it was not trained on."),
-    ],
+    model: Annotated[Path, Setting("From 'discreet train embeddings', with labels.")],
+    members: Annotated[Path, Setting("Labelled vectors (.parquet, .npz) of its training rows.")],
+    others: Annotated[Path, Setting("Labelled vectors of rows that it was not trained on.")],
     unprotected_model: Annotated[
-        Path | None,
-        typer.Option("--unprotected-model", help="For comparison: trained without noise."),
+        Path | None, Setting("For comparison: trained without noise.")
     ] = None,
-    unprotected_members: Annotated[
-        Path | None, typer.Option("--unprotected-members", help="Its training rows.")
-    ] = None,
-    unprotected_others: Annotated[
-        Path | None, typer.Option("--unprotected-others", help="Rows that it was not trained on.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Chooses the halves.", min=0)] = 0,
+    unprotected_members: Annotated[Path | None, Setting("Its training rows.")] = None,
+    unprotected_others: Annotated[Path | None, Setting("Rows that it was not trained on.")] = None,
+    seed: Annotated[int, Setting("Chooses the halves.", at_least=0)] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Try to tell the training rows of a model from others by how sure the model is of them.
@@ -49,18 +34,13 @@ def membership(
     """
     base = None
     if unprotected_model and unprotected_members and unprotected_others:
-        base = _predicted(unprotected_model, unprotected_members, unprotected_others)
+        base = LabelledPredictions.pair(unprotected_model, unprotected_members, unprotected_others)
     elif unprotected_model or unprotected_members or unprotected_others:
         raise InvalidValue(
             "--unprotected-model, --unprotected-members and --unprotected-others belong together; "
             "give all three or none"
         )
-    outcomes = membership_attack(*_predicted(model, members, others), unprotected=base, seed=seed)
+    outcomes = membership_attack(
+        *LabelledPredictions.pair(model, members, others), unprotected=base, seed=seed
+    )
     show_outcomes(outcomes, {}, as_json=as_json)
-
-
-def _predicted(
-    path: Path, members: Path, others: Path
-) -> tuple[LabelledPredictions, LabelledPredictions]:
-    model = TaskModel.load(path)
-    return LabelledPredictions.read(members, model), LabelledPredictions.read(others, model)

@@ -1,6 +1,6 @@
 """``discreet train``: a module for each thing that is trained."""
 
-from discreet.cli._groups import command_group
+from discreet.cli._groups import command_group, commands_in
 
 _COMMANDS = {
     "rewriter": "Learn from public text to undo a mechanism's noise.",
@@ -15,8 +15,5 @@ _COMMANDS = {
 
 train = command_group(
     "Train public maps and stores, and models on what was released or on raw text.",
-    {
-        name: ("discreet.cli.train.{0}:{0}".format(name.replace("-", "_")), help)
-        for name, help in _COMMANDS.items()
-    },
+    commands_in(__name__, _COMMANDS),
 )

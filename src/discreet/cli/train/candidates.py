@@ -3,26 +3,25 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, echo_json, progress_bar, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
+from discreet.report.training import store_lines
+from discreet.settings import Setting
 from discreet.training.documents.settings import PublicDocuments, StoreSettings
 
 
-@takes_settings
 def candidates(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC documents like those to protect: txt, csv, tsv, jsonl (each also .gz) or "
+        argument(
+            "PUBLIC",
+            "PUBLIC documents like those to protect: txt, csv, tsv, jsonl (each also .gz) or "
             "parquet; - is standard input.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    output: Annotated[Path, Setting("The folder to write.", short="-o")],
     settings: StoreSettings,
     documents: PublicDocuments,
     encoder: EncoderSettings,
@@ -42,29 +41,7 @@ def candidates(
         source, output, settings, documents, encoder, force=force, announce=progress_bar
     )
     if as_json:
-        described = {
-            "store": str(output),
-            "fingerprint": store.fingerprint,
-            "left_out": left_out,
-            "candidates": len(store.candidates),
-            "best_projections": dict(store.best_projections),
-            "best_centroids": dict(store.best_centroids),
-            "best_voters": dict(store.best_voters),
-            "about": dict(store.about),
-        }
-        echo_json(described)
+        echo_json({"store": str(output), "left_out": left_out, **store.to_dict()})
         return
-    if left_out:
-        say(f"Left out {counted(left_out, 'document')} with fewer than 2 sentences.")
-    say(
-        f"{counted(len(store.candidates), 'candidate')} from "
-        f"{counted(store.about['public_documents'], 'document')}; "
-        f"choices made on {store.about['validation_documents']} others:",
-        f"{'epsilon':>8} {'projections':>12} {'centroids':>10} {'learned votes':>14}",
-        *(
-            f"{epsilon:>8g} {store.best_projections[epsilon]:>12} "
-            f"{store.best_centroids[epsilon]:>10} {store.best_voters[epsilon]:>14}"
-            for epsilon in store.best_projections
-        ),
-        f"Written: {output} (public: it holds the text of every candidate)",
-    )
+    written = f"Written: {output} (public: it holds the text of every candidate)"
+    say(*store_lines(store, left_out), written)

@@ -1,38 +1,30 @@
 """``discreet train classify``: a model for texts or pairs, on sanitised text or text as it is."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, echo, echo_json, progress_bar, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo, echo_json, progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
+from discreet.report.training import text_model_lines
+from discreet.settings import Setting
 from discreet.training.texts.settings import BAG, FineTuning, FineTuningResumption, LabelledText
 
 
-@takes_settings
 def classify(
     source: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRAIN",
-            help="Texts with labels: csv, tsv, jsonl (each also .gz) or parquet.",
-        ),
+        str, argument("TRAIN", "Texts with labels: csv, tsv, jsonl (each also .gz) or parquet.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the model (.safetensors).")
-    ],
+    output: Annotated[Path, Setting("File for the model (.safetensors).", short="-o")],
     settings: FineTuning,
     text: LabelledText,
     when: FineTuningResumption,
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
-            help="bag-of-words (seconds), or a BERT-style model: a directory such as 'discreet "
-            "train pretrain' writes, a name in the local hub cache, or all-MiniLM-L6-v2.",
+        Setting(
+            "bag-of-words (seconds), or a BERT-style model: a directory such as 'discreet "
+            "train pretrain' writes, a name in the local hub cache, or all-MiniLM-L6-v2."
         ),
     ] = BAG,
     force: options.Force = False,
@@ -46,27 +38,20 @@ def classify(
 
     Example: discreet train classify out.csv -o model.safetensors --text-field review --test t.csv
     """
-    from discreet.training.learnt import scores_say_nothing
     from discreet.training.texts.files import train_text_model
 
     with tells_of_kept_run(output):
         trained, tested = train_text_model(
             source, output, model, text, settings, when=when, force=force, announce=progress_bar
         )
-    rows, receipt, scores = (trained.about[name] for name in ("rows", "receipt", "test"))
-    say(
-        f"Trained {model} on {counted(rows, 'row')}, "
-        + ("which has no receipt: unprotected text." if receipt is None else "sanitised text:"),
-        *([] if receipt is None else receipt.get("in_words", [])[:1]),
-        f"Written: {output}",
-    )
+    about = trained.about
+    said, scores = text_model_lines(model, about, tested)
+    say(*said, f"Written: {output}")
     if as_json:
-        values: dict[str, Any] = {"model": str(output), "rows": rows, "metrics": scores}
-        if receipt is not None:
-            values |= {part: receipt.get(part) for part in ("statement", "mechanism")}
+        values = {"model": str(output), "rows": about["rows"], "metrics": about["test"]}
+        if about["receipt"] is not None:
+            values |= {part: about["receipt"].get(part) for part in ("statement", "mechanism")}
         echo_json(values, indent=None)
-    elif scores is not None:
-        shown = ", ".join(f"{k.replace('_', ' ')} {v:.4f}" for k, v in scores.items())
-        echo(f"On {counted(tested, 'test row')}: {shown}")
-    if scores is not None and (nothing := scores_say_nothing(scores, tested)) is not None:
-        say(nothing)
+    else:
+        echo(*scores[:1])
+    say(*scores[1:])

@@ -2,45 +2,38 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Any
 
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, echo_json, progress_bar, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
+from discreet.report.training import task_lines
+from discreet.settings import Setting
 from discreet.training.vectors.settings import PublishedTask, TaskSettings
 
 
-@takes_settings
 def embeddings(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="RELEASED",
-            help="Vectors and labels released by 'discreet embed'. With --published: raw text.",
+        argument(
+            "RELEASED",
+            "Vectors and labels released by 'discreet embed'. With --published: raw text.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the model (.safetensors).")
-    ],
+    output: Annotated[Path, Setting("File for the model (.safetensors).", short="-o")],
     settings: TaskSettings,
     task: PublishedTask,
     encoder: EncoderSettings,
     score_field: Annotated[
         str | None,
-        typer.Option(
-            "--score-field",
-            help="Learn a score instead of a class: a column of numbers that was kept as it is.",
-        ),
+        Setting("Learn a score instead of a class: a column of numbers that was kept as it is."),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option(
-            "--published",
-            help="The paper's interactive loop: the map (M1) is trained too, with fresh noise "
-            "every epoch. Costs epochs times epsilon, and M1 is not covered.",
+        Setting(
+            "The paper's interactive loop: the map (M1) is trained too, with fresh noise "
+            "every epoch. Costs epochs times epsilon, and M1 is not covered."
         ),
     ] = False,
     force: options.Force = False,
@@ -53,59 +46,19 @@ def embeddings(
 
     Example: discreet train embeddings train.parquet -o model.safetensors
     """
-    if not published:
+    from discreet.training.vectors.files import map_beside, task_from_release, task_from_text
+
+    how: dict[str, Any] = {"score_field": score_field, "force": force, "announce": progress_bar}
+    if published:
+        trained = task_from_text(source, output, settings, task, encoder, **how)
+        model, said = trained.model, trained.statement.lines()
+        written = f"Written: {output} and the map M1, {map_beside(output)}"
+        values = {"about": model.about, "statement": trained.statement.to_dict()}
+    else:
         task.require_unused()
         settings = replace(settings, device=encoder.device)
-        _on_release(source, output, settings, score_field, force=force, as_json=as_json)
-        return
-    from discreet.training.vectors.files import map_beside, task_from_text
-
-    trained = task_from_text(
-        source,
-        output,
-        settings,
-        task,
-        encoder,
-        score_field=score_field,
-        force=force,
-        announce=progress_bar,
-    )
-    about = trained.model.about
-    say(
-        f"Trained on {counted(about['rows'], 'row')} in "
-        f"{counted(about['settings']['epochs'], 'epoch')}: epsilon "
-        f"{about['epsilon of an epoch']:g} each, {about['epsilon of all epochs']:g} in all.",
-        *trained.statement.lines(),
-        f"Written: {output} and the map M1, {map_beside(output)}",
-    )
+        model, said = task_from_release(source, output, settings, **how), []
+        written, values = f"Written: {output}", model.about
+    say(*task_lines(model), *said, written)
     if as_json:
-        values = {"about": about, "statement": trained.statement.to_dict()}
         echo_json(values)
-
-
-def _on_release(
-    source: Path,
-    output: Path,
-    settings: TaskSettings,
-    score_field: str | None,
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
-    from discreet.training.vectors.files import task_from_release
-
-    model = task_from_release(
-        source, output, settings, score_field=score_field, force=force, announce=progress_bar
-    )
-    about = model.about
-    what = "scores" if model.labels is None else f"{len(model.labels)} classes"
-    corrected = about["corrected for randomised labels"]
-    say(
-        f"Trained on {counted(about['rows'], 'row')}: {what}"
-        + (", corrected for the law of their release." if corrected else "."),
-        f"{counted(about['settings']['epochs'], 'epoch')} over vectors that were released once: "
-        "nothing was added to their privacy loss.",
-        f"Written: {output}",
-    )
-    if as_json:
-        echo_json(about)

@@ -1,33 +1,27 @@
 """``discreet train map``: a public map, trained through the noise that it will meet."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, echo_json, progress_bar, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.encoders.settings import EncoderSettings
+from discreet.report.training import map_lines
+from discreet.settings import Setting
 from discreet.training.vectors.settings import MapText, MapTrainingSettings
 
-if TYPE_CHECKING:
-    from discreet.encoders.maps import PublicMap
 
-
-@takes_settings
 def map(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC text like the text that will be released: txt, csv, tsv, jsonl (each also "
+        argument(
+            "PUBLIC",
+            "PUBLIC text like the text that will be released: txt, csv, tsv, jsonl (each also "
             ".gz) or parquet. Never protected text: the map tells something of it.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the map (.safetensors).")
-    ],
+    output: Annotated[Path, Setting("File for the map (.safetensors).", short="-o")],
     settings: MapTrainingSettings,
     text: MapText,
     encoder: EncoderSettings,
@@ -47,22 +41,6 @@ def map(
     trained = map_from_text(
         source, output, settings, text, encoder, force=force, announce=progress_bar
     )
-    say(*_lines(trained), f"Written: {output}")
+    say(*map_lines(trained), f"Written: {output}")
     if as_json:
         echo_json(trained.about)
-
-
-def _lines(trained: "PublicMap") -> list[str]:
-    about = trained.about
-    settings, table = about["settings"], about["validation"]
-    measure = next(key for key in table[0] if key != "dimension")
-    lines = [
-        f"Trained on {counted(about['rows'], 'public text')} for {settings['mechanism']} at "
-        f"epsilon {settings['epsilon']:g}.",
-        f"Objective: {about['objective']}.",
-        f"Validation ({about['validated on']}):",
-        *(f"  {row['dimension']:>4} dimensions: {measure} {row[measure]:.3f}" for row in table),
-    ]
-    if "clean accuracy" in about:
-        lines.append(f"  without map and noise: accuracy {about['clean accuracy']:.3f}")
-    return [*lines, f"Kept: {trained.dimension} dimensions."]

@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, progress_bar, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
 from discreet.encoders.settings import DEFAULT
 from discreet.errors import InvalidValue
+from discreet.settings import Setting
 from discreet.training.settings import Resumption
 from discreet.training.texts.settings import Pretraining
+from discreet.wording import counted
 
 if TYPE_CHECKING:
     from discreet.models.bert import MaskedModel
@@ -21,35 +21,28 @@ if TYPE_CHECKING:
     from discreet.spaces import EmbeddingSpace
 
 
-@takes_settings
 def pretrain(
     choice: WordChoice,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC_TEXT",
-            help="PUBLIC text: txt (a document per line), csv, tsv, jsonl (each also .gz) or "
+        argument(
+            "PUBLIC_TEXT",
+            "PUBLIC text: txt (a document per line), csv, tsv, jsonl (each also .gz) or "
             "parquet. Never protected text: it is learnt as it is.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Directory for the model; must not exist.")
-    ],
+    output: Annotated[Path, Setting("Directory for the model; must not exist.", short="-o")],
     settings: Pretraining,
     when: Resumption,
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
-            help="The BERT-style model to begin with: a directory, a name in the local hub cache, "
-            "or all-MiniLM-L6-v2.",
+        Setting(
+            "The BERT-style model to begin with: a directory, a name in the local hub cache, "
+            "or all-MiniLM-L6-v2."
         ),
     ] = DEFAULT,
     plain: Annotated[
-        bool,
-        typer.Option(
-            "--plain", help="Do not sanitise: an ordinary masked language model, to compare with."
-        ),
+        bool, Setting("Do not sanitise: an ordinary masked language model, to compare with.")
     ] = False,
     text_field: options.TextField = "text",
     force: options.Force = False,
@@ -65,47 +58,32 @@ def pretrain(
     """
     if plain and (choice.epsilon is not None or choice.mechanism is not None):
         raise InvalidValue("give --plain or a mechanism, not both")
-    from discreet.models.bert import load_masked_model, refuse_no_model
-    from discreet.training.texts.files import read_public_text
-    from discreet.training.texts.masked_lm import pretrain as train_model
+    from discreet.spaces.encoder_space import model_space
+    from discreet.training.texts.alignment import piece_table
+    from discreet.training.texts.files import pretrain_on_file
 
-    refuse_no_model(output, force=force)
-    public = read_public_text(source, text_field=text_field)
-    loaded = load_masked_model(model, device=settings.device)
-    space, mechanism = _sanitised_how(choice, plain, loaded)
-    say(
-        f"Training {loaded.name} on {counted(len(public.texts), 'public document')}"
-        + ("." if mechanism is None else f", sanitised with {mechanism.name}.")
-    )
-    with tells_of_kept_run(output), progress_bar("training") as show:
-        done = train_model(
-            loaded,
-            public.texts,
-            space,
-            mechanism,
+    def made(loaded: "MaskedModel") -> "tuple[EmbeddingSpace, WordMechanism | None]":
+        if plain:
+            return model_space(loaded.directory), None
+        space = choice.vocabulary()
+        piece_table(space, loaded)  # a space that does not fit is refused before it is certified
+        return space, choice.build(space)
+
+    with tells_of_kept_run(output):
+        done = pretrain_on_file(
+            source,
+            output,
+            model,
+            made,
             settings,
-            source=public.about,
-            output=output,
+            text_field=text_field,
             when=when,
             force=force,
-            progress=show,
+            announce=progress_bar,
+            say=say,
         )
     say(
         f"The loss went from {done.losses[:20].mean():.2f} to {done.about['final_loss']:.2f} in "
         f"{counted(len(done.losses), 'step')}.",
         f"Written: {output} (model, vocabulary and discreet.json: what it was trained on)",
     )
-
-
-def _sanitised_how(
-    choice: WordChoice, plain: bool, model: "MaskedModel"
-) -> "tuple[EmbeddingSpace, WordMechanism | None]":
-    if plain:
-        from discreet.spaces.encoder_space import model_space
-
-        return model_space(model.directory), None
-    from discreet.training.texts.alignment import piece_table
-
-    vocabulary = choice.vocabulary()
-    piece_table(vocabulary, model)  # a space that does not fit is refused before it is certified
-    return vocabulary, choice.build(vocabulary)

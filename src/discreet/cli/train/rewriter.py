@@ -3,31 +3,31 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
-from discreet.cli._settings import takes_settings
-from discreet.cli._terminal import counted, echo_json, progress_bar, say
+from discreet.cli._settings import argument
+from discreet.cli._terminal import echo_json, progress_bar, say
+from discreet.files import refuse_existing
+from discreet.report.training import rewriter_lines
+from discreet.settings import Setting
 from discreet.training.texts.settings import RewriterTraining
 
 
-@takes_settings
 def rewriter(
     choice: WordChoice,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PUBLIC",
-            help="PUBLIC text like the text that will be rewritten: txt, csv, tsv, jsonl (each "
+        argument(
+            "PUBLIC",
+            "PUBLIC text like the text that will be rewritten: txt, csv, tsv, jsonl (each "
             "also .gz) or parquet. Never protected text.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rewriter.")],
+    output: Annotated[Path, Setting("Where to write the rewriter.", short="-o")],
     settings: RewriterTraining,
     text_field: options.TextField = "text",
     max_documents: Annotated[
-        int | None, typer.Option("--max-documents", help="Use only the first N documents.", min=1)
+        int | None, Setting("Use only the first N documents.", at_least=1)
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -39,12 +39,11 @@ def rewriter(
 
     Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
     """
-    from discreet.files import refuse_existing
     from discreet.training.texts.files import read_public_text
+    from discreet.training.texts.rewriting import train_rewriter
 
     refuse_existing(output, force=force)
     public = read_public_text(source, text_field=text_field, most=max_documents)
-    from discreet.training.texts.rewriting import train_rewriter
 
     mechanism = choice.build(choice.vocabulary())
     with progress_bar("training") as show:
@@ -54,18 +53,6 @@ def rewriter(
     # What the command line asked for, so that a release can be made from the file alone.
     trained.about["options"] = choice.to_json()
     trained.save(output, force=force)
-    counts, held = trained.about["counts"], trained.about.get("held out")
-    say(
-        f"Trained on {counted(counts['words'], 'word')} of "
-        f"{counted(counts['documents'], 'public document')}; it can write "
-        f"{counted(counts['written'], 'different word')}."
-    )
-    if held is not None:
-        say(
-            f"On public text that it had not seen: {held['kept']:.1%} of the words leave the "
-            f"mechanism as they were, {held['restored']:.1%} are right after rewriting."
-        )
-    say(f"Written: {output}")
+    say(*rewriter_lines(trained), f"Written: {output}")
     if as_json:
-        about = {"mechanism": trained.mechanism, **trained.about}
-        echo_json(about)
+        echo_json({"mechanism": trained.mechanism, **trained.about})

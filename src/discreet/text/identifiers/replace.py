@@ -7,6 +7,7 @@ word mechanism like any text; the surrogates are made without them, and both are
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,12 @@ class Identifiers:
         self._finder = finder_of(finder) if isinstance(finder, str) else finder
         self._surrogates = surrogates or Surrogates()
         self._mapping = mapping
-        self.made_with: tuple[str, str] | None = None
-        """Finder and consistency by name, if that is all it was made with."""
-        if isinstance(finder, str) and surrogates is None and mapping is None:
-            self.made_with = finder, consistent
+        self.made_with: tuple[str, str, Path | None] | None = None
+        """Finder and consistency by name and a file of surrogates, if that is all it was made with.
+        """
+        listed = None if surrogates is None else surrogates.source
+        if isinstance(finder, str) and (surrogates is None or listed) and mapping is None:
+            self.made_with = finder, consistent, listed
 
     @property
     def is_secret(self) -> bool:

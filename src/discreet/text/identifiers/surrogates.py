@@ -36,13 +36,17 @@ class Surrogates:
     Args:
         listed: public lists to draw from in place of the built-in formats, by type. They must not
             come from the text that is protected.
+        source: the file that they are from, if they are.
 
     >>> made = Surrogates().made("ip", np.zeros((1, WORDS), np.uint64))
     >>> made
     ['192.0.2.1']
     """
 
-    def __init__(self, listed: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self, listed: Mapping[str, Sequence[str]] | None = None, source: Path | None = None
+    ) -> None:
+        self.source = source
         self.listed = {kind: _checked(kind, some) for kind, some in sorted((listed or {}).items())}
 
     def made(self, kind: str, words: Words) -> list[str]:
@@ -69,7 +73,7 @@ def load_surrogates(path: Path) -> Surrogates:
                         f"are {', '.join(TYPES)}"
                     )
                 listed.setdefault(kind, []).append(entry)
-    return Surrogates(listed)
+    return Surrogates(listed, path.absolute())
 
 
 def _checked(kind: str, entries: Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Models of texts from files to files, and the public text that others are trained on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ import numpy as np
 
 from discreet.errors import InvalidValue
 from discreet.files import file_sha256, refuse_existing
-from discreet.models.bert import load_masked_model
+from discreet.models.bert import MaskedModel, load_masked_model, refuse_no_model
+from discreet.protocols import WordMechanism
 from discreet.receipt import Receipt
+from discreet.spaces import EmbeddingSpace
 from discreet.text.labelled import Labelled, read_labelled
 from discreet.text.readers import open_documents
 from discreet.training.progress import Announce, silently
@@ -17,8 +20,10 @@ from discreet.training.scores import class_scores, number_scores
 from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import fit_bag_of_words
 from discreet.training.texts.classifier import fine_tune
+from discreet.training.texts.masked_lm import Pretrained, pretrain
 from discreet.training.texts.saved_models import TextModel
-from discreet.training.texts.settings import BAG, FineTuning, LabelledText
+from discreet.training.texts.settings import BAG, FineTuning, LabelledText, Pretraining
+from discreet.wording import counted
 
 
 def train_text_model(
@@ -120,3 +125,52 @@ def read_public_text(source: str, *, text_field: str, most: int | None = None) -
     if source != "-":
         about = {"name": Path(source).name, "sha256": file_sha256(Path(source))}
     return PublicText(texts[:most], about)
+
+
+def pretrain_on_file(
+    source: str,
+    output: Path,
+    model: str,
+    make: Callable[[MaskedModel], tuple[EmbeddingSpace, WordMechanism | None]],
+    settings: Pretraining,
+    *,
+    text_field: str = "text",
+    when: Resumption | None = None,
+    force: bool = False,
+    announce: Announce = silently,
+    say: Callable[[str], None] = lambda _line: None,
+) -> Pretrained:
+    """Prepare a model for sanitised text, on the PUBLIC text of a file.
+
+    Args:
+        source: txt, csv, tsv, jsonl (each also .gz) or parquet; ``-`` is standard input.
+        output: Directory for the model.
+        model: The BERT-style model to begin with, as for ``load_masked_model``.
+        make: The space and the mechanism that users will use, for the model that was loaded;
+            None in its place leaves the text as it is.
+        settings: How it is trained.
+        text_field: Column or field that holds the text.
+        when: When the state is saved, and whether to go on from it.
+        force: Replace a directory that exists.
+        announce: Shows how far it is.
+        say: Told what begins, in a sentence.
+    """
+    refuse_no_model(output, force=force)
+    public = read_public_text(source, text_field=text_field)
+    loaded = load_masked_model(model, device=settings.device)
+    space, mechanism = make(loaded)
+    how = "" if mechanism is None else f", sanitised with {mechanism.name}"
+    say(f"Training {loaded.name} on {counted(len(public.texts), 'public document')}{how}.")
+    with announce("training") as show:
+        return pretrain(
+            loaded,
+            public.texts,
+            space,
+            mechanism,
+            settings,
+            source=public.about,
+            output=output,
+            when=when,
+            force=force,
+            progress=show,
+        )

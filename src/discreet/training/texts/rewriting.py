@@ -23,6 +23,7 @@ from discreet.models.rewriter import (
 )
 from discreet.protocols import Mechanism, PostProcessed, Release, WordMechanism, release_texts
 from discreet.randomness import secure_generator
+from discreet.release.strength import KeepRate, keep_rate
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
@@ -226,6 +227,11 @@ class RewritingSanitizer:
         self._layout = TokensLayout(tokenizer_for(space.words, space.unknown, space.subwords))
         words: Mechanism[TokenBatch, TokenBatch] = WordRelease(mechanism)
         self._released = PostProcessed(words, rewriter.rewrite)
+
+    @cached_property
+    def keep_rate(self) -> KeepRate:
+        """How often the mechanism lets a word stay."""
+        return keep_rate(self.mechanism)
 
     @property
     def statement(self) -> PrivacyStatement:

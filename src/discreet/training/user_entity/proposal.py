@@ -18,8 +18,11 @@ import numpy as np
 from discreet.accounting.user_entity import UserEntityTraining, noise_for
 from discreet.arrays import Progress
 from discreet.errors import InvalidValue
+from discreet.training.progress import Announce, silently
 from discreet.training.user_entity._bounds import within_bounds
+from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.settings import BoundsSettings, Records
 from discreet.training.user_entity.users import UserText
 
 HOLDERS = (1, 2, 3, 5, 10)
@@ -125,3 +128,33 @@ def _weight(users: Sequence[UserText], ratio: float, *, one_cell: bool = False) 
     if one_cell:  # the sentences of a user are scaled together, to the norm of a user
         return float(np.sqrt(units).sum())
     return float((units * np.minimum(ratio, 1 / np.sqrt(units))).sum())
+
+
+def proposals_from_file(
+    source: str, records: Records, settings: BoundsSettings, *, announce: Announce = silently
+) -> tuple[list[Proposal], int]:
+    """The proposals for PUBLIC text in a file, and how many users it has.
+
+    Args:
+        source: JSON lines, as for training.
+        records: where a line has what is needed.
+        settings: of the run that the bounds are for.
+        announce: shows how far it is.
+    """
+    records.require_entities("certified")
+    users = read_users(source, records, _NoWords())
+    rules = Rules(
+        user_rate=settings.user_rate, entity_rate=settings.entity_rate, delta=settings.delta
+    )
+    with announce("bounds") as show:
+        found = proposals(
+            users, rules, steps=settings.steps, epsilon=settings.epsilon, progress=show
+        )
+    return found, len(users)
+
+
+class _NoWords:
+    """Words as numbers that nobody reads: bounds look at entities alone."""
+
+    def encode(self, words: Sequence[str]) -> list[int]:
+        return [0] * len(words)

@@ -1,11 +1,12 @@
-"""Settings of ``discreet sanitize`` beside the mechanism: what passes, what is replaced whole."""
+"""Settings of a release of text beside its mechanism: what passes, what is replaced whole."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
-from discreet.release.text import REPEATS
+from discreet.protocols import WordMechanism
+from discreet.release.text import LAYOUTS, READABLE, REPEATS, Sanitizer
 from discreet.release.whole import DELTA
 from discreet.settings import Setting, Settings
 from discreet.text import function_words
@@ -89,6 +90,14 @@ class ReadableSettings(Settings):
 class TextSettings(ReadableSettings):
     """What of a text passes, how often a word is drawn, and what is said of whole texts."""
 
+    layout: Annotated[
+        str,
+        Setting(
+            "tokens: released words joined by spaces; public: keep white space, punctuation and "
+            "capitals of the input, which are then public.",
+            choices=tuple(LAYOUTS),
+        ),
+    ] = "tokens"
     public: Annotated[
         str | None,
         Setting(
@@ -132,3 +141,14 @@ class TextSettings(ReadableSettings):
     def spared(self) -> str | None:
         """The public list of words that pass, if there is one."""
         return function_words.NAME if self.readable else self.public
+
+    def sanitizer(self, mechanism: WordMechanism, identifiers: Identifiers | None) -> Sanitizer:
+        """What releases texts so.
+
+        Args:
+            mechanism: built for the words that are left where some pass.
+            identifiers: what replaces identifiers, if anything does.
+        """
+        own = {"layout": self.layout, "public": self.public, "polish": self.polish}
+        shown = READABLE if self.readable else own
+        return Sanitizer(mechanism, identifiers=identifiers, repeat=self.repeat, **shown)

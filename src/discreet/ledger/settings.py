@@ -1,4 +1,4 @@
-"""Settings of the commands that book their releases in a ledger."""
+"""Where a release is booked, as settings."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,8 +94,7 @@ class VectorLedgerSettings(LedgerSettings):
         ),
     ] = "refuse"
     person_field: Annotated[
-        str | None,
-        Setting("Column or field that says whose text it is, for limits per person."),
+        str | None, Setting("Column or field that says whose text it is, for limits per person.")
     ] = None
 
     @contextmanager
