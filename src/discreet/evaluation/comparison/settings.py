@@ -107,7 +107,7 @@ class ComparisonSettings(Settings):
     def numbers(self) -> list[float]:
         """The epsilons; if they are to be found, where the search begins."""
         if self.epsilons is None:
-            return [] if self.at is None else [_BEGIN]
+            return [_BEGIN] if self.at is not None and self.mechanisms is not None else []
         try:
             numbers = [float(part) for part in self.epsilons.split(",")]
         except ValueError:
