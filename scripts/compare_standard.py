@@ -4,13 +4,12 @@
 
 FOLDER has sst2-*.jsonl.gz, agnews-*.jsonl.gz and reuters50-*.jsonl.gz. Each is compared by
 'discreet compare' with its standard mechanisms into a folder of its own; REPORT/index.html shows
-the three frontiers and leads to the three pages. They are made side by side, each with its share of
-the cores. A run that was stopped goes on when it is started again.
+the three frontiers and leads to the three pages. They are made side by side, so that no core waits
+for what one of them does alone. A run that was stopped goes on when it is started again.
 """
 
 import argparse
 import html
-import os
 import subprocess
 import sys
 import time
@@ -40,15 +39,14 @@ SHOWN
 """
 
 
-def compare(folder: Path, output: Path, name: str, more: list[str], workers: int) -> str:
+def compare(folder: Path, output: Path, name: str, more: list[str]) -> str:
     """One comparison, its lines under its name; what is to be said at the end."""
     title, texts, public, fields = PARTS[name]
     files = [str(folder / f"{name}-{part}.jsonl.gz") for part in (texts, public)]
-    options = [*fields, "--workers", str(workers), "-o", str(output / name), *more]
+    options = [*fields, "-o", str(output / name), *more]
     begun = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "discreet", "compare", files[0], "--public", files[1], *options],
-        env={**os.environ, "OMP_NUM_THREADS": str(workers)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -67,12 +65,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     given, more = parser.parse_known_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    workers = max(1, (os.cpu_count() or 1) // len(given.only))
     with ThreadPoolExecutor(len(given.only)) as pool:
-        jobs = [
-            pool.submit(compare, given.folder, given.output, name, more, workers)
-            for name in given.only
-        ]
+        jobs = [pool.submit(compare, given.folder, given.output, name, more) for name in given.only]
     ended = [job.result() for job in jobs]
     print(*ended, sep="\n")
     if any("FAILED" in line for line in ended):
