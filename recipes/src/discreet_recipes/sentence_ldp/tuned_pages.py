@@ -42,7 +42,7 @@ def add_tuned(
             f"{title}: accuracy with a trained encoder at epsilon1 = {epsilon:g}",
             rows,
             f"{size.model or 'the model'}, its lowest {size.frozen_layers} layers as they are. "
-            f"{_trained_on(name, size)}; {size.tuned_epochs} epoch(s). "
+            f"{_trained_on(name, size)}. Epochs on protected rows: {size.tuned_epochs}. "
             f"Seeds: {len(size.tuned_seeds)}. End to end every "
             "epoch releases every sentence anew, and the gradients of the encoder and of M1 need "
             "the raw text: they stay on the user's side, and no epsilon here covers them. The "
@@ -61,7 +61,7 @@ def _trained_on(name: str, size: SentenceLDPOptions) -> str:
     return (
         f"{size.tuned[0]:,} protected rows at most, of at least {size.least_words} word(s); public "
         f"rows at most: {sentences:,} of Yelp for {epochs[1]} epoch(s), then {phrases:,} of SST-2 "
-        f"for {epochs[0]}; on protected rows"
+        f"for {epochs[0]}"
     )
 
 
