@@ -92,10 +92,10 @@ def _default(option: click.Option) -> str:
     default = option.to_info_dict()["default"]
     if option.required:
         return "required"
+    if default in (None, ()) and not (option.is_flag and not option.secondary_opts):
+        return ""
     if option.is_flag:
         return "on" if default else "off"
-    if default in (None, ()):
-        return ""
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 

@@ -139,6 +139,22 @@ def test_a_setting_may_be_a_parameter_of_the_command():
 
 
 @pytest.mark.parametrize(
+    ("options", "seen"), [([], None), (["--joint"], True), (["--no-joint"], False)]
+)
+def test_what_may_be_left_open_can_be_switched_on_and_off(options, seen):
+    taken = []
+
+    def run(joint: Annotated[bool | None, Setting("Together.")] = None):
+        """Run."""
+        taken.append(joint)
+
+    group = command_group("Runs.")
+    group.command("run")(run)
+    typer.main.get_command(group).main(["run", *options], standalone_mode=False)
+    assert taken == [seen]
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--steps", "0"], "--steps must be a whole number of at least 1; got 0"),

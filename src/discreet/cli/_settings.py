@@ -85,7 +85,7 @@ def _given(declared: Declared, value: Any) -> Any:
 
 def _option(declared: Declared, heading: str | None) -> inspect.Parameter:
     flag = declared.flag
-    if declared.kind is bool and declared.default is True:
+    if declared.kind in (bool, bool | None) and declared.default is not False:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     names = [flag] if declared.setting.short is None else [flag, declared.setting.short]
     default, kind, help = declared.default, declared.kind, declared.setting.help

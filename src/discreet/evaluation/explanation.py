@@ -223,7 +223,7 @@ def explain_choice(
     listed = None
     if shown:  # what passes unchanged is public, and belongs to the statement
         found = replace(found, statement=Sanitizer(built, **shown).statement)
-        listed = on_the_list(built.space.words)
+        listed = on_the_list(built.space.words) if shown.get("public") else None
     if found.guess is not None and epsilon is not None:
         others = tuple(Step.of(make(each)) for each in _STEPS if each != epsilon)
         found = replace(found, steps=others, named=named_in(built, texts, listed))

@@ -73,7 +73,7 @@ def adapted(
     )
     with own_chance(), warnings.catch_warnings():
         # peft asks transformers by a name that newer ones warn about: nothing a user could change.
-        warnings.simplefilter("ignore", FutureWarning)
+        warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
         torch.manual_seed(seed)
         made = get_peft_model(network, config).eval()
     if kind != "lora":

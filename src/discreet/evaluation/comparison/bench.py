@@ -341,7 +341,7 @@ class Bench:
         for seed in range(self.effort.seeds):
             for name, columns in self._named(mechanism, self.released(mechanism, seed), seed):
                 named.setdefault(name, []).append(columns)
-        return max(float(np.divide(*np.sum(each, axis=(0, 2)))) for each in named.values())
+        return max(float(_share(*np.sum(each, axis=(0, 2)))) for each in named.values())
 
 
 def _share(hits: Any, count: Any) -> Any:
