@@ -214,6 +214,9 @@ class ChoosingMechanism(DocumentMechanism, Protocol):
     def select(self, vectors: Any, rng: Generator, offsets: Any = None) -> Ids:
         """Which of the choices is released for each document."""
 
+    def log_probabilities(self, vectors: Any, offsets: Any = None) -> Floats:
+        """Of each choice, for each document; exact."""
+
 
 class LabelMechanism(Protocol):
     """A mechanism that releases class indices."""

@@ -4,19 +4,25 @@ import json
 import signal
 import subprocess
 import sys
+import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from command import WORDS, write_space
 from discreet.errors import InvalidValue
+from discreet.evaluation.comparison import documents as documents_module
 from discreet.evaluation.comparison import peers
 from discreet.evaluation.comparison.bench import Bench
+from discreet.evaluation.comparison.documents import document_rows, documents_of
 from discreet.evaluation.comparison.peers import PEERS, Peer, peer_jobs
+from discreet.evaluation.comparison.reading import Reading
 from discreet.evaluation.comparison.run import Row
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.vectors import vector_rows
-from discreet.report.search import search_section
+from discreet.mechanisms.registry import entries, find
+from discreet.report.search import documents_section, search_section
 from discreet.spaces import load_space
 
 EFFORT = Effort(texts=60, longest=12, attacked=200, encoded=60, judged=5, seeds=1, folds=3)
@@ -159,7 +165,62 @@ def test_the_driver_needs_nothing_of_ours_and_speaks_json(tmp_path):
     assert "chatter" in done.stderr
 
 
-# -- sentence vectors ------------------------------------------------------------------------------
+# A peer that puts its lists in order whenever it starts, and says so.
+ORDERS = """
+class EmbeddingManager:
+    def __init__(self, paths):
+        print("in order")
+        import time
+        while time.process_time() < 1: pass
+        self.lists = [open(p).read().split() for p in paths]
+"""
+BEGINS = """
+from diffractor.utils import EmbeddingManager
+class DiffractorConfig:
+    def __init__(self, verbose, seed): self.seed = seed
+class Diffractor:
+    def __init__(self, config, model_names):
+        import pathlib
+        paths = [str(pathlib.Path.home() / ".cache/diffractor" / (n + ".txt")) for n in model_names]
+        self.mgr = EmbeddingManager(paths)
+    def rewrite(self, texts, epsilon): return [" ".join(self.mgr.lists[0])]
+"""
+
+
+def test_what_a_peer_computes_at_every_start_is_computed_once(tmp_path):
+    words = tmp_path / ".cache" / "diffractor" / "list.txt"
+    words.parent.mkdir(parents=True)
+    words.write_text("b a")
+    package = tmp_path / "diffractor"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "utils.py").write_text(ORDERS)
+    (package / "core.py").write_text(BEGINS)
+    place = tmp_path / "peer"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    text = {"mechanism": "", "epsilon": 1.0, "words": ["x"]}
+    asked = "\n".join(map(json.dumps, [{"peer": "dp-diffractor", "seconds": 60}, text])) + "\n"
+
+    def run():
+        done = subprocess.run(
+            [place / "bin" / "python", peers._DRIVER],
+            input=asked,
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)},
+            check=True,
+        )
+        ready, answer = map(json.loads, done.stdout.splitlines())
+        return ready["ready"], answer["words"], "in order" in done.stderr
+
+    first, again = run(), run()
+    assert [each[1:] for each in (first, again)] == [(["b", "a"], True), (["b", "a"], False)]
+    assert min(first[0], again[0]) > 0.9  # it is told as if it had begun anew
+    words.write_text("b a c")  # another list is put in order anew
+    assert run()[1:] == (["b", "a", "c"], True)
+
+
+# -- vectors of sentences and documents ------------------------------------------------------------
 
 
 def test_more_epsilon_finds_more_neighbours_and_is_recognised_more():
@@ -188,3 +249,80 @@ def test_more_epsilon_finds_more_neighbours_and_is_recognised_more():
 def test_search_needs_texts():
     with pytest.raises(InvalidValue, match="at least 50 different texts"):
         vector_rows(lambda texts: np.ones((len(texts), 4)), ["same"] * 90)
+
+
+class _Encoder:
+    """A direction for each word, and one that is a sentence's own."""
+
+    fingerprint = "toy"
+
+    def encode(self, sentences):
+        seeds = [zlib.crc32(sentence.encode()) for sentence in sentences]
+        own = np.array([np.random.default_rng(seed).standard_normal(24) for seed in seeds])
+        topics = np.array([["alpha" in each, "beta" in each] for each in sentences], float)
+        return np.hstack([6 * topics, 0.5 * own]).astype(np.float32)
+
+
+def _document(rng, topic):
+    words = [" ".join(rng.choice(WORDS, 4)).capitalize() for _ in range(int(rng.integers(3, 6)))]
+    return " ".join(f"{each} {topic}." for each in words)
+
+
+@pytest.fixture(scope="module")
+def document_reading():
+    rng, labels = np.random.default_rng(0), ["alpha", "beta"] * 45
+    texts = [_document(rng, label) for label in labels]
+    effort = replace(EFFORT, texts=90, longest=200)
+    public = [_document(rng, label) for label in labels] + ["One sentence only."]
+    return Reading(Task.of(texts, labels, None, public, effort), effort, encoder=False)
+
+
+@pytest.fixture(scope="module")
+def document_store(document_reading):
+    _, public = documents_of(document_reading)
+    return documents_module._store(public.encoded(_Encoder()), "toy", 0)
+
+
+def test_documents_keep_their_topic_if_epsilon_allows(
+    document_reading, document_store, monkeypatch
+):
+    monkeypatch.setattr(documents_module, "_store", lambda *_: document_store)
+    read = documents_of(document_reading)
+    assert [len(each.rows) for each in read] == [90, 90]
+    rows = document_rows(_Encoder(), document_reading, read, epsilons=(0.01, 60.0))
+    bare, *protected = rows
+    assert (bare.mechanism, bare.accuracy, bare.recall, bare.recognised) == (
+        *("no protection", 1.0),
+        *(1.0, 1.0),
+    )
+    names = {row.mechanism for row in protected}
+    assert names == {entry.name for entry in entries("document")} - {"soft-votes"}
+    for name in names:
+        low, high = (row for row in protected if row.mechanism == name)
+        assert low.recognised < 0.1  # of 90, one is right by chance
+        assert low.accuracy < 0.75
+        if "votes" in name:
+            assert high.accuracy > 0.9
+    section = documents_section(rows)
+    assert "1.00 without protection" in section.paragraphs[0]
+    assert len(section.tables[0].rows) == len(rows)
+
+
+def test_the_guess_is_the_best_there_is(document_reading, document_store):
+    """Of a law that is known, nobody names more than the largest probabilities of its outputs."""
+    own, _ = documents_of(document_reading)
+    documents = own.encoded(_Encoder())
+    settings = {"store": document_store, "epsilon": 2.0}
+    built = find("sentence-votes", "document").build(settings)
+    law = np.exp(built.log_probabilities(documents.vectors, documents.offsets))
+    best, rng, right = law.max(axis=0).sum() / len(law), np.random.default_rng(0), []
+    for _ in range(200):
+        _, guessed = documents_module._attacked(built, documents.vectors, documents, rng)
+        right.append((guessed == np.arange(len(law))).mean())
+    error = 4 * np.sqrt(best / (200 * len(law)))
+    assert abs(np.mean(right) - best) < error
+    assert best > 1.5 / len(law)  # it can be told from chance
+
+
+def test_texts_of_one_sentence_are_no_documents(bench):
+    assert documents_of(bench.reading) is None

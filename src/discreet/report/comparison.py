@@ -18,7 +18,7 @@ from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, Row
 from discreet.report.frontier import against, equal_bars, frontier_plot
 from discreet.report.page import Section
 from discreet.report.plots import Bars, Plot
-from discreet.report.search import search_section
+from discreet.report.search import documents_section, search_section
 from discreet.report.tables import Cell, Table
 
 _ATTACKERS = {
@@ -53,6 +53,8 @@ def page_of(
         sections.insert(2, _authorship(comparison))
     if comparison.vectors:
         sections.append(search_section(comparison.vectors))
+    if comparison.documents:
+        sections.append(documents_section(comparison.documents))
     sections.append(_samples(comparison, originals))
     return "Mechanisms compared", introduction, sections
 

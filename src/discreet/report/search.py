@@ -1,7 +1,8 @@
-"""What private sentence vectors are worth for search, as a section of a page."""
+"""What private vectors of sentences and of documents are worth, as sections of a page."""
 
 from collections.abc import Sequence
 
+from discreet.evaluation.comparison.documents import UNPROTECTED, DocumentRow
 from discreet.evaluation.comparison.vectors import VectorRow
 from discreet.report.page import Section
 from discreet.report.plots import Curve, Plot
@@ -75,3 +76,49 @@ def search_section(rows: Sequence[VectorRow]) -> Section:
         log_x=True,
     )
     return Section("Sentence vectors", (answer,), tables=(table,), plots=(plot,) if curves else ())
+
+
+def documents_section(rows: Sequence[DocumentRow]) -> Section:
+    """What is left of documents each sentence of which is protected; the best first."""
+    bare = next(row for row in rows if row.mechanism == UNPROTECTED)
+    labelled = bare.accuracy is not None
+    epsilons = sorted({row.epsilon for row in rows if row.epsilon is not None})
+    answers = []
+    for epsilon in epsilons:
+        best = max((row for row in rows if row.epsilon == epsilon), key=_worth)
+        answers.append(f"epsilon {epsilon:g}: {best.mechanism} with {_worth(best):.2f}")
+    what = (
+        "accuracy of a model that learns from released vectors"
+        if labelled
+        else ("recall of the 10 nearest neighbours")
+    )
+    answer = (
+        f"By {what} ({_worth(bare):.2f} without protection), the best for any sentence at "
+        f"{'; '.join(answers)}."
+    )
+    columns = ("accuracy",) if labelled else ()
+    table = Table(
+        "documents",
+        "Document vectors: what is left, and who is recognised",
+        ("mechanism", "epsilon", *columns, "recall of 10 nearest", "recognised"),
+        tuple(
+            (
+                row.mechanism,
+                "" if row.epsilon is None else row.epsilon,
+                *((row.accuracy,) if labelled else ()),
+                *(row.recall, row.recognised),
+            )
+            for row in rows
+        ),
+        f"{bare.documents:,} documents of at least 2 sentences, {bare.sentences:g} in the middle; "
+        "one vector is released for each, and epsilon is for any sentence: a whole document of k "
+        f"sentences has k times as much. Chance recognises {1 / bare.documents:.3f}. Recognised: "
+        "who has the list and knows the law says which document it is, where one of several public "
+        "vectors is chosen; for truncation and vote-histogram the nearest is taken, a lower bound. "
+        "soft-votes, which learns from public labels, is left out.",
+    )
+    return Section("Document vectors", (answer,), tables=(table,))
+
+
+def _worth(row: DocumentRow) -> float:
+    return row.recall if row.accuracy is None else row.accuracy

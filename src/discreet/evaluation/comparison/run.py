@@ -22,6 +22,7 @@ from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import Contender
+from discreet.evaluation.comparison.documents import DocumentRow, document_rows, documents_of
 from discreet.evaluation.comparison.parts import Parts
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.evaluation.comparison.vectors import VectorRow, different_texts, vector_rows
@@ -30,6 +31,7 @@ from discreet.protocols import WordMechanism
 from discreet.release.whole import DELTA, Wholes
 from discreet.statement import PrivacyStatement
 
+_SENTENCES, _DOCUMENTS = "sentence vectors", "document vectors"
 WORD_ATTACKERS = ("exact", "contextual", "watching")
 """Those whose success is a share of words; the best of them counts."""
 
@@ -119,6 +121,7 @@ class Comparison:
         space: The name of the vocabulary, of the texts without protection and of most rows.
         broken: Attackers that do not beat chance on the texts as they are.
         vectors: What sentence vectors are worth for search, if that was asked.
+        documents: What document vectors are worth, if that was asked and the texts are documents.
     """
 
     rows: tuple[Row, ...]
@@ -135,6 +138,7 @@ class Comparison:
     space: str
     broken: tuple[str, ...] = ()
     vectors: tuple[VectorRow, ...] = ()
+    documents: tuple[DocumentRow, ...] = ()
 
     @property
     def guessing(self) -> float:
@@ -187,7 +191,7 @@ def compared(
         at: Instead of the epsilons of the mechanisms, the one at which the best attacker names this
             share of words.
         peers: Other packages: a name, and what measures it at all its settings.
-        vectors: Whether sentence vectors are measured too; needs the encoder.
+        vectors: Whether vectors of sentences and documents are measured too; needs the encoder.
         workers: How many parts are measured at a time, each by a process.
         say: Called with a line for people after every part.
         progress: Called with (parts done, of how many).
@@ -215,7 +219,7 @@ def compared(
     raw = Row.of(kept([plain])[0])
     rows = [Row.of(each) for each in kept(own)]
     rows += [Row.of(each) for peer in kept(others) for each in peer["rows"]]
-    searched = tuple(VectorRow(**each) for one in kept(search) for each in one["rows"])
+    found = {job[0]: each["rows"] for job, each in zip(search, kept(search), strict=True)}
     labels = bench.task.labels
     commonest = 0.0 if labels is None else float(np.bincount(labels).max() / len(labels))
     authors = 0 if bench.task.authors is None else int(bench.task.authors.max()) + 1
@@ -233,7 +237,8 @@ def compared(
         at,
         bench.space.name + (", function words pass" if bench.function_words else ""),
         (*_broken(raw, bench.attack.chance, authors), *_above_bound(rows)),
-        searched,
+        tuple(VectorRow(**each) for each in found.get(_SENTENCES, ())),
+        tuple(DocumentRow(**each) for each in found.get(_DOCUMENTS, ())),
     )
 
 
@@ -292,12 +297,17 @@ def _jobs(bench: Bench, entry: Contender, folder: Path, at: float | None) -> lis
 def _search(bench: Bench, parts: Parts) -> list[Job]:
     """A missing encoder and too few texts show here, before anything is measured."""
     texts = different_texts(bench.task.texts[: bench.effort.searched])
-    encode = (bench.reading.model or EncoderSettings().load()).encode
-    return [("sentence vectors", parts, partial(_vectors, encode, texts))]
+    model, read = bench.reading.model or EncoderSettings().load(), documents_of(bench.reading)
+    sentences = partial(_table, vector_rows, model.encode, texts)
+    jobs: list[Job] = [(_SENTENCES, parts, sentences)]
+    if read is not None:
+        documents = partial(_table, document_rows, model, bench.reading, read)
+        jobs.append((_DOCUMENTS, parts, documents))
+    return jobs
 
 
-def _vectors(encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> dict[str, Any]:
-    return {"rows": [asdict(row) for row in vector_rows(encode, texts)]}
+def _table(measure: Callable[..., Sequence[Any]], *what: Any) -> dict[str, Any]:
+    return {"rows": [asdict(row) for row in measure(*what)]}
 
 
 def _raw(bench: Bench) -> dict[str, Any]:

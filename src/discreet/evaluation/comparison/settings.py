@@ -70,7 +70,7 @@ class ComparisonSettings(Settings):
         ),
     ] = False
     vectors: Annotated[
-        bool, Setting("Try sentence vectors for search as well; needs the encoder.")
+        bool, Setting("Try vectors of sentences and of documents as well; needs the encoder.")
     ] = False
     quick: Annotated[bool, Setting("Fewer texts and words: a few minutes.")] = False
     texts: Annotated[int | None, Setting("Texts of INPUT to use, drawn at random.", at_least=1)] = (

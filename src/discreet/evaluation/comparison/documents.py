@@ -1,0 +1,180 @@
+"""Documents on the same page: one released vector each, in which every sentence is protected.
+
+What is left of a document for a model that learns labels from released vectors and for a search;
+beside it how often whoever has the list of documents says which one a vector is of.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import Floats, Generator, Ids, Rows
+from discreet.encoders.candidate_store import CandidateStore
+from discreet.encoders.encoder import Encoder
+from discreet.evaluation.by_vectors import right_by_vectors
+from discreet.evaluation.comparison.reading import Reading, units
+from discreet.mechanisms.registry import entries
+from discreet.protocols import ChoosingMechanism, DocumentMechanism
+from discreet.release.search_quality import neighbours_kept
+from discreet.text.sentences import kept_documents, long_enough, split_sentences
+from discreet.training.documents.candidates import Documents, train_candidates
+from discreet.training.documents.settings import StoreSettings
+
+EPSILONS = (3.0, 10.0, 30.0)
+UNPROTECTED = "no protection"
+FEWEST = 50
+"""Documents of at least 2 sentences, here and in public, without which nothing is measured."""
+_OWN, _PUBLIC = 2, 3  # sentences, as many times as there are texts among which a search is tried
+_HELD_OUT, _CANDIDATES, _PER_CLUSTER = 0.1, 500, 20
+_NEEDS_LABELS = "soft-votes"  # its votes are learnt from labels of public documents
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """One mechanism at one setting.
+
+    Attributes:
+        mechanism: Its name.
+        epsilon: For any sentence of a document; None without protection.
+        accuracy: Of a model that learns from released vectors; None without labels.
+        recall: Of the 10 nearest neighbours.
+        recognised: How often whoever has the list names the document.
+        documents: Among how many.
+        sentences: Of a document, in the middle.
+    """
+
+    mechanism: str
+    epsilon: float | None
+    accuracy: float | None
+    recall: float
+    recognised: float
+    documents: int
+    sentences: float
+
+
+@dataclass(frozen=True)
+class ReadDocuments:
+    """Documents of at least 2 sentences, as sentences.
+
+    Attributes:
+        rows: Which texts of the task they are.
+        sentences: Of all, end to end.
+        offsets: Document i is sentences ``offsets[i]`` to ``offsets[i + 1]``.
+    """
+
+    rows: Ids
+    sentences: Sequence[str]
+    offsets: Ids
+
+    @classmethod
+    def of(cls, texts: Sequence[str], most: int) -> "ReadDocuments":
+        """The first of them, with about so many sentences."""
+        sentences, offsets = split_sentences(texts)
+        enough = long_enough(offsets)
+        keep = enough & (np.cumsum(np.where(enough, np.diff(offsets), 0)) <= most)
+        return cls(np.flatnonzero(keep), *kept_documents(sentences, offsets, keep))
+
+    def encoded(self, model: Encoder) -> Documents:
+        """A vector for each sentence."""
+        return Documents(np.asarray(model.encode(self.sentences), np.float32), self.offsets)
+
+
+def documents_of(reading: Reading) -> tuple[ReadDocuments, ReadDocuments] | None:
+    """Those that are measured and the public ones; None if the texts are no documents."""
+    most, longest = reading.effort.searched, reading.effort.longest
+    public = [" ".join(text.split()[:longest]) for text in reading.task.public]
+    both = (
+        ReadDocuments.of(reading.originals, _OWN * most),
+        ReadDocuments.of(public, _PUBLIC * most),
+    )
+    return both if min(len(each.rows) for each in both) >= FEWEST else None
+
+
+def document_rows(
+    model: Encoder,
+    reading: Reading,
+    read: tuple[ReadDocuments, ReadDocuments],
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    seed: int = 0,
+) -> list[DocumentRow]:
+    """Measure every document mechanism that public text without labels is enough for.
+
+    Args:
+        model: Makes vectors of sentences.
+        reading: Whose labels a model learns, if it has any.
+        read: From :func:`documents_of`.
+        epsilons: To try, for any sentence.
+        seed: For the public side and for the noise.
+    """
+    own, public = read
+    documents = own.encoded(model)
+    store = _store(public.encoded(model), model.fingerprint, seed)
+    truth, rng = units(documents.means()), np.random.default_rng(seed)
+    labels, folds = reading.task.labels, reading.task.folds[own.rows]
+
+    def row(name: str, epsilon: float | None, released: Rows, recognised: float) -> DocumentRow:
+        accuracy = None
+        if labels is not None:
+            accuracy = float(right_by_vectors(units(released), labels[own.rows], folds).mean())
+        return DocumentRow(
+            name,
+            epsilon,
+            accuracy,
+            neighbours_kept(truth, units(released)),
+            recognised,
+            len(documents),
+            float(np.median(documents.counts)),
+        )
+
+    rows = [row(UNPROTECTED, None, documents.means(), 1.0)]
+    for entry in entries("document"):
+        if entry.name == _NEEDS_LABELS:
+            continue
+        for epsilon in epsilons:
+            built: DocumentMechanism = entry.build({"store": store, "epsilon": epsilon})
+            vectors = store.recoded(documents.vectors) if built.recoded else documents.vectors
+            released, guessed = _attacked(built, vectors, documents, rng)
+            right = float((guessed == np.arange(len(documents))).mean())
+            rows.append(row(entry.name, epsilon, released, right))
+    return rows
+
+
+def _attacked(
+    mechanism: DocumentMechanism, vectors: Rows, documents: Documents, rng: Generator
+) -> tuple[Floats, Ids]:
+    """A release of each document, and which of all documents each is taken for.
+
+    Where one of a list is chosen the guess is the best there is: the document that the law makes
+    most likely. Elsewhere it is the one whose mean is nearest, and the figure a lower bound.
+    """
+    if isinstance(mechanism, ChoosingMechanism):
+        chosen = mechanism.select(vectors, rng, documents.offsets)
+        law = mechanism.log_probabilities(vectors, documents.offsets)
+        return np.asarray(mechanism.choices[chosen], np.float64), law.argmax(axis=0)[chosen]
+    released = np.asarray(mechanism.release(vectors, rng, documents.offsets), np.float64)
+    return released, (units(released) @ units(documents.means()).T).argmax(axis=1)
+
+
+def _store(public: Documents, encoder: str, seed: int) -> CandidateStore:
+    """The public side, as 'discreet train candidates' makes it."""
+    shuffled = np.random.default_rng(seed).permutation(len(public))
+    cut = max(5, round(_HELD_OUT * len(public)))
+    training = public.where(np.sort(shuffled[cut:]))
+    settings = StoreSettings(
+        candidates=min(_CANDIDATES, len(training)),
+        min_sentences=2,
+        clusters=max(2, min(StoreSettings().clusters, len(training) // _PER_CLUSTER)),
+        seed=seed,
+        device="cpu",
+    )
+    return train_candidates(
+        training,
+        public.where(np.sort(shuffled[:cut])),
+        [""] * len(training),  # nobody reads which public document was chosen
+        encoder=encoder,
+        about={},
+        settings=settings,
+        epsilons=EPSILONS,
+    )
