@@ -139,7 +139,7 @@ def macro_f1(guesses: Ids, truth: Ids, classes: int, rng: np.random.Generator) -
 
 def _learnt(texts: Sequence[str], authors: Ids) -> tuple[Scores, Ids]:
     """A function from texts to scores of the authors that it has learnt, and which those are."""
-    features = StyleFeatures.of(texts)
+    features, table = StyleFeatures.learnt(texts)
     classes, labels = np.unique(authors, return_inverse=True)
-    weights = wide_logistic(features.table(texts), labels, len(classes), _PENALTY)
+    weights = wide_logistic(table, labels, len(classes), _PENALTY)
     return lambda others: np.asarray(features.table(others) @ weights), classes.astype(np.int64)

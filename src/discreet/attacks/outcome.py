@@ -139,10 +139,15 @@ def bootstrapped(
         rng: The randomness.
     """
     table = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
-    even = np.full(len(table), 1 / len(table))
-    drawn = np.concatenate(
-        [rng.multinomial(len(table), even, 100) @ table for _ in range(_RESAMPLES // 100)]
-    )
+    count, some = len(table), 100
+    first = count * np.arange(some)[:, None]
+
+    def resampled() -> Any:
+        """Sums of as many rows as there are, drawn so many times."""
+        places = (rng.integers(count, size=(some, count)) + first).ravel()
+        return np.bincount(places, minlength=some * count).reshape(some, count) @ table
+
+    drawn = np.concatenate([resampled() for _ in range(_RESAMPLES // some)])
     outside = (1 - LEVEL) / 2
     low, high = np.quantile(figure(*drawn.T), [outside, 1 - outside])
     return Estimate(float(figure(*table.sum(axis=0))), float(low), float(high))

@@ -32,12 +32,18 @@ class StyleFeatures:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "StyleFeatures":
         """Those that at least two of these texts have."""
+        return cls.learnt(texts)[0]
+
+    @classmethod
+    def learnt(cls, texts: Sequence[str]) -> tuple["StyleFeatures", csr_array]:
+        """Those that at least two of these texts have, and the table of these texts."""
         known = dict.fromkeys(word for text in texts for word in text.split())
         words = {word: column for column, word in enumerate(known)}
         runs = np.unique(_runs_of(texts)[1])
         bare = cls(words, runs, (np.ones(len(words)), np.ones(len(runs))))
         counts = bare._counts(texts)
-        return cls(words, runs, (_rarity(counts[0]), _rarity(counts[1])))
+        found = cls(words, runs, (_rarity(counts[0]), _rarity(counts[1])))
+        return found, found._weighed(counts)
 
     def table(self, texts: Sequence[str]) -> csr_array:
         """``(texts, features)``; the words and the runs of a text have length 1 each.
@@ -45,7 +51,10 @@ class StyleFeatures:
         >>> StyleFeatures.of(["a cat", "a dog"]).table(["a cow"]).toarray()[0, :3].tolist()
         [1.0, 0.0, 0.0]
         """
-        parts = zip(self._counts(texts), self.weights, strict=True)
+        return self._weighed(self._counts(texts))
+
+    def _weighed(self, counts: tuple[csr_array, csr_array]) -> csr_array:
+        parts = zip(counts, self.weights, strict=True)
         return csr_array(hstack([_weighed(*part) for part in parts], format="csr"))
 
     def _counts(self, texts: Sequence[str]) -> tuple[csr_array, csr_array]:

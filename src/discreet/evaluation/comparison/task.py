@@ -45,7 +45,7 @@ class Effort(Settings):
 
 
 QUICK = Effort(
-    texts=1000, longest=100, attacked=1500, encoded=100, judged=250, asked=120, searched=500
+    texts=800, longest=100, attacked=1200, encoded=80, judged=200, asked=120, searched=300
 )
 """A few minutes for the standard mechanisms."""
 
