@@ -83,18 +83,19 @@ def documents_section(rows: Sequence[DocumentRow]) -> Section:
     bare = next(row for row in rows if row.mechanism == UNPROTECTED)
     labelled = bare.accuracy is not None
     epsilons = sorted({row.epsilon for row in rows if row.epsilon is not None})
-    answers = []
-    for epsilon in epsilons:
-        best = max((row for row in rows if row.epsilon == epsilon), key=_worth)
-        answers.append(f"epsilon {epsilon:g}: {best.mechanism} with {_worth(best):.2f}")
+    best = [
+        (epsilon, max((row for row in rows if row.epsilon == epsilon), key=_worth))
+        for epsilon in epsilons
+    ]
+    told = [f"at {epsilon:g} {row.mechanism} ({_worth(row):.2f})" for epsilon, row in best]
     what = (
         "accuracy of a model that learns from released vectors"
         if labelled
-        else ("recall of the 10 nearest neighbours")
+        else "recall of the 10 nearest neighbours"
     )
     answer = (
-        f"By {what} ({_worth(bare):.2f} without protection), the best for any sentence at "
-        f"{'; '.join(answers)}."
+        f"By {what}, {_worth(bare):.2f} without protection, the best at an epsilon for any "
+        f"sentence are: {', '.join(told)}."
     )
     columns = ("accuracy",) if labelled else ()
     table = Table(
@@ -105,20 +106,20 @@ def documents_section(rows: Sequence[DocumentRow]) -> Section:
             (
                 row.mechanism,
                 "" if row.epsilon is None else row.epsilon,
-                *((row.accuracy,) if labelled else ()),
-                *(row.recall, row.recognised),
+                *((str(row.accuracy),) if labelled else ()),
+                *(row.recall, str(row.recognised)),
             )
             for row in rows
         ),
-        f"{bare.documents:,} documents of at least 2 sentences, {bare.sentences:g} in the middle; "
-        "one vector is released for each, and epsilon is for any sentence: a whole document of k "
-        f"sentences has k times as much. Chance recognises {1 / bare.documents:.3f}. Recognised: "
-        "who has the list and knows the law says which document it is, where one of several public "
-        "vectors is chosen; for truncation and vote-histogram the nearest is taken, a lower bound. "
-        "soft-votes, which learns from public labels, is left out.",
+        f"{bare.documents:,} documents of at least 2 sentences, {bare.sentences:g} at the "
+        "median. One vector is released for each, and epsilon is for any sentence: a whole of k "
+        "sentences has k times as much. Recognised: how often somebody who has the list and knows "
+        "the law says which document a vector is of; for truncation and vote-histogram the "
+        f"nearest is taken, which is a lower bound. Chance finds {1 / bare.documents:.3f}. In "
+        "brackets: exact intervals of 95 %. soft-votes needs public labels and is left out.",
     )
     return Section("Document vectors", (answer,), tables=(table,))
 
 
 def _worth(row: DocumentRow) -> float:
-    return row.recall if row.accuracy is None else row.accuracy
+    return row.recall if row.accuracy is None else row.accuracy.value

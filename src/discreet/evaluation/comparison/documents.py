@@ -4,12 +4,14 @@ What is left of a document for a model that learns labels from released vectors 
 beside it how often whoever has the list of documents says which one a vector is of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Floats, Generator, Ids, Rows
+from discreet.attacks.outcome import Estimate, share
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
 from discreet.evaluation.by_vectors import right_by_vectors
@@ -46,11 +48,21 @@ class DocumentRow:
 
     mechanism: str
     epsilon: float | None
-    accuracy: float | None
+    accuracy: Estimate | None
     recall: float
-    recognised: float
+    recognised: Estimate
     documents: int
     sentences: float
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "DocumentRow":
+        """From what was kept."""
+        accuracy = values["accuracy"]
+        estimates: dict[str, Any] = {
+            "accuracy": None if accuracy is None else Estimate(**accuracy),
+            "recognised": Estimate(**values["recognised"]),
+        }
+        return cls(**{**values, **estimates})
 
 
 @dataclass(frozen=True)
@@ -114,30 +126,29 @@ def document_rows(
     truth, rng = units(documents.means()), np.random.default_rng(seed)
     labels, folds = reading.task.labels, reading.task.folds[own.rows]
 
-    def row(name: str, epsilon: float | None, released: Rows, recognised: float) -> DocumentRow:
+    def row(name: str, epsilon: float | None, released: Rows, guessed: Ids) -> DocumentRow:
         accuracy = None
         if labels is not None:
-            accuracy = float(right_by_vectors(units(released), labels[own.rows], folds).mean())
+            right = right_by_vectors(units(released), labels[own.rows], folds)
+            accuracy = share(right.astype(np.bool_))
         return DocumentRow(
             name,
             epsilon,
             accuracy,
             neighbours_kept(truth, units(released)),
-            recognised,
+            share(guessed == np.arange(len(documents))),
             len(documents),
             float(np.median(documents.counts)),
         )
 
-    rows = [row(UNPROTECTED, None, documents.means(), 1.0)]
+    rows = [row(UNPROTECTED, None, documents.means(), np.arange(len(documents)))]
     for entry in entries("document"):
         if entry.name == _NEEDS_LABELS:
             continue
         for epsilon in epsilons:
             built: DocumentMechanism = entry.build({"store": store, "epsilon": epsilon})
             vectors = store.recoded(documents.vectors) if built.recoded else documents.vectors
-            released, guessed = _attacked(built, vectors, documents, rng)
-            right = float((guessed == np.arange(len(documents))).mean())
-            rows.append(row(entry.name, epsilon, released, right))
+            rows.append(row(entry.name, epsilon, *_attacked(built, vectors, documents, rng)))
     return rows
 
 

@@ -238,7 +238,7 @@ def compared(
         bench.space.name + (", function words pass" if bench.function_words else ""),
         (*_broken(raw, bench.attack.chance, authors), *_above_bound(rows)),
         tuple(VectorRow(**each) for each in found.get(_SENTENCES, ())),
-        tuple(DocumentRow(**each) for each in found.get(_DOCUMENTS, ())),
+        tuple(DocumentRow.of(each) for each in found.get(_DOCUMENTS, ())),
     )
 
 
