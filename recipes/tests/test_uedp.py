@@ -1,5 +1,6 @@
 """The UeDP recipe: its users and entities by hand, and the whole of it on text of our own."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pytest
 from discreet.errors import InputError, NotFound
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import accounting
+from discreet_recipes.uedp import accounting, appendices
 from discreet_recipes.uedp import data as corpora
 from discreet_recipes.uedp import run as uedp
 from discreet_recipes.uedp.accounting import (
@@ -285,3 +286,22 @@ def test_topics_are_learnt_from_texts_of_users(data):
     for step in range(25):
         trainer.step(step)
     assert quality(model, corpus.test()).error_rate == 0.0
+
+
+# -- appendices G and H ----------------------------------------------------------------------------
+
+
+def test_a_bit_costs_what_it_was_given_wherever_it_stands(tmp_path):
+    """The law of six bits by simple counting: every pair of numbers at every output."""
+    bits, epsilon = 6, 4.0
+    differ = np.array([[(a ^ b).bit_count() for b in range(2**bits)] for a in range(2**bits)])
+    kept = math.exp(epsilon / bits) / (1 + math.exp(epsilon / bits))
+    law = kept ** (bits - differ) * (1 - kept) ** differ
+    assert law.sum(axis=1) == pytest.approx(1)
+    losses = np.log(law[:, None, :] / law[None, :, :]).max(axis=2)
+    assert losses == pytest.approx(differ * epsilon / bits)
+    found = appendices.bit_losses(bits, epsilon)
+    assert found == pytest.approx([*losses[0, 2 ** np.arange(bits)], losses.max()])
+    record = Record(tmp_path, "uedp", {})
+    appendices.add_appendices(record, appendices.appendix_losses())
+    assert [claim.verdict for claim in record.claims] == ["holds", "does not hold"]

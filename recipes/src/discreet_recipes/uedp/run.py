@@ -24,6 +24,7 @@ from discreet_recipes.uedp.accounting import (
     paper_curves,
     paper_figures,
 )
+from discreet_recipes.uedp.appendices import add_appendices, appendix_losses
 from discreet_recipes.uedp.data import (
     Corpus,
     Users,
@@ -114,6 +115,7 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
     )
     figures = record.part("accounting", paper_figures, ())
     add_accounting(record, figures, record.part("budget-curves", paper_curves, ()))
+    add_appendices(record, record.part("appendices", appendix_losses, ()))
     add_claims(record, rows, size.steps)
     optimized = replace(_ATTACKED, algorithm="published-optimized")
     certified = main.at(_rules_for(main)[0], size.epsilons[0])
