@@ -7,31 +7,32 @@ from discreet.attacks.attributes import attribute_attack
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha, unit_rows
 
-RNG = np.random.default_rng(0)
 CENTRES = {"a": [2.0, 0, 0, 0], "b": [-2.0, 0, 0, 0], "c": [0, 2.0, 2.0, 0]}
 
 
-def examples(count: int) -> tuple[np.ndarray, list[str]]:
-    names = RNG.choice(["a", "b", "c"], count, p=[0.5, 0.3, 0.2]).tolist()
-    rows = np.array([CENTRES[name] for name in names]) + 0.5 * RNG.standard_normal((count, 4))
+def examples(count: int, seed: int = 0) -> tuple[np.ndarray, list[str]]:
+    rng = np.random.default_rng(seed)
+    names = rng.choice(["a", "b", "c"], count, p=[0.5, 0.3, 0.2]).tolist()
+    rows = np.array([CENTRES[name] for name in names]) + 0.5 * rng.standard_normal((count, 4))
     return unit_rows(rows), names
 
 
 def test_success_falls_with_the_noise_to_chance():
-    (aux, known), (targets, hidden) = examples(300), examples(300)
-    found = {}
+    (aux, known), (targets, hidden) = examples(300), examples(300, seed=1)
+    found, rng = {}, np.random.default_rng(2)
     for epsilon in (0.0, 4.0, 1e6):
         mechanism = Purkayastha(4, epsilon)
         [found[epsilon]] = attribute_attack(
-            mechanism.release(aux, RNG),
+            mechanism.release(aux, rng),
             known,
-            mechanism.release(targets, RNG),
+            mechanism.release(targets, rng),
             hidden,
             unprotected=(aux, targets) if epsilon > 1e5 else None,
         )
     none, some, all_ = found.values()
     assert none.chance == hidden.count("a") / 300
-    assert abs(none.success.value - none.chance) < 0.08
+    # Who learns from nothing but noise may guess worse than the commonest, never much better.
+    assert none.success.value < none.chance + 0.08
     assert none.success.high < some.success.value < all_.success.value
     assert all_.success.low > 0.9
     assert all_.success.value == pytest.approx(all_.unprotected.value, abs=0.03)
@@ -41,7 +42,7 @@ def test_success_falls_with_the_noise_to_chance():
 def test_the_same_seed_gives_the_same_and_leaves_the_library_alone():
     import torch
 
-    (aux, known), (targets, hidden) = examples(60), examples(40)
+    (aux, known), (targets, hidden) = examples(60), examples(40, seed=1)
     torch.manual_seed(9)
     before = torch.get_rng_state()
     first, second = (attribute_attack(aux, known, targets, hidden, seed=3) for _ in range(2))
@@ -50,7 +51,7 @@ def test_the_same_seed_gives_the_same_and_leaves_the_library_alone():
 
 
 def test_an_attribute_that_was_never_seen_is_never_found():
-    (aux, known), (targets, _) = examples(60), examples(10)
+    (aux, known), (targets, _) = examples(60), examples(10, seed=1)
     [outcome] = attribute_attack(aux, known, targets, ["d"] * 10)
     assert (outcome.success.value, outcome.chance) == (0.0, 0.0)
 
