@@ -6,16 +6,16 @@ import pytest
 from discreet.attacks.authorship import StyleAttack, authors_of, macro_f1
 from discreet.errors import InvalidValue
 
-RNG = np.random.default_rng(0)
 NAMES = [f"writer {number % 8}" for number in range(160)]
 FOLDS = np.arange(160) // 80
 
 
 def _texts(styles):
     """Each writer has a few words of its own among many that all share."""
+    rng = np.random.default_rng(0)
     return [
         " ".join(
-            f"w{RNG.integers(30)}" if RNG.random() < 0.7 else f"own{style}x{RNG.integers(3)}"
+            f"w{rng.integers(30)}" if rng.random() < 0.7 else f"own{style}x{rng.integers(3)}"
             for _ in range(25)
         )
         for style in styles

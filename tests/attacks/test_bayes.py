@@ -26,8 +26,6 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from small_spaces import all_distances, clustered_space, random_space
 
-RNG = np.random.default_rng(5)
-
 
 def _mechanisms(space):
     return [
@@ -47,7 +45,7 @@ def _prior(count):
 def test_the_guesses_are_those_of_brute_force(space, monkeypatch):
     monkeypatch.setattr("discreet.attacks.bayes._NUMBERS", 7 * len(space))  # several blocks
     prior = _prior(len(space))
-    released = RNG.integers(0, len(space), 300)
+    released = np.random.default_rng(5).integers(0, len(space), 300)
     for mechanism in _mechanisms(space):
         joint = np.exp(mechanism.log_probabilities(np.arange(len(space)))) * prior[:, None]
         found = best_guesses(mechanism, released, prior)
