@@ -33,10 +33,10 @@ _OPENING = """\
 Experiments of the papers, run with [`discreet reproduce`](../commands/reproduce.md), one recipe at
 a time, stopped and taken up again; this page is written from their records by
 `scripts/publish_run.py`. [The papers, table by table](papers.md) draws the conclusions. Sizes are
-`--standard` where a command has no options, and smaller where it has: every command says which. The
-machine had two cores, one of them for a run, and no GPU; other work ran beside, so that times on this page are rough. Figures after ±
-are standard deviations over seeds or trials unless a table says otherwise; what rests on one seed
-has no ±.
+`--standard` where a command has no options, and smaller where it has some: every command says
+which. The machine had two cores, one of them for a run, and no GPU; other work ran beside, so that
+times on this page are rough. Figures after ± are standard deviations over seeds or trials unless a
+table says otherwise; what rests on one seed has no ±.
 """
 
 
