@@ -304,6 +304,7 @@ def test_documents_keep_their_topic_if_epsilon_allows(
     section = documents_section(rows)
     assert "1.00 without protection" in section.paragraphs[0]
     assert len(section.tables[0].rows) == len(rows)
+    assert "more than public text is needed: soft-votes." in section.tables[0].note
 
 
 def test_the_guess_is_the_best_there_is(document_reading, document_store):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet import check
+from discreet.arrays import row_blocks
 from discreet.errors import InvalidValue
 
 LEVEL = 0.95
@@ -139,15 +140,15 @@ def bootstrapped(
         rng: The randomness.
     """
     table = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
-    count, some = len(table), 100
-    first = count * np.arange(some)[:, None]
+    count = len(table)
 
-    def resampled() -> Any:
+    def resampled(times: int) -> Any:
         """Sums of as many rows as there are, drawn so many times."""
-        places = (rng.integers(count, size=(some, count)) + first).ravel()
-        return np.bincount(places, minlength=some * count).reshape(some, count) @ table
+        places = rng.integers(count, size=(times, count)) + count * np.arange(times)[:, None]
+        return np.bincount(places.ravel(), minlength=places.size).reshape(times, count) @ table
 
-    drawn = np.concatenate([resampled() for _ in range(_RESAMPLES // some)])
+    parts = row_blocks(_RESAMPLES, count)
+    drawn = np.concatenate([resampled(part.stop - part.start) for part in parts])
     outside = (1 - LEVEL) / 2
     low, high = np.quantile(figure(*drawn.T), [outside, 1 - outside])
     return Estimate(float(figure(*table.sum(axis=0))), float(low), float(high))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from discreet.evaluation.comparison.documents import UNPROTECTED, DocumentRow
 from discreet.evaluation.comparison.vectors import VectorRow
+from discreet.mechanisms.registry import entries
 from discreet.report.page import Section
 from discreet.report.plots import Curve, Plot
 from discreet.report.tables import Table
@@ -116,9 +117,15 @@ def documents_section(rows: Sequence[DocumentRow]) -> Section:
         "sentences has k times as much. Recognised: how often somebody who has the list and knows "
         "the law says which document a vector is of; for truncation and vote-histogram the "
         f"nearest is taken, which is a lower bound. Chance finds {1 / bare.documents:.3f}. In "
-        "brackets: exact intervals of 95 %. soft-votes needs public labels and is left out.",
+        f"brackets: exact intervals of 95 %.{_left_out(rows)}",
     )
     return Section("Document vectors", (answer,), tables=(table,))
+
+
+def _left_out(rows: Sequence[DocumentRow]) -> str:
+    measured = {row.mechanism for row in rows}
+    names = [entry.name for entry in entries("document") if entry.name not in measured]
+    return f" Not measured, as more than public text is needed: {', '.join(names)}." * bool(names)
 
 
 def _worth(row: DocumentRow) -> float:

@@ -73,6 +73,6 @@ def add_appendices(record: Record, losses: dict[str, Any]) -> None:
         "for all of them: the law at every output",
         verdict(most > 1 + 1e-9),
         "how much a bit counts in the number that it is a part of does not change what randomised "
-        "response tells of it, and decoding afterwards cannot; the guarantee of Lyu et al. (2020) "
-        "for bits holds as they state it",
+        "response tells of it, and decoding afterwards cannot. The mechanism is taken as the "
+        "appendix describes it",
     )

@@ -14,13 +14,18 @@ from discreet.arrays import Floats, Generator, Ids, Rows
 from discreet.attacks.outcome import Estimate, share
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
+from discreet.errors import InvalidValue
 from discreet.evaluation.by_vectors import right_by_vectors
 from discreet.evaluation.comparison.reading import Reading, units
 from discreet.mechanisms.registry import entries
 from discreet.protocols import ChoosingMechanism, DocumentMechanism
 from discreet.release.search_quality import neighbours_kept
 from discreet.text.sentences import kept_documents, long_enough, split_sentences
-from discreet.training.documents.candidates import Documents, train_candidates
+from discreet.training.documents.candidates import (
+    Documents,
+    train_candidates,
+    training_and_validation,
+)
 from discreet.training.documents.settings import StoreSettings
 
 EPSILONS = (3.0, 10.0, 30.0)
@@ -28,8 +33,7 @@ UNPROTECTED = "no protection"
 FEWEST = 50
 """Documents of at least 2 sentences, here and in public, without which nothing is measured."""
 _OWN, _PUBLIC = 2, 3  # sentences, as many times as there are texts among which a search is tried
-_HELD_OUT, _CANDIDATES, _PER_CLUSTER = 0.1, 500, 20
-_NEEDS_LABELS = "soft-votes"  # its votes are learnt from labels of public documents
+_CANDIDATES, _PER_CLUSTER = 500, 20
 
 
 @dataclass(frozen=True)
@@ -143,10 +147,11 @@ def document_rows(
 
     rows = [row(UNPROTECTED, None, documents.means(), np.arange(len(documents)))]
     for entry in entries("document"):
-        if entry.name == _NEEDS_LABELS:
-            continue
         for epsilon in epsilons:
-            built: DocumentMechanism = entry.build({"store": store, "epsilon": epsilon})
+            try:
+                built: DocumentMechanism = entry.build({"store": store, "epsilon": epsilon})
+            except InvalidValue:  # needs more than public text: labels of it, or a setting
+                continue
             vectors = store.recoded(documents.vectors) if built.recoded else documents.vectors
             rows.append(row(entry.name, epsilon, *_attacked(built, vectors, documents, rng)))
     return rows
@@ -170,9 +175,8 @@ def _attacked(
 
 def _store(public: Documents, encoder: str, seed: int) -> CandidateStore:
     """The public side, as 'discreet train candidates' makes it."""
-    shuffled = np.random.default_rng(seed).permutation(len(public))
-    cut = max(5, round(_HELD_OUT * len(public)))
-    training = public.where(np.sort(shuffled[cut:]))
+    chosen, held_out = training_and_validation(len(public), seed)
+    training = public.where(chosen)
     settings = StoreSettings(
         candidates=min(_CANDIDATES, len(training)),
         min_sentences=2,
@@ -182,7 +186,7 @@ def _store(public: Documents, encoder: str, seed: int) -> CandidateStore:
     )
     return train_candidates(
         training,
-        public.where(np.sort(shuffled[:cut])),
+        public.where(held_out),
         [""] * len(training),  # nobody reads which public document was chosen
         encoder=encoder,
         about={},

@@ -30,7 +30,7 @@ CENTROIDS = (5, 10, 20, 30, 50, 80, 120)
 BOX_SHARE = 0.75
 """The box of truncation holds this share of public document means in every dimension."""
 
-_MOST_VALIDATION = 200
+_FEWEST_VALIDATION, _MOST_VALIDATION = 5, 200
 _FEWEST_PER_CENTROID = 5
 _MOST_SENTENCES = 50_000
 _VOTE_STEPS = 60
@@ -82,6 +82,13 @@ class Documents:
         rows, _ = ragged_places(self.offsets[chosen], counts)
         labels = None if self.labels is None else self.labels[chosen]
         return Documents(self.vectors[rows], offsets_of(counts), labels)
+
+
+def training_and_validation(documents: int, seed: int, share: float = 0.1) -> tuple[Ids, Ids]:
+    """Which public documents a store is made from, and which its choices are made on."""
+    shuffled = np.random.default_rng(seed).permutation(documents)
+    cut = max(_FEWEST_VALIDATION, round(share * documents))
+    return np.sort(shuffled[cut:]), np.sort(shuffled[:cut])
 
 
 def require_candidates(counts: Ids, settings: StoreSettings) -> None:

@@ -10,12 +10,15 @@ from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InputError
 from discreet.text.labelled import read_labelled
 from discreet.text.sentences import kept_documents, long_enough, split_sentences
-from discreet.training.documents.candidates import Documents, require_candidates, train_candidates
+from discreet.training.documents.candidates import (
+    Documents,
+    require_candidates,
+    train_candidates,
+    training_and_validation,
+)
 from discreet.training.documents.settings import PublicDocuments, StoreSettings
 from discreet.training.linear_head import classes_of
 from discreet.training.progress import Announce, silently
-
-_FEWEST_VALIDATION = 5
 
 
 def store_from_file(
@@ -42,9 +45,8 @@ def store_from_file(
         raise InputError("no public document has 2 sentences; check that it is the file you meant")
     sentences, offsets = kept_documents(sentences, offsets, keep)
     public = public.part(keep.nonzero()[0].tolist())
-    shuffled = np.random.default_rng(settings.seed).permutation(len(public))
-    cut = max(_FEWEST_VALIDATION, round(documents.validation_share * len(public)))
-    training, held_out = np.sort(shuffled[cut:]), np.sort(shuffled[:cut])
+    share, seed = documents.validation_share, settings.seed
+    training, held_out = training_and_validation(len(public), seed, share)
     # Before the encoder is even loaded: encoding is the long part.
     require_candidates(np.diff(offsets)[training], settings)
     names, codes = (None, None) if public.labels is None else classes_of(public.labels)
