@@ -21,7 +21,7 @@ from discreet.training.user_entity._bounds import within_bounds
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity._gradients import ActiveText, added_up, contributions
 from discreet.training.user_entity._server import Server
-from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.users import Sentence, UserText, gather
 
 GROUP, BASELINE = "User-entity step", "PyTorch, sentence by sentence"
@@ -115,7 +115,7 @@ class Step:
 
     model: AwdLstm
     baseline: Plain
-    plan: Plan
+    plan: TrainingPlan
     draws: StepDraws
     texts: Sequence[ActiveText]
     few: int
@@ -136,7 +136,7 @@ def step(quick: bool) -> Step:
     hidden, layers, users, few = (16, 2, 3, 1) if quick else (1150, 3, 47, 3)
     model = AwdLstm(AwdLstmShape(words=WORDS, boundary=0, hidden=hidden, layers=layers))
     drawn = people(users)
-    plan = Plan.of(Rules(clip=CLIP, cell_clip=CELL_CLIP), drawn)
+    plan = TrainingPlan.of(Rules(clip=CLIP, cell_clip=CELL_CLIP), drawn)
     draws = StepDraws.seeded(Rates(users=1.0, entities=0.5), 0, 0)
     texts = [text for text in (plan.active(user, draws) for user in drawn) if text is not None]
     return Step(model, Plain(model), plan, draws, texts, few)

@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 from discreet import Sanitizer, mechanism
 from discreet.engines import EngineSettings, release_folder
 from discreet.engines.plan import Part, planned
-from discreet.engines.tasks import Outcome, run_task
+from discreet.engines.tasks import PartOutcome, run_task
 from discreet.engines.work import SanitizeWork
 from discreet.randomness import secure_generator
 from discreet.spaces import load_space
@@ -205,7 +205,7 @@ class _Timed:
 
     name, workers, seconds = "local", 1, 0.0
 
-    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[PartOutcome]:
         begun = time.perf_counter()
         for part in parts:
             yield run_task(part, work, folder)

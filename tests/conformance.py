@@ -15,7 +15,7 @@ from scipy import stats
 
 from discreet.errors import InvalidValue
 from discreet.mechanisms.material import made_up_store
-from discreet.mechanisms.registry import Entry, mechanism
+from discreet.mechanisms.registry import MechanismEntry, mechanism
 from discreet.protocols import FiniteMechanism, Mechanism
 from discreet.spaces.neighbours import NearestWords
 from discreet.spaces.space import EmbeddingSpace
@@ -494,7 +494,7 @@ PER_MECHANISM: tuple[Callable[[Fed], None], ...] = (
 # -- the door --------------------------------------------------------------------------------------
 
 
-def check_built_by_name(entry: Entry, example: Mechanism) -> None:
+def check_built_by_name(entry: MechanismEntry, example: Mechanism) -> None:
     """The registry makes the same by name, from the public material and the settings."""
     assert type(example) is entry.kind, "the registry finds another class"
     kinds = int | float | str | tuple | np.ndarray | EmbeddingSpace
@@ -512,7 +512,7 @@ def check_built_by_name(entry: Entry, example: Mechanism) -> None:
         assert built.statement.public == example.statement.public
 
 
-def check_described(entry: Entry) -> None:
+def check_described(entry: MechanismEntry) -> None:
     """The docstring says what is guaranteed and how to use it, the settings what they mean."""
     told = inspect.getdoc(entry.kind) or ""
     for part in ("Privacy: ", "Args:", ">>> "):

@@ -3,12 +3,12 @@
 import importlib.util
 from pathlib import Path
 
-from discreet.mechanisms.registry import Entry
+from discreet.mechanisms.registry import MechanismEntry
 
 HERE = Path(__file__).parent
 
 
-def examples(entry: Entry) -> dict:
+def examples(entry: MechanismEntry) -> dict:
     """Of a mechanism: functions without arguments, by name; empty if its module has none."""
     module = entry.name.replace("-", "_")
     path = HERE / "mechanisms" / entry.family / f"test_{module}.py"

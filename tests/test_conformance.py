@@ -8,7 +8,7 @@ import pytest
 import conformance as suite
 from discreet.mechanisms.document import SentenceVotes, Truncation, VoteHistogram
 from discreet.mechanisms.label import RandomizedResponse
-from discreet.mechanisms.registry import Entry, entries, find
+from discreet.mechanisms.registry import MechanismEntry, entries, find
 from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
 from discreet.mechanisms.word import CMP, Gaussian, NearWords, SanText
 from discreet.statement import Unit
@@ -285,7 +285,7 @@ def test_what_the_registry_would_make_otherwise_is_caught():
     other = _changed(RandomizedResponse(4, 1.0), epsilon=2.0)
     with pytest.raises(AssertionError, match="statements differ"):
         suite.check_built_by_name(entry, other)
-    bare = Entry("randomized-response", "label")
+    bare = MechanismEntry("randomized-response", "label")
     bare.__dict__["kind"] = Undescribed
     with pytest.raises(AssertionError, match="no Privacy"):
         suite.check_described(bare)

@@ -14,7 +14,7 @@ from discreet_recipes.record import Record
 from discreet_recipes.santext import bench as santext
 from discreet_recipes.santext.bench import Bench
 from discreet_recipes.santext.data import (
-    Setting,
+    SanTextSetting,
     in_few_dimensions,
     order_at,
     ranked,
@@ -38,10 +38,10 @@ def data(tmp_path):
 
 def test_accuracy_and_privacy_of_a_setting(data):
     bench = Bench(data, SMALL)
-    assert bench.accuracy(Setting("unsanitised")) == [1.0, 1.0]
-    sharp = Setting("santext", 14.0, "certified")
+    assert bench.accuracy(SanTextSetting("unsanitised")) == [1.0, 1.0]
+    sharp = SanTextSetting("santext", 14.0, "certified")
     assert min(bench.accuracy(sharp)) > 0.8
-    assert max(bench.accuracy(Setting("uniform"))) < 0.8
+    assert max(bench.accuracy(SanTextSetting("uniform"))) < 0.8
     found = bench.privacy(sharp)
     assert found["keep"] > 0.9
     assert found["inputs"] == 1
@@ -91,8 +91,8 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
         attacked=50,
     )
     bench = Bench(data, size)
-    assert bench.pearson(Setting("unsanitised"))[0] > 0.8
-    assert bench.pearson(Setting("uniform"))[0] < 0.5
+    assert bench.pearson(SanTextSetting("unsanitised"))[0] > 0.8
+    assert bench.pearson(SanTextSetting("uniform"))[0] < 0.5
     monkeypatch.setattr(santext, "load_space", lambda _name, **_most: space)
     found = bench.pretraining(300.0, 5, attack=True)
     assert min(found["original"]["accuracy"]) > 0.9
@@ -119,9 +119,9 @@ def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):
     bench = TunedBench(data, size, load_space("starter"))
     assert bench.tasks == ("sst2", "qnli")
     for seed in range(2):
-        assert bench.score("sst2", Setting("unsanitised"), seed) > 0.9
-        assert bench.score("sst2", Setting("uniform"), seed) < 0.9
-    assert 0 <= bench.score("qnli", Setting("santext", 14.0, "certified"), 0) <= 1
+        assert bench.score("sst2", SanTextSetting("unsanitised"), seed) > 0.9
+        assert bench.score("sst2", SanTextSetting("uniform"), seed) < 0.9
+    assert 0 <= bench.score("qnli", SanTextSetting("santext", 14.0, "certified"), 0) <= 1
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -188,7 +188,7 @@ def test_speed_is_that_of_the_whole_text(data):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(NotFound, match="there is no sst2-train"):
-        Bench(tmp_path, SMALL).accuracy(Setting("unsanitised"))
+        Bench(tmp_path, SMALL).accuracy(SanTextSetting("unsanitised"))
 
 
 def test_names_of_settings_are_different():

@@ -11,7 +11,7 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from discreet_recipes.trlaplace import run as trlaplace
 from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
-from discreet_recipes.trlaplace.data import Setting, build, random_space, read_tasks
+from discreet_recipes.trlaplace.data import TrLaplaceSetting, build, random_space, read_tasks
 from discreet_recipes.trlaplace.sizes import QUICK
 from small_data import write_labelled, write_rows
 from tiny_bert import WORDS, write_bert
@@ -111,7 +111,7 @@ def test_the_published_delta_is_that_of_all_dimensions_also_where_it_is_no_numbe
     vectors = np.random.default_rng(1).standard_normal((30, 40))
     space = EmbeddingSpace.from_arrays(words, vectors)
     for epsilon, total in ((1.0, 40), (10.0, 500), (20.0, 1700)):
-        box = build(Setting("truncated-laplace", epsilon, "published"), space)
+        box = build(TrLaplaceSetting("truncated-laplace", epsilon, "published"), space)
         assert box.dummy_dimensions + 40 == total
         # delta ** (1 / d) is 1/4 whatever d is.
         wanted = -np.log1p(-epsilon / (0.5 * np.sqrt(total))) * box.noise.scale
@@ -139,7 +139,7 @@ def test_the_auto_encoder_learns_to_write_what_it_reads_and_nothing_from_noise()
 
     public, test = batch(), batch()
     found = {}
-    for setting in (None, Setting("truncated-laplace", 0.1, "published")):
+    for setting in (None, TrLaplaceSetting("truncated-laplace", 0.1, "published")):
         mechanism = setting and build(setting, space)
         trained = TextAutoEncoder(space, public, mechanism, epochs=8)
         result = trained.measured(test, np.random.default_rng(1))
@@ -151,4 +151,4 @@ def test_the_auto_encoder_learns_to_write_what_it_reads_and_nothing_from_noise()
 @pytest.mark.parametrize("text", ["gaussian", "gaussian:x", ""])
 def test_a_mechanism_that_is_not_one_is_refused(text):
     with pytest.raises(InvalidValue, match="NAME:EPSILON"):
-        Setting.of(text)
+        TrLaplaceSetting.of(text)

@@ -20,7 +20,7 @@ from discreet_recipes.uedp.accounting import (
     paper_curves,
     paper_figures,
 )
-from discreet_recipes.uedp.pages import Row, add_claims
+from discreet_recipes.uedp.pages import ResultRow, add_claims
 from discreet_recipes.uedp.sizes import CATEGORIES, QUICK
 from small_data import write_rows
 
@@ -247,12 +247,16 @@ def test_sizes_of_users_are_normal_and_texts_are_dealt_at_random():
 def test_a_worse_model_is_not_called_better(tmp_path):
     def verdict(certified, masked):
         rows = [
-            Row("public start", "all", perplexity=[99.0], error_rate=[1.0]),
-            Row("noiseless", "all", perplexity=[10.0], error_rate=[0.5]),
-            Row("de-identified", "all", perplexity=[masked], error_rate=[0.5]),
-            Row("certified", "all", noise=1.0, perplexity=[certified], error_rate=[0.5], joint=7.0),
-            Row("certified", "all", noise=0.5, perplexity=[1.0], error_rate=[0.5], joint=8.1),
-            Row("published", "all", noise=2.0, perplexity=[98.0], error_rate=[1.0], claimed=0.5),
+            ResultRow("public start", "all", perplexity=[99.0], error_rate=[1.0]),
+            ResultRow("noiseless", "all", perplexity=[10.0], error_rate=[0.5]),
+            ResultRow("de-identified", "all", perplexity=[masked], error_rate=[0.5]),
+            ResultRow(
+                "certified", "all", noise=1.0, perplexity=[certified], error_rate=[0.5], joint=7.0
+            ),
+            ResultRow("certified", "all", noise=0.5, perplexity=[1.0], error_rate=[0.5], joint=8.1),
+            ResultRow(
+                "published", "all", noise=2.0, perplexity=[98.0], error_rate=[1.0], claimed=0.5
+            ),
         ]
         record = Record(tmp_path, "uedp", {})
         add_claims(record, rows, 5)

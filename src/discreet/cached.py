@@ -41,13 +41,13 @@ class Kept:
 
 def kept() -> list[Kept]:
     """What there is, folder by folder; empty ones are left out."""
-    found = []
+    folders = []
     for kind, what in KINDS.items():
         path = cache_directory() / kind
         sizes = list(_sizes(path))
         if sizes:
-            found.append(Kept(kind, what, path, len(sizes), sum(sizes)))
-    return found
+            folders.append(Kept(kind, what, path, len(sizes), sum(sizes)))
+    return folders
 
 
 def throw_away(kind: str | None = None) -> list[Kept]:

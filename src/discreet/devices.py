@@ -95,8 +95,8 @@ def _present() -> tuple[str, ...]:
     """The devices of this machine that are not its processor."""
     import torch
 
-    found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    return tuple(name for name, there in found.items() if there)
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return tuple(name for name, there in available.items() if there)
 
 
 # -- arrays and networks on a device ---------------------------------------------------------------

@@ -153,10 +153,10 @@ def plain_json(text: bytes | str) -> Any:
     {'rows': [1, 2.5, None]}
     """
     try:
-        found = json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+        value = json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    level = [found]
+    level = [value]
     for _ in range(_DEEPEST):
         within: list[Any] = []
         for part in level:
@@ -170,7 +170,7 @@ def plain_json(text: bytes | str) -> Any:
                 raise ValueError("a number is too large")
         level = [part for part in within if not isinstance(part, float)]
         if not level:
-            return found
+            return value
     raise ValueError("nested too deeply")
 
 

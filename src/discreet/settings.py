@@ -121,8 +121,8 @@ def declared_in(kind: type[Any]) -> Iterator[Declared]:
 def declared_as(name: str, hint: Any, default: Any) -> Declared | None:
     """The setting that a field or a parameter is annotated with, if it is."""
     kind, *notes = get_args(hint) if get_origin(hint) is Annotated else [hint]
-    found = (note for note in notes if isinstance(note, Setting))
-    return next((Declared(name, kind, default, each) for each in found), None)
+    settings = (note for note in notes if isinstance(note, Setting))
+    return next((Declared(name, kind, default, each) for each in settings), None)
 
 
 def said(settings: Settings) -> dict[str, Declared]:

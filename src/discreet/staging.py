@@ -184,10 +184,10 @@ def remove_leftovers(place: Path) -> None:
     if os.name != "posix":
         return  # there are no locks to tell by
     try:
-        found = [each for each in place.parent.iterdir() if ours.fullmatch(each.name)]
+        leftovers = [each for each in place.parent.iterdir() if ours.fullmatch(each.name)]
     except OSError:
         return  # a folder that can be written but not listed
-    for path in found:
+    for path in leftovers:
         with contextlib.suppress(OSError):
             if not path.is_symlink() and path.stat().st_uid == os.getuid():
                 _remove_if_unlocked(path, place)

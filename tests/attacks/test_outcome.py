@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.attacks.outcome import Estimate, Outcome, bootstrapped, mean_of_shares, share
+from discreet.attacks.outcome import AttackOutcome, Estimate, bootstrapped, mean_of_shares, share
 from goodness import LEVEL
 
 
@@ -49,8 +49,8 @@ def test_bootstrap_of_a_ratio():
 
 def test_it_says_whether_the_attack_beats_chance():
     base = Estimate(0.9, 0.85, 0.95)
-    good = Outcome("x", "accuracy", Estimate(0.6, 0.55, 0.65), 0.5, base, 1200)
-    lucky = Outcome("x", "accuracy", Estimate(0.6, 0.49, 0.7), 0.5, None, 10)
+    good = AttackOutcome("x", "accuracy", Estimate(0.6, 0.55, 0.65), 0.5, base, 1200)
+    lucky = AttackOutcome("x", "accuracy", Estimate(0.6, 0.49, 0.7), 0.5, None, 10)
     assert "1,200 targets" in good.lines()[0]
     assert "the attack is above it" in good.lines()[-1]
     assert "the attack is not above it" in lucky.lines()[-1]

@@ -18,7 +18,7 @@ from discreet.audit.training import (
     shift_law,
 )
 from discreet.errors import InvalidValue
-from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.rules import Rules, TrainingPlan
 
 CERTIFIED = Rules(
     user_rate=0.5, entity_rate=0.5, noise=0.7, cell_clip=0.5, holders=2, population=10
@@ -37,7 +37,7 @@ PAPER = Rules(
 )
 
 
-class AnyEntityDrawn(Plan):
+class AnyEntityDrawn(TrainingPlan):
     """The planted fault: one drawn entity is enough to use a sentence."""
 
     def _all_entities_drawn(self, user, draws):
@@ -45,7 +45,7 @@ class AnyEntityDrawn(Plan):
         return drawn[user.cell] | (user.cell < 0)
 
 
-class TooLittleNoise(Plan):
+class TooLittleNoise(TrainingPlan):
     """Another: the noise does not fit the clipping norm."""
 
     @classmethod

@@ -28,7 +28,7 @@ def test_the_worst_pair_of_a_pure_law_is_the_obvious_one():
     expected, i, j, y = max(ratios)
     worst = worst_pair(pure_statement(expected), logs)
     assert worst.loss == expected
-    assert worst.found == expected
+    assert worst.needed == expected
     assert (worst.first, worst.second, worst.output) == (i, j, y)
     assert not worst.broken
     assert worst_pair(pure_statement(expected * (1 - 1e-6)), logs).broken
@@ -41,7 +41,7 @@ def test_the_worst_rate_of_a_metric_law_is_the_obvious_one(space):
     with np.errstate(invalid="ignore"):
         rates = np.where(distances > 0, losses / distances, 0)
     worst = worst_pair(metric_statement(space, 2.0), logs, distances)
-    assert worst.found == pytest.approx(rates.max(), rel=1e-6)
+    assert worst.needed == pytest.approx(rates.max(), rel=1e-6)
     assert not worst.broken
     assert worst_pair(metric_statement(space, 0.99 * rates.max()), logs, distances).broken
 
@@ -58,7 +58,7 @@ def test_of_pairs_that_are_as_bad_up_to_rounding_the_first_is_named(seed):
     statement = metric_statement(random_space(5), 1.0)
     worst = worst_pair(statement, logs, distances)
     assert (worst.first, worst.second, worst.output) == (0, 1, 0)
-    assert worst.found == pytest.approx(1.0, rel=2e-9)
+    assert worst.needed == pytest.approx(1.0, rel=2e-9)
     assert not worst.broken
 
 
@@ -68,21 +68,21 @@ def test_words_at_one_point_must_be_released_alike():
     other = np.log([[0.5, 0.5], [0.5001, 0.4999]])
     statement = metric_statement(random_space(5), 3.0)
     assert not worst_pair(statement, same, distances).broken
-    assert worst_pair(statement, other, distances).found == math.inf
+    assert worst_pair(statement, other, distances).needed == math.inf
 
 
 def test_a_zero_that_another_row_does_not_share_is_an_infinite_loss():
     logs = np.log([[0.5, 0.5], [0.5, 0.5]])
     logs[1] = [0.0, -np.inf]
     worst = worst_pair(pure_statement(1e6), logs)
-    assert worst.found == math.inf
+    assert worst.needed == math.inf
     assert (worst.first, worst.second, worst.output) == (0, 1, 1)
-    assert worst_pair(approximate_statement(1e6, 0.5), logs).found == pytest.approx(0.5)
+    assert worst_pair(approximate_statement(1e6, 0.5), logs).needed == pytest.approx(0.5)
 
 
 def test_a_zero_that_all_rows_share_is_none():
     logs = np.array([[0.0, -np.inf], [0.0, -np.inf]])
-    assert worst_pair(pure_statement(0.0), logs).found == 0
+    assert worst_pair(pure_statement(0.0), logs).needed == 0
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0])
@@ -148,7 +148,7 @@ def test_only_its_own_word_may_come_out_unprotected():
         bad = np.log([[1.0, 0, 0], [0.4, 0.5, 0.1], [0.5, 0, 0.5]])
     assert not worst_pair(statement, good, **arguments).broken
     worst = worst_pair(statement, bad, **arguments)
-    assert worst.found == math.inf
+    assert worst.needed == math.inf
     assert (worst.first, worst.output) == (1, 2)
 
 

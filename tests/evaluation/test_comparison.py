@@ -17,11 +17,11 @@ from discreet.attacks.outcome import Estimate
 from discreet.errors import DiscreetError, InputError, InvalidValue
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import STANDARD, contenders
-from discreet.evaluation.comparison.frontier import beaten_by, choices
+from discreet.evaluation.comparison.frontier import beaten_by, recommendations
 from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.parts import Parts
-from discreet.evaluation.comparison.reading import Reading
-from discreet.evaluation.comparison.run import Comparison, Row, compared
+from discreet.evaluation.comparison.reading import TaskReading
+from discreet.evaluation.comparison.run import Comparison, ComparisonRow, compared
 from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
@@ -314,7 +314,7 @@ def test_identifiers_behind_the_words_that_are_used_do_not_count(bench):
 def test_of_long_texts_fewer_are_read():
     effort = replace(EFFORT, encoded=30, longest=120)
     counts = [
-        Reading(Task.of(["word " * words] * 40, None, None, ["a"] * 40, effort), effort).count
+        TaskReading(Task.of(["word " * words] * 40, None, None, ["a"] * 40, effort), effort).count
         for words in (5, 40, 80, 5000)
     ]
     assert counts == [30, 30, 15, 10]
@@ -376,7 +376,7 @@ def test_members_are_found_by_who_can_make_the_same_release_again():
 
 
 def _row(label, use, named, epsilon=1.0, peer=False):
-    return Row(
+    return ComparisonRow(
         label,
         epsilon,
         {"accuracy": Estimate(use, use - 0.01, use + 0.01)},
@@ -414,7 +414,7 @@ def test_a_peer_beats_nobody_because_its_attacker_is_a_lower_bound():
 def test_the_choice_keeps_to_the_limit_and_is_of_use():
     rows = [_row("good", 0.8, 0.4), _row("cheap", 0.6, 0.25), _row("noise", 0.5, 0.1)]
     rows.append(_row("foreign", 0.95, 0.1, peer=True))
-    chosen = {each.limit: each.row and each.row.label for each in choices(_compared(*rows))}
+    chosen = {each.limit: each.row and each.row.label for each in recommendations(_compared(*rows))}
     assert chosen == {0.2: None, 0.3: "cheap", 0.5: "good"}
 
 
@@ -433,7 +433,7 @@ def test_only_accuracy_is_compared_with_the_commonest_label():
     alike = {"similarity": Estimate(0.4, 0.39, 0.41)}
     row = replace(_row("good", 0.8, 0.2), utility=alike)
     found = replace(_compared(row), measure="similarity", raw=replace(row, label="no protection"))
-    assert choices(found)[0].row is row
+    assert recommendations(found)[0].row is row
     assert "commonest" not in lines(found)[0]
     assert replace(found, measure="macro-F1").guessing == pytest.approx(1 / 3)
 

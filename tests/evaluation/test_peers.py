@@ -17,8 +17,8 @@ from discreet.evaluation.comparison import peers
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.documents import DocumentRow, document_rows, documents_of
 from discreet.evaluation.comparison.peers import PEERS, Peer, peer_jobs
-from discreet.evaluation.comparison.reading import Reading
-from discreet.evaluation.comparison.run import Row
+from discreet.evaluation.comparison.reading import TaskReading
+from discreet.evaluation.comparison.run import ComparisonRow
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.vectors import vector_rows
 from discreet.mechanisms.registry import entries, find
@@ -57,7 +57,7 @@ def _rows(bench, tmp_path, monkeypatch, script, peer=PEER):
     (place / "bin" / "python").symlink_to(sys.executable)
     (place / "installed").write_text("")
     ((_, job),) = peer_jobs(bench, tmp_path, lambda _line: None, [peer])
-    return [Row.of(row) for row in job()["rows"]]
+    return [ComparisonRow.of(row) for row in job()["rows"]]
 
 
 def test_what_a_peer_passes_and_what_watching_sees(bench, tmp_path, monkeypatch):
@@ -274,7 +274,7 @@ def document_reading():
     texts = [_document(rng, label) for label in labels]
     effort = replace(EFFORT, texts=90, longest=200)
     public = [_document(rng, label) for label in labels] + ["One sentence only."]
-    return Reading(Task.of(texts, labels, None, public, effort), effort, encoder=False)
+    return TaskReading(Task.of(texts, labels, None, public, effort), effort, encoder=False)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.attacks.mask_inference import AttackReport
-from discreet.attacks.outcome import Estimate, Outcome, Rate
+from discreet.attacks.outcome import AttackOutcome, Estimate, Rate
 from discreet.errors import DiscreetError, InputError, NotFound, VerificationFailed
 from discreet.receipt import Receipt, receipt_path
 from discreet.report.claims import Claim
@@ -76,8 +76,9 @@ def test_a_receipt_says_what_holds_for_whole_texts_in_words():
 
 
 def _outcome(success, chance, unprotected=None):
-    return Outcome("inversion to words", "F1", Estimate(success, success - 0.05, success + 0.05),
-                   chance, unprotected, 400).to_dict()  # fmt: skip
+    measured = Estimate(success, success - 0.05, success + 0.05)
+    outcome = AttackOutcome("inversion to words", "F1", measured, chance, unprotected, 400)
+    return outcome.to_dict()
 
 
 def test_outcomes_of_attacks_are_sentences_and_bars():

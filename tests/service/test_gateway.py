@@ -509,7 +509,7 @@ def test_the_values_of_a_call_are_let_go_in_time_whether_others_come_or_not(spac
 
 
 def test_conversations_are_forgotten_by_size_and_by_age(monkeypatch):
-    known = conversations.Conversations(most_bytes=2000, seconds=60.0)
+    known = conversations.RememberedConversations(most_bytes=2000, seconds=60.0)
     for number in range(20):
         known.of("key", str(number)).keep_answer("text", "short", "x" * 100)
         assert known.total == sum(each.size for each in known._known.values())

@@ -12,7 +12,7 @@ from discreet.attacks.bayes import says_its_law
 from discreet.release.text import Sanitizer
 from discreet.service import _playground_mechanisms as mechanisms_module
 from discreet.service import playground
-from discreet.service._playground_mechanisms import Setting, Workshop, variants
+from discreet.service._playground_mechanisms import PageSetting, Workshop, variants
 from discreet.service._playground_text import told, tried
 from playground_server import TEXT, small_space
 
@@ -66,7 +66,7 @@ def _asked(client, path, **body):
 @pytest.mark.parametrize("public_words", [True, False])
 @pytest.mark.parametrize("name", [FIRST, "near-words", "santext"])
 def test_what_is_shown_is_what_a_release_would_be(shop, name, public_words, identifiers, layout):
-    setting = Setting(shop.variant(name), 8.0, layout, public_words, identifiers)
+    setting = PageSetting(shop.variant(name), 8.0, layout, public_words, identifiers)
     result = tried(shop, setting, TEXT, np.random.default_rng(7))
     sanitizer = Sanitizer(
         shop.prepared(setting).mechanism,
@@ -106,7 +106,7 @@ def test_a_word_and_a_whole_text_have_their_statements(client):
 
 
 def test_outcomes_are_the_law_after_what_was_released(client, shop):
-    setting = Setting(shop.variant(FIRST), 8.0)
+    setting = PageSetting(shop.variant(FIRST), 8.0)
     mechanism = shop.prepared(setting).mechanism
     released = mechanism.words[:3]
     answer = _asked(client, "outcomes", word=40, released=released.tolist())
@@ -127,7 +127,7 @@ def test_outcomes_of_a_law_without_a_formula_say_how_many_draws(client):
 @pytest.mark.parametrize("name", ["near-words", "santext", "uniform", FIRST])
 def test_the_attacker_is_right_about_as_often_as_the_law_says(client, shop, name):
     """On words drawn by the public frequencies, within 6 standard deviations."""
-    setting = Setting(shop.variant(name), 8.0, public_words=False)
+    setting = PageSetting(shop.variant(name), 8.0, public_words=False)
     mechanism, prior = shop.prepared(setting).mechanism, shop.prior(setting)
     rng = np.random.default_rng(11)
     words = rng.choice(len(prior), 3000, p=prior)
@@ -167,7 +167,7 @@ def test_the_frontier_rises_and_the_present_setting_is_on_it(client):
 @pytest.mark.parametrize("name", [name for name, each in variants().items() if each.epsilon])
 def test_every_mechanism_has_a_frontier_exact_or_from_below(shop, name, monkeypatch):
     monkeypatch.setattr(mechanisms_module, "FRONTIER", (4.0, 16.0))
-    setting = Setting(shop.variants[name], 16.0, public_words=False)
+    setting = PageSetting(shop.variants[name], 16.0, public_words=False)
     first, last = shop.frontier(setting)
     assert (first["epsilon"], last["epsilon"]) == (4.0, 16.0)
     assert 0 <= first["guess"] < last["guess"] <= 1
@@ -184,7 +184,7 @@ def test_every_mechanism_has_a_frontier_exact_or_from_below(shop, name, monkeypa
 def test_a_weak_setting_is_called_weak(client, shop):
     body = {"mechanism": "near-words-plain", "epsilon": 4, "text": "the house is old"}
     assert _asked(client, "try", **body)["guarantee"]["weak"] is None
-    weak = Setting(shop.variants["santext"], 16.0, public_words=False)
+    weak = PageSetting(shop.variants["santext"], 16.0, public_words=False)
     assert told(shop, weak, 3)["weak"].startswith("this setting is weak")
 
 
@@ -192,7 +192,7 @@ def test_nothing_of_a_text_stays_in_memory(space):
     word = SECRET + "xq"  # in no vocabulary
     shop = Workshop(str(space))
     for layout in ("public", "tokens"):
-        setting = Setting(shop.variant("near-words"), 8.0, layout)
+        setting = PageSetting(shop.variant("near-words"), 8.0, layout)
         tried(shop, setting, f"the {word} house {word}@roe.example", np.random.default_rng(0))
         made = shop.layout(setting)
         gc.collect()

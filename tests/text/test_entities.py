@@ -21,7 +21,7 @@ from discreet.text.entities.recognisers import (
     SpacyEntities,
     load_pipeline,
 )
-from discreet.text.entities.rows import Fields, Row, read_rows
+from discreet.text.entities.rows import Fields, TextRow, read_rows
 from discreet.text.entities.survey import Survey
 
 ALL = frozenset(CATEGORIES)
@@ -361,7 +361,7 @@ def test_other_formats_become_objects(tmp_path):
 
 
 def test_characters_become_tokens():
-    row = Row(
+    row = TextRow(
         1, "New York -based O ' Brien", ("New", "York", "-based", "O", "'", "Brien"), None, "{}"
     )
     found = [Entity(0, 8, "gpe", "a"), Entity(10, 12, "misc", "b"), Entity(16, 25, "person", "c")]

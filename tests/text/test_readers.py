@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError, InvalidValue
 from discreet.text.faults import told_names
-from discreet.text.jsonl import BadLine, Cutter
+from discreet.text.jsonl import BadLine, FieldCutter
 from discreet.text.readers import Batch, open_documents
 
 MARKER = "zanzibar"
@@ -195,8 +195,8 @@ def test_the_quick_cut_and_the_walk_agree_with_a_json_parser(
     members = list(others.items())
     members.insert(place, ("text", text))
     line = json.dumps(dict(members), ensure_ascii=ascii_only, separators=marks)
-    before, found, after = Cutter("text").cut(line)
-    assert (before, found, after) == Cutter("text").walk(line)
+    before, found, after = FieldCutter("text").cut(line)
+    assert (before, found, after) == FieldCutter("text").walk(line)
     assert found == text
     assert json.loads(f'{before}"new"{after}') == {**others, "text": "new"}
 
@@ -209,7 +209,7 @@ def test_the_quick_cut_accepts_only_json(line: str) -> None:
     except ValueError:
         parsed = None
     try:
-        before, _, after = Cutter("text").cut(line)
+        before, _, after = FieldCutter("text").cut(line)
     except BadLine:
         return
     assert parsed is not None
@@ -219,7 +219,7 @@ def test_the_quick_cut_accepts_only_json(line: str) -> None:
 @pytest.mark.parametrize("number", ["1" * 5000, "1.0", "1e3", "-0.1000", "NaN", "1E+400"])
 def test_numbers_of_any_shape_are_stepped_over(number: str) -> None:
     line = f'{{"n": {number}, "text": "a", "l": [{number}]}}'
-    before, text, after = Cutter("text").cut(line)
+    before, text, after = FieldCutter("text").cut(line)
     assert (before + '"a"' + after, text) == (line, "a")
 
 

@@ -52,7 +52,7 @@ class NGramModel:
     def log_probabilities(self, batch: TokenBatch) -> Floats:
         """``ln P`` of every word of some documents given the two before it, and of each end."""
         grams = _grams(batch, self.size - 1, len(self._orders))
-        found = np.full(len(grams), 1.0 / self.size)
+        chances = np.full(len(grams), 1.0 / self.size)
         for length, order in enumerate(self._orders, 1):
             keys = _key(grams[:, -length:], self.size + 1)
             before = _key(grams[:, -length:-1], self.size + 1)
@@ -60,9 +60,9 @@ class NGramModel:
             totals = _looked_up(order.contexts, order.totals, before)
             kinds = _looked_up(order.contexts, order.kinds, before)
             seen = np.maximum(totals, 1.0)
-            mixed = (np.maximum(counts - _DISCOUNT, 0.0) + _DISCOUNT * kinds * found) / seen
-            found = np.where(totals > 0, mixed, found)
-        return np.asarray(np.log(found))
+            mixed = (np.maximum(counts - _DISCOUNT, 0.0) + _DISCOUNT * kinds * chances) / seen
+            chances = np.where(totals > 0, mixed, chances)
+        return np.asarray(np.log(chances))
 
 
 def fit_ngrams(texts: Sequence[str], tokenizer: Tokenizer, *, order: int = 3) -> NGramModel:

@@ -151,11 +151,11 @@ def _read(declared: Declared, value: Any) -> Any:
     if value.strip() == "none":
         return ()
     try:
-        found = tuple(member.kind(part.strip()) for part in value.split(",") if part.strip())
+        parts = tuple(member.kind(part.strip()) for part in value.split(",") if part.strip())
     except ValueError as error:
         kind = "whole numbers" if member.kind is int else "numbers"
         raise InvalidValue(f"{declared.flag} must be {kind} with commas between them") from error
-    return tuple(member.checked(part, f"each of {declared.flag}") for part in found)
+    return tuple(member.checked(part, f"each of {declared.flag}") for part in parts)
 
 
 def _said(value: Any) -> str:

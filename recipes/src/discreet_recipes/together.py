@@ -93,8 +93,8 @@ def _summary(folder: Path, records: dict[Recipe, Record], failed: dict[str, str]
             "verdicts",
             "All claims by verdict",
             [
-                {"subject": subject, "claims": len(found), **{v: found.count(v) for v in VERDICTS}}
-                for subject, found in verdicts.items()
+                {"subject": subject, "claims": len(given), **{v: given.count(v) for v in VERDICTS}}
+                for subject, given in verdicts.items()
             ],
         )
     for subject, title in _SUBJECTS.items():

@@ -124,12 +124,12 @@ def _alike(statement: PrivacyStatement) -> tuple[Any, ...]:
 
 def _statements(receipt: Receipt) -> dict[str, PrivacyStatement]:
     """Of each unit, and of whole texts and persons where the receipt speaks of them."""
-    found = {"unit": _with_cut(receipt)}
+    statements = {"unit": _with_cut(receipt)}
     whole = receipt.about.get("whole")
     for what, told in whole.items() if isinstance(whole, Mapping) else ():
         if isinstance(told, Mapping) and isinstance(told.get("statement"), Mapping):
-            found[what] = PrivacyStatement.from_dict(told["statement"])
-    return found
+            statements[what] = PrivacyStatement.from_dict(told["statement"])
+    return statements
 
 
 def _with_cut(receipt: Receipt) -> PrivacyStatement:

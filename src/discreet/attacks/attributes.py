@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arrays import Floats32, Ids
-from discreet.attacks.outcome import Estimate, Outcome, share
+from discreet.attacks.outcome import AttackOutcome, Estimate, share
 from discreet.attacks.public_halves import checked_halves
 from discreet.devices import AUTO, array_of, find_device, moved, own_chance
 from discreet.errors import InvalidValue, needs_extra
@@ -35,7 +35,7 @@ def attribute_attack(
     unprotected: tuple[ArrayLike, ArrayLike] | None = None,
     seed: int = 0,
     device: str = AUTO,
-) -> list[Outcome]:
+) -> list[AttackOutcome]:
     """The share of targets whose attribute is found; chance names the commonest one of all.
 
     Args:
@@ -70,7 +70,7 @@ def attribute_attack(
     chance = float((truth == np.bincount(known).argmax()).mean())
     base = None if unprotected is None else attacked(*unprotected)
     measure = f"accuracy among {len(names)} attributes"
-    return [Outcome("attribute inference", measure, success, chance, base, len(truth))]
+    return [AttackOutcome("attribute inference", measure, success, chance, base, len(truth))]
 
 
 def _learnt(

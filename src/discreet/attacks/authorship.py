@@ -56,17 +56,17 @@ class Attributed:
 
 def authors_of(names: Sequence[str], folds: int) -> tuple[Ids, int]:
     """Authors as numbers, if there are several and each has a text for every fold."""
-    found, truth, counts = np.unique(np.asarray(names), return_inverse=True, return_counts=True)
-    if len(found) < 2:
+    authors, truth, counts = np.unique(np.asarray(names), return_inverse=True, return_counts=True)
+    if len(authors) < 2:
         raise InvalidValue(
-            f"an attack on authorship needs at least 2 different authors; got {len(found)}"
+            f"an attack on authorship needs at least 2 different authors; got {len(authors)}"
         )
     if counts.min() < folds:
         raise InvalidValue(
             f"an attack on authorship needs at least {folds} texts of every author, one for each "
             f"fold; an author has {counts.min()}"
         )
-    return truth.astype(np.int64), len(found)
+    return truth.astype(np.int64), len(authors)
 
 
 @dataclass(frozen=True)

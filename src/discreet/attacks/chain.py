@@ -90,8 +90,8 @@ class English:
     @cached_property
     def _numbers(self) -> Ids:
         numbers = {word: number for number, word in enumerate(self._model.words)}
-        found = [numbers.get(word.lower(), UNSEEN) for word in self.space.words]
-        return np.array([*found, START], np.int64)
+        model_numbers = [numbers.get(word.lower(), UNSEEN) for word in self.space.words]
+        return np.array([*model_numbers, START], np.int64)
 
     def chances(self, before: Ids, words: Ids) -> Floats:
         """As those of :class:`Pairs`."""
@@ -151,22 +151,22 @@ class Reader:
 
 
 def contextual_guesses(
-    found: Originals, offsets: Ids, prior: Floats, reader: Reader, never: int | None = None
+    originals: Originals, offsets: Ids, prior: Floats, reader: Reader, never: int | None = None
 ) -> Ids:
     """The likeliest original at each place, given everything that was released of its text.
 
     Args:
-        found: The likeliest originals by single words, under a prior.
+        originals: The likeliest originals by single words, under a prior.
         offsets: Where each text starts.
         prior: That prior; its weights are taken out again, pairs of words say more.
         reader: Which words follow each other.
         never: A word that is not guessed, such as the one that stands for unknown words.
     """
-    guess = np.empty(len(found.words), dtype=np.int64)
+    guess = np.empty(len(originals.words), dtype=np.int64)
     # Texts are read each on its own, so that some at a time are enough.
     for first, last in ragged_blocks(offsets, _PLACES):
         part = slice(offsets[first], offsets[last])
-        words, logs = found.words[part], found.logs[part]
+        words, logs = originals.words[part], originals.logs[part]
         with np.errstate(divide="ignore", invalid="ignore"):
             evidence = np.where(np.isfinite(logs), logs - np.log(prior[words]), -np.inf)
         belief = _beliefs(words, evidence, offsets[first : last + 1] - offsets[first], reader)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from discreet.arrays import Floats, Ids, row_blocks
-from discreet.attacks.outcome import Outcome, bootstrapped
+from discreet.attacks.outcome import AttackOutcome, bootstrapped
 from discreet.attacks.public_halves import checked_halves
 from discreet.errors import InvalidValue
 from discreet.spaces.space import EmbeddingSpace
@@ -87,7 +87,7 @@ def inversion_attack(
     *,
     unprotected: tuple[ArrayLike, ArrayLike] | None = None,
     seed: int = 0,
-) -> list[Outcome]:
+) -> list[AttackOutcome]:
     """Precision, recall and F1 of the recovered tokens, each an outcome.
 
     For every target as many tokens are guessed as a public sentence has on average. Chance guesses
@@ -118,7 +118,7 @@ def recovered_words(
     public: Bags,
     truth: Bags,
     seed: int,
-) -> list[Outcome]:
+) -> list[AttackOutcome]:
     """Precision, recall and F1 of guesses at ``size`` tokens of every target.
 
     Args:
@@ -140,7 +140,7 @@ def recovered_words(
         success = bootstrapped([hits, guessed, true], figure, rng)
         chance = float(figure(lucky.sum(), guessed.sum(), true.sum()))
         base = None if bare is None else bootstrapped([bare, guessed, true], figure, rng)
-        outcomes.append(Outcome(attack, name, success, chance, base, len(hits)))
+        outcomes.append(AttackOutcome(attack, name, success, chance, base, len(hits)))
     return outcomes
 
 

@@ -76,16 +76,16 @@ def originals(
     >>> from discreet.spaces.space import EmbeddingSpace
     >>> space = EmbeddingSpace.from_arrays(["tea", "cup", "sea"], [[0.0], [1.0], [9.0]])
     >>> mechanism = SanText(space, epsilon=1.0, calibration="published")
-    >>> found = originals(mechanism, np.arange(3), np.array([0, 3]), np.array([0.8, 0.1, 0.1]))
-    >>> found.best().tolist()
+    >>> inverted = originals(mechanism, np.arange(3), np.array([0, 3]), np.array([0.8, 0.1, 0.1]))
+    >>> inverted.best().tolist()
     [0, 0, 2]
     """
     weights = checked_prior(prior, len(mechanism.space))
     keep = min(check.whole(keep, "originals to keep", at_least=1), int((weights > 0).sum()))
     drawn = np.ones(len(released), np.bool_) if passed is None else ~passed
     if hasattr(mechanism, "near_inputs"):
-        found = _of_near_sets(mechanism, released, offsets, weights, keep, drawn)
-        return found if passed is None else found.with_public(passed, released)
+        inverted = _of_near_sets(mechanism, released, offsets, weights, keep, drawn)
+        return inverted if passed is None else inverted.with_public(passed, released)
     if reads_on(mechanism):
         _checked_inputs(mechanism)
     possible = np.flatnonzero(weights)
@@ -98,8 +98,8 @@ def originals(
         logs += np.log(weights[possible]).astype(np.float32)
         columns, best = _largest(logs, keep)
         words[drawn], scores[drawn] = possible[columns][place], best[place]
-    found = Originals(words, scores)
-    return found if passed is None else found.with_public(passed, released)
+    inverted = Originals(words, scores)
+    return inverted if passed is None else inverted.with_public(passed, released)
 
 
 def likelihoods_at(

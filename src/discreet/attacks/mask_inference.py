@@ -286,10 +286,10 @@ def attack_words(
         # Only what is attacked is inverted; the law at a place reads all that came before it.
         elsewhere = np.ones(len(target.released), np.bool_)
         elsewhere[positions] = False
-        found = originals(
+        inverted = originals(
             mechanism, target.released, target.offsets, weights, passed=elsewhere, keep=1
         )
-        hits["bayes"] = found.best()[positions] == truth
+        hits["bayes"] = inverted.best()[positions] == truth
     elif likelihoods is None:
         guessed = best_guesses(mechanism, seen, weights, rng=rng, progress=progress)
         hits["bayes"] = guessed == truth

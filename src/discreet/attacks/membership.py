@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import softmax
 
 from discreet.arrays import Floats
-from discreet.attacks.outcome import Estimate, Outcome, mean_of_shares
+from discreet.attacks.outcome import AttackOutcome, Estimate, mean_of_shares
 from discreet.attacks.wide_logistic import wide_logistic
 from discreet.errors import InvalidValue
 from discreet.models.task import TaskModel
@@ -121,7 +121,7 @@ def membership_attack(
     *,
     unprotected: tuple[LabelledPredictions, LabelledPredictions] | None = None,
     seed: int = 0,
-) -> list[Outcome]:
+) -> list[AttackOutcome]:
     """An outcome for each score: balanced accuracy, 0.5 being chance.
 
     Args:
@@ -137,7 +137,7 @@ def membership_attack(
         if unprotected is not None:
             base = _attacked(score(unprotected[0]), score(unprotected[1]), seed)[0]
         outcomes.append(
-            Outcome(f"membership by {name}", "balanced accuracy", success, 0.5, base, targets)
+            AttackOutcome(f"membership by {name}", "balanced accuracy", success, 0.5, base, targets)
         )
     return outcomes
 

@@ -68,7 +68,7 @@ class Rate(Estimate):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttackOutcome:
     """What one attack achieved, by one measure.
 
     Attributes:

@@ -42,8 +42,8 @@ class StyleFeatures:
         runs = np.unique(_runs_of(texts)[1])
         bare = cls(words, runs, (np.ones(len(words)), np.ones(len(runs))))
         counts = bare._counts(texts)
-        found = cls(words, runs, (_rarity(counts[0]), _rarity(counts[1])))
-        return found, found._weighed(counts)
+        features = cls(words, runs, (_rarity(counts[0]), _rarity(counts[1])))
+        return features, features._weighed(counts)
 
     def table(self, texts: Sequence[str]) -> csr_array:
         """``(texts, features)``; the words and the runs of a text have length 1 each.
@@ -76,7 +76,7 @@ def _runs_of(texts: Sequence[str]) -> tuple[Ids, NDArray[np.int64]]:
     letters = np.frombuffer(b"".join(written), np.uint8).astype(np.int64)
     text = np.repeat(np.arange(len(texts)), [len(each) for each in written])
     space = letters == _SPACE
-    found, whose = [], []
+    runs, whose = [], []
     for size in _RUNS:
         count = max(0, len(letters) - size + 1)
         within = ~(space[:count] & space[1 : 1 + count])  # what stands between two texts
@@ -85,9 +85,9 @@ def _runs_of(texts: Sequence[str]) -> tuple[Ids, NDArray[np.int64]]:
             run = 256 * run + letters[place : place + count]
             if 0 < place < size - 1:
                 within &= ~space[place : place + count]
-        found.append(run[within])
+        runs.append(run[within])
         whose.append(text[:count][within])
-    return np.concatenate(whose), np.concatenate(found)
+    return np.concatenate(whose), np.concatenate(runs)
 
 
 def _table(row: Ids, column: Ids, shape: tuple[int, int]) -> csr_array:

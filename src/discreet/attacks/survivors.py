@@ -15,10 +15,9 @@ def identifiers_in(texts: Sequence[str]) -> list[list[str]]:
     >>> identifiers_in(["Write to Ann@b.example"])
     [['ann b example']]
     """
-    found = RuleFinder().find(texts)
     plain = [
         [_plain(text[span.start : span.end]) for span in spans]
-        for text, spans in zip(texts, found, strict=True)
+        for text, spans in zip(texts, RuleFinder().find(texts), strict=True)
     ]
     return [[part for part in parts if part] for parts in plain]
 

@@ -53,7 +53,7 @@ class Watcher:
         named, total = [], []
         for before, after in zip(originals, released, strict=True):
             if len(before) == len(after):
-                found = self.guesses(after)
-                named.append(sum(a == b for a, b in zip(found, before, strict=True)))
+                guessed = self.guesses(after)
+                named.append(sum(a == b for a, b in zip(guessed, before, strict=True)))
                 total.append(len(before))
         return np.array(named, np.int64), np.array(total, np.int64)

@@ -29,7 +29,7 @@ from discreet.attacks.inversion import (
     ridge_regression,
     with_one,
 )
-from discreet.attacks.outcome import Outcome
+from discreet.attacks.outcome import AttackOutcome
 from discreet.attacks.public_halves import checked_halves
 from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue, needs_extra
@@ -71,7 +71,7 @@ def white_box_inversion(
     unprotected: tuple[ArrayLike, ArrayLike] | None = None,
     effort: SearchEffort | None = None,
     seed: int = 0,
-) -> list[Outcome]:
+) -> list[AttackOutcome]:
     """Precision, recall and F1 of the tokens that the search recovers, each an outcome.
 
     For every target as many tokens are searched for as a public sentence has on average. Chance
@@ -127,10 +127,10 @@ def _attacked(
     few = held[:_TRIED]
     aimed = with_one(known[few]) @ ridge_regression(known[rest], means[rest], ridge)
 
-    def found(weight: float) -> float:
+    def tokens_named(weight: float) -> float:
         return float(search.hits(search.tokens(aimed, near, weight), words[few]).sum())
 
-    weight = max(_WEIGHTS, key=found)
+    weight = max(_WEIGHTS, key=tokens_named)
     aimed = with_one(hidden) @ ridge_regression(known, means, ridge)
     return search.hits(search.tokens(aimed, near, weight), truth)
 
@@ -168,11 +168,11 @@ class _Search:
         sums = np.add.reduceat(kept.states.astype(np.float64), kept.starts)
         return np.asarray(sums / kept.counts[:, None])
 
-    def hits(self, found: Ids, truth: Bags) -> Floats:
+    def hits(self, tokens: Ids, truth: Bags) -> Floats:
         """How many of the tokens found for each sentence it really has."""
-        rows = np.repeat(np.arange(len(found)), found.shape[1])
-        there = np.asarray(truth.present[rows, found.ravel()], dtype=np.float64)
-        return np.asarray(there.reshape(found.shape).sum(axis=1))
+        rows = np.repeat(np.arange(len(tokens)), tokens.shape[1])
+        there = np.asarray(truth.present[rows, tokens.ravel()], dtype=np.float64)
+        return np.asarray(there.reshape(tokens.shape).sum(axis=1))
 
     def tokens(self, aimed: Floats, near: Floats, weight: float) -> Ids:
         """``(n, size)`` different tokens for each aimed mean, by exchanging one after another."""

@@ -39,5 +39,5 @@ def wide_logistic(features: csr_array, labels: Ids, classes: int, penalty: float
         value = -float((truth * logs).sum()) + penalty / 2 * float((weights**2).sum())
         return value, (places.T @ (np.exp(logs) - truth) + penalty * weights).ravel()
 
-    found = minimize(loss, np.zeros(truth.size), jac=True, method="L-BFGS-B").x
-    return np.asarray(features.T @ ((axes / lengths) @ found.reshape(truth.shape)))
+    solution = minimize(loss, np.zeros(truth.size), jac=True, method="L-BFGS-B").x
+    return np.asarray(features.T @ ((axes / lengths) @ solution.reshape(truth.shape)))

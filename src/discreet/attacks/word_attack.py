@@ -134,9 +134,9 @@ class WordAttack:
         rng = np.random.default_rng([self.seed, number, 1])
         full = self._prior_with(released)
         drawn = full if self.listed is None else np.where(self.listed, 0.0, full)
-        found = originals(mechanism, released, offsets, drawn, passed=self.passed, rng=rng)
-        yield "exact", self.columns(found.best(never))
-        guesses = contextual_guesses(found, offsets, full, self.reader, never)
+        inverted = originals(mechanism, released, offsets, drawn, passed=self.passed, rng=rng)
+        yield "exact", self.columns(inverted.best(never))
+        guesses = contextual_guesses(inverted, offsets, full, self.reader, never)
         yield "contextual", self.columns(guesses)
 
     def watched(self, mechanism: WordMechanism, released: Ids, number: int = 0) -> Columns:

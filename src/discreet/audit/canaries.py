@@ -197,19 +197,19 @@ def judged(
     total = len(scores)
     ordered = included[np.argsort(scores, kind="stable")]
     ways = list(dict.fromkeys(_ways(total)))
-    found: list[tuple[float, float, int, int]] = []
+    outcomes: list[tuple[float, float, int, int]] = []
     for high, low in ways:
         correct = int(ordered[total - high :].sum() + (~ordered[:low]).sum())
         bound = lower_bound(total, high + low, correct, delta, level / len(ways))
         p = len(ways) * p_value(total, high + low, correct, claimed, delta)
-        found.append((bound, -min(1.0, p), high + low, correct))
-    bound, _, guesses, correct = max(found)
+        outcomes.append((bound, -min(1.0, p), high + low, correct))
+    bound, _, guesses, correct = max(outcomes)
     return CanaryAudit(
         lower=bound,
         confidence=confidence,
         claimed=claimed,
         delta=delta,
-        p_value=min(-p for _, p, _, _ in found),
+        p_value=min(-p for _, p, _, _ in outcomes),
         canaries=total,
         runs=runs,
         guesses=guesses,

@@ -56,7 +56,7 @@ def worst_ratio(
         output=None,
         loss=float(losses[place, way]),
         claimed=statement.epsilon,
-        found=max(0.0, float(rates[place, way])),
+        needed=max(0.0, float(rates[place, way])),
     )
 
 

@@ -32,14 +32,14 @@ class LowerBound:
 
     first: int
     second: int
-    found: float
+    shown: float
     """Loss (or delta, for the approximate notion) shown; at least 0."""
     allowed: float
 
     @property
     def broken(self) -> bool:
         """True if more is lost than allowed."""
-        return self.found > self.allowed
+        return self.shown > self.allowed
 
 
 def lower_bounds(

@@ -73,7 +73,7 @@ def _judge(stage: VectorStage, draws: _Draws, change: _Change, rng: Generator) -
     )
     up, down = int(rises.sum()), int(falls.sum())
     told = f"{change.what}: {up} steps up, {down} down, where they should balance"
-    found = [Misfit(float(binomial_p_values(up, up + down, 0.5)), 1, what=told)]
+    results = [Misfit(float(binomial_p_values(up, up + down, 0.5)), 1, what=told)]
     if change.groups is not None:
         size = int(change.groups.max()) + 1
         ups = np.bincount(change.groups[rises], minlength=size)
@@ -81,8 +81,8 @@ def _judge(stage: VectorStage, draws: _Draws, change: _Change, rng: Generator) -
         p_values = binomial_p_values(ups, moves, 0.5)
         worst = int(p_values.argmin())
         steps = f"{ups[worst]} of {moves[worst]} steps up, where half should be"
-        found.append(Misfit(float(p_values[worst]), size, what=f"{change.what} {worst}: {steps}"))
-    return found
+        results.append(Misfit(float(p_values[worst]), size, what=f"{change.what} {worst}: {steps}"))
+    return results
 
 
 def _in_the_flat(noise: Floats, spread: Floats, rng: Generator) -> Iterator[_Change]:

@@ -69,8 +69,8 @@ def check_independence(
             if isinstance(workers, str):
                 out["workers"] = workers
             else:
-                found = compare(*(worker[part] for worker in workers))
-                out["workers"] += _judge(what, int(word), found, unrelated, expected)
+                events = compare(*(worker[part] for worker in workers))
+                out["workers"] += _judge(what, int(word), events, unrelated, expected)
     return out
 
 
@@ -80,15 +80,15 @@ Events = list[tuple[str, NDArray[np.bool_]]]
 def _judge(
     what: str, word: int, events: Events, unrelated: Events, expected: float | None
 ) -> list[Misfit]:
-    found = []
+    misfits = []
     for (name, seen), (_, usual) in zip(events, unrelated, strict=True):
         if expected is None:
             p, rate = same_rate_p_value(seen, usual), float(usual.mean())
         else:
             p, rate = float(binomial_p_values(int(seen.sum()), len(seen), expected)), expected
         told = f"{what}s {name} in {seen.mean():.2%} of pairs, unrelated ones in {rate:.2%}"
-        found.append(Misfit(p, 1, word, told))
-    return found
+        misfits.append(Misfit(p, 1, word, told))
+    return misfits
 
 
 def _same_outputs(first: Array, second: Array) -> Events:

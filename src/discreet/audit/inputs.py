@@ -51,7 +51,11 @@ def numbered(mechanism: Any, name: str) -> Any:
         return mechanism
     if isinstance(mechanism, ContextualMechanism):
         outputs = _possible(mechanism) if mechanism.contextual else np.arange(0)
-        return _Texts(mechanism, name, outputs) if 0 < len(outputs) <= _MOST_OUTPUTS else mechanism
+        return (
+            _TwoWordTexts(mechanism, name, outputs)
+            if 0 < len(outputs) <= _MOST_OUTPUTS
+            else mechanism
+        )
     if not isinstance(getattr(mechanism, "dimension", None), int):
         raise InvalidValue(
             f"{name} takes documents, so it needs an attribute dimension, the length of a "
@@ -157,7 +161,7 @@ class _Noisy(_Documents):
         return np.asarray(self._inner.log_density(*self._documents(rows, told)))
 
 
-class _Texts:
+class _TwoWordTexts:
     """Texts of two words, released by a mechanism that reads the first as it came out.
 
     The law of a pair of outputs is the law of the first times that of the second after it, so two

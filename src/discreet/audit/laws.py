@@ -116,7 +116,7 @@ def _inequality(
         proof=proof,
         quantity=Quantity.DELTA if approximate else Quantity.EPSILON,
         claimed=worst.claimed,
-        found=worst.found,
+        found=worst.needed,
         exact=True,
         pair=(subject.label(pair[0]), subject.label(pair[1])),
         scope=scope,
@@ -131,7 +131,7 @@ def _output(subject: Subject, number: int) -> str:
 def _certificate(subject: Subject, certificate: Any, space: EmbeddingSpace) -> Finding:
     """The certificate is for this space and epsilon, and its worst pair is what it says."""
     claimed = subject.statement.epsilon
-    problem, found, labels = "", float(certificate.rate), None
+    problem, needed, labels = "", float(certificate.rate), None
     if certificate.space != space.fingerprint:
         problem = "it was made for other words or vectors"
     elif certificate.rate > claimed * (1 + RELATIVE):
@@ -144,18 +144,18 @@ def _certificate(subject: Subject, certificate: Any, space: EmbeddingSpace) -> F
             -certificate.kappa * Distances(space, targets).block(np.array([x, y])), axis=1
         )
         distance = float(Distances(space).exact(np.array([x]), np.array([y]))[0])
-        found = float(certificate.kappa)
+        needed = float(certificate.kappa)
         if distance > 0:
-            found += abs(float(log_z[0] - log_z[1])) / distance
-        if abs(found - certificate.rate) > 1e-6 * certificate.rate:
-            problem = f"its worst pair needs {found:.9g}, not {certificate.rate:.9g}"
+            needed += abs(float(log_z[0] - log_z[1])) / distance
+        if abs(needed - certificate.rate) > 1e-6 * certificate.rate:
+            problem = f"its worst pair needs {needed:.9g}, not {certificate.rate:.9g}"
     return Finding(
         "law.certificate",
         Verdict.FAIL if problem else Verdict.PASS,
         problem or f"kappa {certificate.kappa:.6g}, {certificate.reason}",
         quantity=Quantity.EPSILON,
         claimed=claimed,
-        found=found,
+        found=needed,
         exact=True,
         pair=labels,
     )
@@ -178,25 +178,25 @@ def _closed_form(
         told = f"the law is not the distance law of kappa {kappa:.6g} that the certificate is for"
         return Finding("law.all-pairs", Verdict.FAIL, told), (int(ids[0]), int(ids[1]))
     epsilon, slack = statement.epsilon, statement.slack
-    found = all_pairs(space, kappa, epsilon, targets=targets, offsets=offsets, slack=slack)
+    worst = all_pairs(space, kappa, epsilon, targets=targets, offsets=offsets, slack=slack)
     limit = statement.epsilon * (1 + RELATIVE)
     count = len(space) * (len(space) - 1) // 2
     scope = f"all {count:,} pairs by the closed form of the distance law"
-    if found.rate <= limit < found.bound:
-        scope += f", some of them bounded by {found.bound:.6g} only"
+    if worst.rate <= limit < worst.bound:
+        scope += f", some of them bounded by {worst.bound:.6g} only"
     finding = Finding(
         "law.all-pairs",
-        Verdict.FAIL if found.rate > limit else Verdict.PASS,
-        proof=found.bound <= limit,
+        Verdict.FAIL if worst.rate > limit else Verdict.PASS,
+        proof=worst.bound <= limit,
         quantity=Quantity.EPSILON,
         claimed=statement.epsilon,
-        found=found.rate,
+        found=worst.rate,
         exact=True,
-        pair=(subject.label(found.pair[0]), subject.label(found.pair[1])),
+        pair=(subject.label(worst.pair[0]), subject.label(worst.pair[1])),
         scope=scope,
         pairs=count,
     )
-    return finding, found.pair
+    return finding, worst.pair
 
 
 # -- densities -----------------------------------------------------------------------------------
@@ -271,15 +271,15 @@ def _divergences(
     widest = np.argmax([np.abs(gap).sum() for gap in gaps])
     chosen = [pairs[i] for i in dict.fromkeys([*by_gap, widest])]
     each = level / (2 * len(chosen))
-    found = [
+    estimates = [
         divergence(stage, *both, statement.epsilon, draws=draws, level=each, rng=rng)
         for x, y in chosen
         for both in ((x, y), (y, x))
     ]
-    worst = max(found, key=lambda one: (one.low, one.estimate))
+    worst = max(estimates, key=lambda one: (one.low, one.estimate))
     pair = (worst.first, worst.second)
     broken = worst.low > statement.delta * (1 + RELATIVE)
-    if not broken and not all(one.conclusive for one in found):
+    if not broken and not all(one.conclusive for one in estimates):
         told = (
             f"delta {statement.delta:.3g} claimed; what decides it is too rare to be simulated "
             "from the density here, so nothing can be said"

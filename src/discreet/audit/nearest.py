@@ -30,7 +30,7 @@ def nearest_misfits(
     expected = reference(batch).reshape(len(inputs), -1)
     released = subject.release(batch, rng).reshape(len(inputs), -1)
     group = rng.integers(0, _GROUPS, len(points))
-    found = []
+    misfits = []
     for x, seen, ours, theirs in zip(inputs, pilot, expected, released, strict=True):
         values, counts = np.unique(seen, return_counts=True)
         likely = values[np.argsort(-counts, kind="stable")[:_LIKELY]]
@@ -41,5 +41,5 @@ def nearest_misfits(
         ]
         for what, a, b in events:
             told = f"{what} in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
-            found.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
-    return found
+            misfits.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
+    return misfits

@@ -18,21 +18,21 @@ def load_object(name: str) -> Any:
         raise InvalidValue(
             f"--python must be module:object, as in mymodule:mechanism; got {name!r}"
         )
-    found = _imported(module_name)
+    loaded = _imported(module_name)
     for part in path.split("."):
-        if not hasattr(found, part):
+        if not hasattr(loaded, part):
             raise NotFound(f"{module_name} has no object {path}; check what stands after the colon")
-        found = getattr(found, part)
-    if isinstance(found, type) or (callable(found) and not hasattr(found, "release")):
+        loaded = getattr(loaded, part)
+    if isinstance(loaded, type) or (callable(loaded) and not hasattr(loaded, "release")):
         try:
-            found = found()
+            loaded = loaded()
         except DiscreetError:
             raise
         except (Exception, SystemExit) as error:
             raise InvalidValue(
                 f"{name} could not be made without arguments: {type(error).__name__}: {error}"
             ) from error
-    return found
+    return loaded
 
 
 def _imported(name: str) -> Any:

@@ -24,24 +24,24 @@ def special_pairs(subject: Subject, rng: Generator) -> list[Pair]:
     The certificate's worst pair, those that the mechanism names as telling, nearest neighbours, the
     farthest pair, the unknown token with its neighbour, and pairs at random.
     """
-    found = [*certified_pair(subject), *getattr(subject.mechanism, "telling_pairs", ())]
+    pairs = [*certified_pair(subject), *getattr(subject.mechanism, "telling_pairs", ())]
     if subject.vectors is not None:
         near, far = near_pairs(subject.vectors, rng), far_pairs(subject.vectors, rng)
         unknown = getattr(getattr(subject.mechanism, "space", None), "unknown", None)
-        found += [*near[:2], far[0]]
+        pairs += [*near[:2], far[0]]
         if unknown is not None:
-            found.append((int(unknown), nearest_other(subject.vectors, [int(unknown)])[0]))
-        found += [*near[2:3], *far[1:]]
-    return distinct([*found, *random_pairs(subject.count, 3, rng)])
+            pairs.append((int(unknown), nearest_other(subject.vectors, [int(unknown)])[0]))
+        pairs += [*near[2:3], *far[1:]]
+    return distinct([*pairs, *random_pairs(subject.count, 3, rng)])
 
 
 def many_pairs(subject: Subject, special: list[Pair], count: int, rng: Generator) -> Ids:
     """``(n, 2)``: special pairs, near pairs and random pairs."""
-    found = list(special)
+    pairs = list(special)
     if subject.vectors is not None:
-        found += near_pairs(subject.vectors, rng)[: count // 3]
-    found += random_pairs(subject.count, max(0, count - len(found)), rng)
-    return np.array(distinct(found), dtype=np.int64)
+        pairs += near_pairs(subject.vectors, rng)[: count // 3]
+    pairs += random_pairs(subject.count, max(0, count - len(pairs)), rng)
+    return np.array(distinct(pairs), dtype=np.int64)
 
 
 def certified_pair(subject: Subject) -> list[Pair]:

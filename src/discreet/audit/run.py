@@ -105,9 +105,9 @@ def _checks(
     if subject.nearest_points is not None and subject.stage is not None:
         inputs, draws = inputs_of(pairs, 4), _affordable(subject, samples) // 2
         stage, points = subject.stage, subject.nearest_points
-        found = nearest_misfits(subject, stage, points, inputs, draws, rng)
+        misfits = nearest_misfits(subject, stage, points, inputs, draws, rng)
         told = f"{draws * len(inputs):,} releases are the nearest words of noisy vectors"
-        yield [_judged(subject, "sampler.nearest", found, level, told)]
+        yield [_judged(subject, "sampler.nearest", misfits, level, told)]
     yield _independence(subject, samples, level, rng)
     yield [_black_box(subject, pairs, samples, level, rng)]
 
@@ -129,17 +129,17 @@ def _sampler(
     if subject.has_law:
         few = inputs_of(pairs, _FEW_INPUTS)
         many = rng.permutation(subject.count)[:_MANY_INPUTS]
-        found = sampler.few_inputs(subject, few, 2 * samples, rng)
-        found += sampler.many_inputs(subject, many, min(_MANY_DRAWS, samples), rng)
+        misfits = sampler.few_inputs(subject, few, 2 * samples, rng)
+        misfits += sampler.many_inputs(subject, many, min(_MANY_DRAWS, samples), rng)
         draws = 2 * samples * len(few) + _MANY_DRAWS * len(many)
     elif subject.stage is not None:
         width = max(subject.stage.points.shape[1], subject.stage.centres.shape[1])
         draws = max(samples, min(10 * samples, _LARGE // 2 // width))
         inputs = rng.integers(0, subject.count, draws)
-        found = exchange.misfits(subject.stage, inputs, rng)
+        misfits = exchange.misfits(subject.stage, inputs, rng)
     else:
         return Finding(name, Verdict.NOT_CHECKED, "the object gives no law to compare with")
-    return _judged(subject, name, found, level, f"{draws:,} draws fit the law")
+    return _judged(subject, name, misfits, level, f"{draws:,} draws fit the law")
 
 
 def _independence(subject: Subject, samples: int, level: float, rng: Generator) -> list[Finding]:
@@ -151,19 +151,19 @@ def _independence(subject: Subject, samples: int, level: float, rng: Generator) 
         ("batches", "every call gets noise of its own"),
         ("workers", "forked workers get noise of their own"),
     ):
-        found = tests[where]
+        results = tests[where]
         name = f"independence.{where}"
         if out and out[0].failed:
-            found = "the positions of a batch share noise; nothing further can be told apart"
-        if isinstance(found, str):
-            out.append(Finding(name, Verdict.NOT_CHECKED, found))
+            results = "the positions of a batch share noise; nothing further can be told apart"
+        if isinstance(results, str):
+            out.append(Finding(name, Verdict.NOT_CHECKED, results))
         else:
-            out.append(_judged(subject, name, found, level, told))
+            out.append(_judged(subject, name, results, level, told))
     return out
 
 
-def _judged(subject: Subject, name: str, found: list[Misfit], level: float, told: str) -> Finding:
-    worst = worst_misfit(found)
+def _judged(subject: Subject, name: str, misfits: list[Misfit], level: float, told: str) -> Finding:
+    worst = worst_misfit(misfits)
     failed = worst.p_value < level
     if failed:
         whose = "" if worst.input is None else f"{subject.label(worst.input)!r}: "
@@ -190,18 +190,18 @@ def _black_box(
     if draws < samples:
         draws //= 2  # many inputs are tried
     bounds = lower_bounds(subject, pairs, draws, level, rng)
-    worst = max(bounds, key=lambda bound: bound.found - bound.allowed)
+    worst = max(bounds, key=lambda bound: bound.shown - bound.allowed)
     approximate = subject.statement.notion is Notion.APPROXIMATE
     if not approximate and not worst.broken:
         # Nothing is broken: show where most was seen of what is allowed.
-        worst = max(bounds, key=lambda bound: bound.found / max(bound.allowed, 1e-300))
+        worst = max(bounds, key=lambda bound: bound.shown / max(bound.allowed, 1e-300))
     return Finding(
         "black-box.loss",
         Verdict.FAIL if worst.broken else Verdict.PASS,
         f"at epsilon {subject.statement.epsilon:.4g} " if approximate else "",
         quantity=Quantity.DELTA if approximate else Quantity.LOSS,
         claimed=worst.allowed,
-        found=worst.found,
+        found=worst.shown,
         lower_bound=True,
         pair=(subject.label(worst.first), subject.label(worst.second)),
         scope=f"{len(pairs)} pairs, {draws:,} releases of each input",

@@ -42,7 +42,7 @@ def few_inputs(subject: Subject, inputs: Ids, draws: int, rng: Generator) -> lis
     batch = np.repeat(inputs, draws)[order]
     out = subject.release(batch, rng)
     hashed = rng.integers(0, CELLS, subject.outputs or 1)
-    found, places = [], []
+    misfits, places = [], []
     for x in inputs:
         law = np.exp(subject.log_probabilities(np.array([x]))[0])
         drawn = out[batch == x]
@@ -57,8 +57,8 @@ def few_inputs(subject: Subject, inputs: Ids, draws: int, rng: Generator) -> lis
             p = fit_p_value(np.bincount(cells, weights=counts).astype(np.int64), merged)
             if (counts[law <= 0] > 0).any():
                 p, what = 0.0, "where its probability is 0"
-            found.append(Misfit(p, 1, int(x), what))
-    return [*found, _uniform(np.concatenate(places))]
+            misfits.append(Misfit(p, 1, int(x), what))
+    return [*misfits, _uniform(np.concatenate(places))]
 
 
 def equal_cells(law: Floats) -> Ids:
@@ -105,14 +105,14 @@ def many_inputs(subject: Subject, inputs: Ids, draws: int, rng: Generator) -> li
             places[i] = _places(law, table[i], rng)
     if impossible:
         return [Misfit(0.0, 1, impossible[0], "where its probability is 0")]
-    found = [
+    misfits = [
         _uniform(places.ravel()),
         _per_input(inputs, (table == likeliest[:, None]).sum(axis=1), draws, chance, "likeliest"),
     ]
     if width == subject.count:
         kept = (table == inputs[:, None]).sum(axis=1)
-        found.append(_per_input(inputs, kept, draws, own_chance, "own"))
-    return found
+        misfits.append(_per_input(inputs, kept, draws, own_chance, "own"))
+    return misfits
 
 
 def _places(law: Floats, drawn: Ids, rng: Generator) -> Floats:

@@ -20,12 +20,12 @@ from discreet.arrays import Floats, Progress
 from discreet.audit.canaries import ALARM, Bools, CanaryAudit, audit_canaries
 from discreet.errors import InvalidValue
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
-from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, UserText, gather
 
 PROTECTED = ("users", "entities", "both", "entities-with-partners")
-MakePlan = Callable[[Rules, Sequence[UserText]], Plan]
+MakePlan = Callable[[Rules, Sequence[UserText]], TrainingPlan]
 
 # A word that says nothing: users who hold a canary entity are there with or without it.
 _SILENT = 0

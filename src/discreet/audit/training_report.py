@@ -25,7 +25,7 @@ class TrainingAudit:
         cls, settings: TrainingAuditSettings, progress: Progress | None = None
     ) -> "TrainingAudit":
         """Play the games; ``progress`` is called with (done, total)."""
-        found = audit_training(
+        findings = audit_training(
             settings.rules(),
             steps=settings.chosen("steps"),
             canaries=settings.chosen("canaries"),
@@ -34,7 +34,7 @@ class TrainingAudit:
             seed=settings.seed,
             progress=progress,
         )
-        return cls(settings, found)
+        return cls(settings, findings)
 
     @property
     def broken(self) -> list[str]:

@@ -37,13 +37,13 @@ class Worst:
     """Largest log-ratio of the pair; for the approximate notion the divergence delta."""
     claimed: float
     """Epsilon (or delta) of the statement."""
-    found: float
+    needed: float
     """The epsilon (or delta) that this pair needs."""
 
     @property
     def broken(self) -> bool:
         """True if the statement does not hold for this pair."""
-        return self.found > self.claimed * (1 + RELATIVE) + RELATIVE * (self.claimed == 0)
+        return self.needed > self.claimed * (1 + RELATIVE) + RELATIVE * (self.claimed == 0)
 
 
 def row_sums(logs: Floats) -> Floats:
@@ -105,7 +105,7 @@ def worst_pair(
         output=output,
         loss=float(losses[first, second]),
         claimed=statement.epsilon,
-        found=max(0.0, float(rates.max())),
+        needed=max(0.0, float(rates.max())),
     )
 
 
@@ -140,8 +140,8 @@ def _largest_ratios(table: Floats) -> Floats:
 def _worst_divergence(statement: PrivacyStatement, logs: Floats) -> Worst:
     deltas = divergences(logs, statement.epsilon)
     first, second = (int(i) for i in np.unravel_index(first_largest(deltas), deltas.shape))
-    found = float(deltas.max())
-    return Worst(first, second, None, found, statement.delta, found)
+    largest = float(deltas.max())
+    return Worst(first, second, None, largest, statement.delta, largest)
 
 
 def divergences(logs: Floats, epsilon: float) -> Floats:

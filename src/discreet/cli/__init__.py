@@ -128,8 +128,8 @@ def _usage(error: Any) -> str:
     # Typer and what it is built on may each add guesses of what was meant, in words of their own.
     begin = r"\.? \(?(?:Did you mean|Possible options:)"
     message, *guesses = re.split(begin, error.format_message().rstrip("."))
-    found = re.findall(r"'([^']+)'|(--?[\w-]+)", " ".join(guesses))
-    names = list(dict.fromkeys(quoted or plain for quoted, plain in found))
+    suggested = re.findall(r"'([^']+)'|(--?[\w-]+)", " ".join(guesses))
+    names = list(dict.fromkeys(quoted or plain for quoted, plain in suggested))
     meant = f" (did you mean {' or '.join(names)}?)" if names else ""
     where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""
     return message[:1].lower() + message[1:] + meant + where

@@ -42,16 +42,16 @@ class ColumnOptions(ColumnSettings):
         )
 
     def _typed(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        kinds: dict[str, str] = {}
         for each in self.surrogate:
             name, sign, kind = each.rpartition("=")
-            if not sign or not name or name in found:
+            if not sign or not name or name in kinds:
                 raise InvalidValue(
                     "--surrogate must be COLUMN=TYPE, once for a column, such as customer=person; "
                     f"the types are {', '.join(TYPES)}"
                 )
-            found[name] = kind
-        return found
+            kinds[name] = kind
+        return kinds
 
 
 @dataclass(frozen=True, kw_only=True)

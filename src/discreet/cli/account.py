@@ -49,8 +49,8 @@ def shuffle(
         local = local_epsilon(target, n, delta)
     else:
         raise InvalidValue("give --epsilon0 or --target, one of the two")
-    found = ShuffledReleases.of(local, n, delta)
-    show(asdict(found), found.lines(), as_json=as_json)
+    releases = ShuffledReleases.of(local, n, delta)
+    show(asdict(releases), releases.lines(), as_json=as_json)
 
 
 @account.command(

@@ -23,15 +23,15 @@ def list_(as_json: options.Json = False) -> None:
 
     Example: discreet cache list
     """
-    found = kept()
+    folders = kept()
     values = {
         "directory": str(cache_directory()),
-        "kept": [asdict(each) | {"path": str(each.path)} for each in found],
+        "kept": [asdict(each) | {"path": str(each.path)} for each in folders],
     }
-    total = sum(each.bytes for each in found)
+    total = sum(each.bytes for each in folders)
     lines = [
         f"{each.kind:<14}{megabytes(each.bytes):>10}  {counted(each.files, 'file')}: {each.what}"
-        for each in found
+        for each in folders
     ]
     lines.append(f"{megabytes(total)} in {cache_directory()}")
     show(values, lines, as_json=as_json)

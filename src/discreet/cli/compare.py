@@ -101,7 +101,7 @@ def compare(
     bench = next(iter(benches.values()))
     others = peer_jobs(bench, cache_directory() / "peers", say) if settings.peers else []
     with progress_bar("comparing") as bar:
-        found = compared(
+        comparison = compared(
             bench,
             entries,
             output / "parts",
@@ -114,11 +114,11 @@ def compare(
             say=say,
             progress=bar,
         )
-    _write(output, found, task)
+    _write(output, comparison, task)
     if as_json:
-        echo_json(found.to_dict())
+        echo_json(comparison.to_dict())
     else:
-        say(*lines(found), f"Written: {output / 'index.html'}")
+        say(*lines(comparison), f"Written: {output / 'index.html'}")
 
 
 def _benches(task: Task, spaces: Iterable[str], settings: ComparisonSettings) -> dict[str, Bench]:
@@ -137,12 +137,12 @@ def _benches(task: Task, spaces: Iterable[str], settings: ComparisonSettings) ->
     return benches
 
 
-def _write(folder: Path, found: Comparison, task: Task) -> None:
+def _write(folder: Path, comparison: Comparison, task: Task) -> None:
     originals = [text[:400] for text in task.texts[:SAMPLES]]
-    write_page(folder / "index.html", *page_of(found, originals), mode=PRIVATE)
-    draw(frontier_plot(found), folder / "frontier.png")
+    write_page(folder / "index.html", *page_of(comparison, originals), mode=PRIVATE)
+    draw(frontier_plot(comparison), folder / "frontier.png")
     with written_whole(folder / _RECORD) as temporary:
-        temporary.write_text(json.dumps(found.to_dict(), indent=1), "utf-8")
+        temporary.write_text(json.dumps(comparison.to_dict(), indent=1), "utf-8")
 
 
 def _checked_folder(folder: Path) -> None:

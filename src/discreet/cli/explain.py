@@ -80,8 +80,8 @@ def explain(
         chosen = choice if at is None else choice.at(at)
         return chosen.build(vocabulary, shown.get("public"), readable=readable)
 
-    found = None if find is None else _found(find, choice, make, ids)
-    epsilon = choice.epsilon if found is None else found.epsilon
+    searched = None if find is None else _epsilon_for(find, choice, make, ids)
+    epsilon = choice.epsilon if searched is None else searched.epsilon
     with progress_bar("measuring") as bar:
         explained, built = explanation.explain_choice(
             make, epsilon, ids, examples, texts=texts, shown=shown, progress=bar
@@ -92,17 +92,17 @@ def explain(
         "epsilon": epsilon,
         "kappa": getattr(built, "kappa", None),
         "rate": getattr(explained.certificate, "rate", None),
-        "found": None if found is None else asdict(found),
+        "found": None if searched is None else asdict(searched),
     }
     title = f"{choice.name} in the space {vocabulary.name} ({len(vocabulary):,} words)"
     lines = [title if epsilon is None else f"{title} at epsilon = {epsilon:.6g}"]
-    lines += [found.line()] if found is not None and found.line() else []
+    lines += [searched.line()] if searched is not None and searched.line() else []
     show(values, [*lines, *explained.lines()], as_json=as_json)
 
 
-def _found(
+def _epsilon_for(
     find: str, choice: WordChoice, make: Callable[[float], WordMechanism], ids: Ids
-) -> explanation.Found:
+) -> explanation.FoundEpsilon:
     """The epsilon at which what is wished for comes out."""
     if choice.epsilon is not None:
         raise InvalidValue("give --epsilon or --find, not both")

@@ -142,8 +142,8 @@ def limits(
                 unit=unit,
                 adjacency=adjacency,
             )
-        found = book.budgets(dataset, person)
-    show([budget.to_dict() for budget in found], budget_lines(found), as_json=as_json)
+        budgets = book.budgets(dataset, person)
+    show([budget.to_dict() for budget in budgets], budget_lines(budgets), as_json=as_json)
 
 
 @ledger.command(short_help="Write the entries as CSV.")
@@ -189,13 +189,13 @@ def verify(
     Example: discreet ledger verify budget.db out.csv
     """
     with Ledger.open(url, key=key, new=False) as book:
-        found = book.verify(receipts or ())
+        problems = book.verify(receipts or ())
         count = sum(1 for _ in book.entries())
-    values: dict[str, Any] = {"entries": count, "problems": found}
-    said = [f"FAIL  {each}" for each in found] or [
+    values: dict[str, Any] = {"entries": count, "problems": problems}
+    said = [f"FAIL  {each}" for each in problems] or [
         f"{counted(count, 'release')}, the chain, the sums and "
         f"{counted(len(receipts or ()), 'receipt')}: all as written."
     ]
     show(values, said, as_json=as_json)
-    if found:
-        raise VerificationFailed(f"{counted(len(found), 'problem')} found in this ledger")
+    if problems:
+        raise VerificationFailed(f"{counted(len(problems), 'problem')} found in this ledger")

@@ -48,8 +48,8 @@ def inspect(
     """
     space = _load(name, max_words)
     check_typed(word, space)
-    found = Inspection.of(space, word)
-    show(found.to_dict(), found.lines(), as_json=as_json)
+    inspection = Inspection.of(space, word)
+    show(inspection.to_dict(), inspection.lines(), as_json=as_json)
 
 
 @spaces.command(short_help="Build a space's neighbour index, which makes later runs fast.")

@@ -308,7 +308,7 @@ def _read(path: Path) -> dict[str, Any]:
     """A JSON object; empty if there is no such file."""
     if not path.is_file():
         return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(settings, dict):
         raise InputError(f"{path} holds no settings; it must be a JSON object")
-    return found
+    return settings

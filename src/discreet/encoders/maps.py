@@ -34,8 +34,8 @@ class PublicMap:
         encoder: Fingerprint of the encoder it was made for; None fits any of its input size.
         about: Where it comes from, ready for JSON.
 
-    >>> found = PublicMap.random(384, 2, seed=1)
-    >>> found.apply(np.ones((5, 384), np.float32)).shape, found.about["made"]
+    >>> projection = PublicMap.random(384, 2, seed=1)
+    >>> projection.apply(np.ones((5, 384), np.float32)).shape, projection.about["made"]
     ((5, 2), 'random projection')
     """
 

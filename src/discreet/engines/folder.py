@@ -56,13 +56,13 @@ class Unfinished:
 
     def receipts(self) -> list[PartReceipt]:
         """Of all parts, read back from what was written and compared with it."""
-        found = [receipt for receipt in in_threads(self._receipt, self.parts) if receipt]
-        if len(found) < len(self.parts):
+        receipts = [receipt for receipt in in_threads(self._receipt, self.parts) if receipt]
+        if len(receipts) < len(self.parts):
             raise OutputError(
-                f"{len(self.parts) - len(found)} parts of {self.path} are not what their records "
-                "say; run the same command again, which makes them anew"
+                f"{len(self.parts) - len(receipts)} parts of {self.path} are not what their "
+                "records say; run the same command again, which makes them anew"
             )
-        return found
+        return receipts
 
     @property
     def attempts(self) -> int:
@@ -145,16 +145,16 @@ class Unfinished:
             return None
         for place in (target, record_of(target)):
             remove_leftovers(place)
-        found = PartReceipt.read(record_of(target))
-        if found is None:
+        receipt = PartReceipt.read(record_of(target))
+        if receipt is None:
             return None
-        if found.made_with != self.made_with or found.part != part:
+        if receipt.made_with != self.made_with or receipt.part != part:
             raise OutputError(
                 f"{part.name} of {self.path} was made with other settings, or of another file; "
                 "delete that folder, nothing of which was released, and begin again"
             )
-        if found.fits(target) or found.fits(self.path / _WHOLE / part.name):
-            return found
+        if receipt.fits(target) or receipt.fits(self.path / _WHOLE / part.name):
+            return receipt
         # Its task was stopped between the record and the file, and nobody has seen either.
         withdraw(record_of(target))
         return None
@@ -237,10 +237,10 @@ def check_output_folder(output: Path, source: str = "", *, force: bool = False) 
 
 def _refuse_another(path: Path, job: Mapping[str, Any]) -> None:
     try:
-        found = plain_json((path / _JOB).read_bytes())
+        earlier = plain_json((path / _JOB).read_bytes())
     except (OSError, ValueError):
-        found = None
-    if found != json.loads(json.dumps(job)):
+        earlier = None
+    if earlier != json.loads(json.dumps(job)):
         raise OutputError(
             f"{path} holds parts of a release with other settings or of other files; finish that "
             "one with its own command, or delete the folder: nothing of it was released"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.engines.plan import Part
-from discreet.engines.tasks import Outcome, run_task
+from discreet.engines.tasks import PartOutcome, run_task
 from discreet.parallel import WORKERS
 
 MOST_LOSSES = 5
@@ -41,12 +41,12 @@ class LocalEngine:
         self._running: list[subprocess.Popen[str]] = []
         self._stopped = threading.Event()
 
-    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[PartOutcome]:
         """The outcomes, in the order they come."""
         waiting: queue.SimpleQueue[Part] = queue.SimpleQueue()
         for part in parts:
             waiting.put(part)
-        outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        outcomes: queue.SimpleQueue[PartOutcome] = queue.SimpleQueue()
         first = json.dumps({"work": work, "folder": folder})
         threads = [
             threading.Thread(target=self._look_after, args=(first, waiting, outcomes), daemon=True)
@@ -70,7 +70,7 @@ class LocalEngine:
         self,
         first: str,
         waiting: "queue.SimpleQueue[Part]",
-        outcomes: "queue.SimpleQueue[Outcome]",
+        outcomes: "queue.SimpleQueue[PartOutcome]",
     ) -> None:
         """Keep one worker busy; a part that was lost with it is done by the next."""
         process = None
@@ -115,12 +115,12 @@ class LocalEngine:
             self._running.remove(process)
 
 
-def _asked(process: "subprocess.Popen[str]", part: Part) -> Outcome | None:
+def _asked(process: "subprocess.Popen[str]", part: Part) -> PartOutcome | None:
     """The outcome of a part; None if the worker was lost over it."""
     _say(process, json.dumps(part.to_dict()))
     try:
         line = process.stdout.readline() if process.stdout else ""
-        outcome: Outcome = json.loads(line)
+        outcome: PartOutcome = json.loads(line)
     except (OSError, ValueError):
         return None
     return outcome

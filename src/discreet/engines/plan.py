@@ -78,23 +78,23 @@ def files_of(source: str, format: str | None = None) -> list[Path]:
     """
     path = Path(source)
     if path.is_dir():
-        found = [each for each in sorted(path.rglob("*")) if each.is_file()]
-        found = [each for each in found if not _is_hidden(each.relative_to(path))]
-        _refuse_partitions(found, path)
+        paths = [each for each in sorted(path.rglob("*")) if each.is_file()]
+        paths = [each for each in paths if not _is_hidden(each.relative_to(path))]
+        _refuse_partitions(paths, path)
     elif path.is_file():
-        found = [path]
+        paths = [path]
     else:
-        found = [Path(each) for each in sorted(glob.glob(source, recursive=True))]
-        found = [each for each in found if each.is_file()]
-    if not found:
+        paths = [Path(each) for each in sorted(glob.glob(source, recursive=True))]
+        paths = [each for each in paths if each.is_file()]
+    if not paths:
         raise InputError(f"{source} names no files; check the path, and quote a pattern")
-    for each in found:
+    for each in paths:
         if format is None and format_of_name(each.name)[0] is None:
             raise InputError(
                 f"{each} is no {', '.join(BASES)}; use a pattern such as "
                 f"'{path / '*.parquet' if path.is_dir() else '*.parquet'}', or say the --format"
             )
-    return [each.absolute() for each in found if each.stat().st_size]
+    return [each.absolute() for each in paths if each.stat().st_size]
 
 
 def planned(

@@ -14,7 +14,7 @@ from typing import Any
 from discreet.engines.addresses import listens, parted
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
-from discreet.engines.tasks import Outcome, run_task
+from discreet.engines.tasks import PartOutcome, run_task
 from discreet.errors import InvalidValue, NotFound, needs_extra
 from discreet.parallel import WORKERS
 from discreet.release.tables import ROWS
@@ -42,7 +42,7 @@ class RayEngine:
         resources: Any = ray.cluster_resources  # which has no types
         self.workers = workers or max(1, int(resources().get("CPU", 1)))
 
-    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[PartOutcome]:
         """The outcomes, in the order they come; no more tasks wait than workers can begin."""
         task = ray.remote(num_cpus=1, max_retries=MOST_LOSSES - 1)(run_task)
         left = iter(parts)
@@ -106,10 +106,10 @@ def _start(address: str | None, workers: int | None) -> None:
     _refuse_silence(address)
     try:
         ray.init(address=address, **common)
-        found = True
+        connected = True
     except (ConnectionError, ValueError, RuntimeError, OSError):
-        found = False
-    if not found:
+        connected = False
+    if not connected:
         raise _no_cluster(address)
 
 

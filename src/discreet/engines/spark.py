@@ -19,7 +19,7 @@ import pyarrow as pa
 from discreet.engines.addresses import listens, parted
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
-from discreet.engines.tasks import Outcome, run_task
+from discreet.engines.tasks import PartOutcome, run_task
 from discreet.errors import InvalidValue, NotFound, needs_extra
 from discreet.parallel import WORKERS
 from discreet.release.tables import ROWS
@@ -52,18 +52,18 @@ class SparkEngine:
         self._session = running or _started(address, workers)
         self.workers = workers or self._session.sparkContext.defaultParallelism
 
-    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[PartOutcome]:
         """The outcomes, in the order they come; jobs overlap, so that no core waits for another."""
         context = self._session.sparkContext
         group = f"discreet {secrets.token_hex(8)}"
 
-        def released(part: str) -> Outcome:
+        def released(part: str) -> PartOutcome:
             return run_task(Part.from_dict(json.loads(part)), work, folder)
 
-        def job(some: Sequence[str]) -> list[Outcome]:
+        def job(some: Sequence[str]) -> list[PartOutcome]:
             context.setJobGroup(group, "parts of a folder", interruptOnCancel=True)
             try:
-                outcomes: list[Outcome] = (
+                outcomes: list[PartOutcome] = (
                     context.parallelize(some, len(some)).map(released).collect()
                 )
                 return outcomes
@@ -129,8 +129,8 @@ def _started(address: str | None, workers: int | None) -> SparkSession:
     if address is not None:
         _refuse_silence(address)
     java = os.environ.get("JAVA_HOME")
-    found = shutil.which("java") if java is None else shutil.which("java", path=f"{java}/bin")
-    if found is None:
+    program = shutil.which("java") if java is None else shutil.which("java", path=f"{java}/bin")
+    if program is None:
         raise NotFound(
             "Spark needs Java 17 or newer, and there is none: install it (on Debian: apt-get "
             "install openjdk-17-jre-headless), or say where it is in JAVA_HOME"

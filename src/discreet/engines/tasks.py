@@ -16,7 +16,7 @@ from discreet.engines.work import Work, work_from
 from discreet.errors import DiscreetError
 from discreet.parallel import use_threads
 
-Outcome = dict[str, Any]
+PartOutcome = dict[str, Any]
 """The number of the part, and what went wrong if anything did."""
 
 
@@ -27,7 +27,7 @@ class Engine(Protocol):
     workers: int
     """How many parts it releases at the same time."""
 
-    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[Outcome]:
+    def run(self, parts: Sequence[Part], work: str, folder: str) -> Iterator[PartOutcome]:
         """The outcome of :func:`run_task` for each part, in any order.
 
         A task that is lost with its worker is run again, a few times.
@@ -47,7 +47,7 @@ def target_of(folder: str | Path, part: Part) -> Path:
     return Path(folder, f"{part.number:06d}", part.name)
 
 
-def run_task(part: Part, work: str, folder: str) -> Outcome:
+def run_task(part: Part, work: str, folder: str) -> PartOutcome:
     """Release one part with what ``work`` describes; public data is loaded once in each process."""
     use_threads(1)  # there is a task for every core
     try:

@@ -171,10 +171,10 @@ class SanitizeWork:
     @cached_property
     def _index(self) -> str:
         """The index that draws are made with, in a line: with another one, they are others."""
-        found = cached_index(self.made.mechanism.space)
-        if found is None or not getattr(self.made.mechanism, "uses_index", False):
+        index = cached_index(self.made.mechanism.space)
+        if index is None or not getattr(self.made.mechanism, "uses_index", False):
             return "none"
-        parts = (found.neighbors.tobytes(), found.lower.tobytes())
+        parts = (index.neighbors.tobytes(), index.lower.tobytes())
         return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:

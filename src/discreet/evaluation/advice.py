@@ -289,16 +289,16 @@ def _use_of_words(
 ) -> tuple[float, str]:
     if question.purpose == "classify":
         labels = list(question.labels or ())[: len(batch.offsets) - 1]
-        found = accuracy_of_words(released, batch.offsets, labels, len(space), question.seed)
+        protected = accuracy_of_words(released, batch.offsets, labels, len(space), question.seed)
         bare = accuracy_of_words(batch.ids, batch.offsets, labels, len(space), question.seed)
         if bare.accuracy - bare.commonest < _CLEAR / math.sqrt(len(labels) // 2):
             raise InvalidValue(
                 f"from {len(labels) // 2} texts of the public sample a classifier learns next to "
                 "nothing of the labels, so that no trial would say anything; give a larger sample"
             )
-        use = _way_from(found.accuracy, bare.commonest, bare.accuracy)
+        use = _way_from(protected.accuracy, bare.commonest, bare.accuracy)
         return use, (
-            f"a classifier of words is right in {found.accuracy:.2f} of the cases "
+            f"a classifier of words is right in {protected.accuracy:.2f} of the cases "
             f"({bare.accuracy:.2f} on the texts themselves, {bare.commonest:.2f} by the commonest "
             "label)"
         )
@@ -322,11 +322,11 @@ def _units(vectors: Any) -> Floats:
     return np.asarray(rows / np.where(norms > 0, norms, 1.0))
 
 
-def _way_from(found: float, useless: float, perfect: float) -> float:
+def _way_from(figure: float, useless: float, perfect: float) -> float:
     """Where a figure lies between a useless and a perfect one, from 0 to 1."""
-    if not math.isfinite(found) or perfect <= useless:
+    if not math.isfinite(figure) or perfect <= useless:
         return 0.0
-    return min(1.0, max(0.0, (found - useless) / (perfect - useless)))
+    return min(1.0, max(0.0, (figure - useless) / (perfect - useless)))
 
 
 def _vector_trials(

@@ -219,15 +219,15 @@ def explain_choice(
         progress: called with (done, total) by a mechanism that is slow.
     """
     built = make(epsilon)
-    found = explain(built if progress is None else watched(built, progress), ids, examples)
+    explained = explain(built if progress is None else watched(built, progress), ids, examples)
     listed = None
     if shown:  # what passes unchanged is public, and belongs to the statement
-        found = replace(found, statement=Sanitizer(built, **shown).statement)
+        explained = replace(explained, statement=Sanitizer(built, **shown).statement)
         listed = on_the_list(built.space.words) if shown.get("public") else None
-    if found.guess is not None and epsilon is not None:
+    if explained.guess is not None and epsilon is not None:
         others = tuple(Step.of(make(each)) for each in _STEPS if each != epsilon)
-        found = replace(found, steps=others, named=named_in(built, texts, listed))
-    return found, built
+        explained = replace(explained, steps=others, named=named_in(built, texts, listed))
+    return explained, built
 
 
 def named_in(
@@ -276,7 +276,7 @@ def epsilon_table(make: Callable[[float], Any]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundEpsilon:
     """An epsilon that fulfils a wish, and how sure that is."""
 
     epsilon: float
@@ -302,7 +302,7 @@ def find_epsilon(
     options: float = 0.0,
     rng: Generator | None = None,
     progress: Progress | None = None,
-) -> Found:
+) -> FoundEpsilon:
     """The smallest epsilon at which words stay that often, or may become at most that many words.
 
     A law that can be said decides exactly. Where draws stand in for it, an estimate decides
@@ -344,7 +344,7 @@ def find_epsilon(
     epsilon = smallest_that_holds(reached, least=1e-6, most=1e9, precision=precision)
     if epsilon is None:
         raise InvalidValue("no epsilon up to 1e9 gives that in this space; ask for less")
-    return Found(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
+    return FoundEpsilon(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
 
 
 def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:

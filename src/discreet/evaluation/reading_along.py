@@ -36,8 +36,8 @@ def reading_along(mechanism: Any) -> Named | None:
     """What was measured with this very setting; None if nothing was."""
     if not hasattr(mechanism, "near_inputs"):
         return None
-    found = _measured().get(setting_of(mechanism))
-    return None if found is None else Named(*found["named"])
+    measured = _measured().get(setting_of(mechanism))
+    return None if measured is None else Named(*measured["named"])
 
 
 @cache

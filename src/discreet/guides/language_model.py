@@ -32,7 +32,7 @@ _SMALLER = "use a smaller model, or --device cpu"
 
 
 @dataclass
-class Reading:
+class ReadingState:
     """What the model has read of each document, which is what was released of it."""
 
     rows: Ids
@@ -83,23 +83,23 @@ class LanguageModelGuide:
         same = {"name": self.name, "fingerprint": self.fingerprint}
         return LanguageModelGuide(space, self._model, self._tokenizer, **same)
 
-    def begin(self, documents: int) -> Reading:
+    def begin(self, documents: int) -> ReadingState:
         """So many documents of which nothing was released."""
         recent = np.zeros((documents, _WINDOW), dtype=np.int64)
-        state = Reading(np.arange(documents), recent, 0, None, None)
+        state = ReadingState(np.arange(documents), recent, 0, None, None)
         state.waiting = state.rows, np.full(documents, self._first)
         return state
 
-    def scores(self, state: Reading, rows: Ids, candidates: Ids) -> Floats32:
+    def scores(self, state: ReadingState, rows: Ids, candidates: Ids) -> Floats32:
         """ln P of each candidate after all that was released of its document."""
         if state.waiting is not None:
             self._read(state, state.waiting[0])
         logs = state.logs[moved(np.searchsorted(state.rows, rows), self._device)]
         chosen = logs.gather(1, moved(self._tokens[candidates], self._device))
-        found: Floats32 = array_of(chosen) + self._share[candidates]
-        return found
+        scores: Floats32 = array_of(chosen) + self._share[candidates]
+        return scores
 
-    def extend(self, state: Reading, rows: Ids, released: Ids) -> None:
+    def extend(self, state: ReadingState, rows: Ids, released: Ids) -> None:
         """One more released word each, which is read when the next score is asked for.
 
         A document that is left out here has ended.
@@ -139,7 +139,7 @@ class LanguageModelGuide:
             logs = self._model(input_ids=read).logits.float().log_softmax(dim=2)
             return array_of(logs.gather(2, asked[:, :, None])[:, :, 0])
 
-    def _read(self, state: Reading, rows: Ids) -> None:
+    def _read(self, state: ReadingState, rows: Ids) -> None:
         """Read what was released of these documents, if that is not done yet; others end."""
         if state.waiting is None:
             return

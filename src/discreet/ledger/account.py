@@ -72,7 +72,7 @@ def locked(
     return accounts
 
 
-def found(connection: Connection, name: str) -> Account | None:
+def account_named(connection: Connection, name: str) -> Account | None:
     """A data set, only to look at it; None if there is none of this name."""
     rows = connection.rows(f"{_ACCOUNTS} = ?", name)
     return _account(*rows[0]) if rows else None

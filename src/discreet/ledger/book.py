@@ -91,19 +91,19 @@ class Ledger(Looking):
         store = stores.store_of(url)
         if not new and isinstance(store, stores.SqliteStore) and not store.path.exists():
             raise NotFound(f"there is no ledger {store.path}; check the path")
-        found = key if isinstance(key, LedgerKey) else stores.key_of(store, key)
+        ledger_key = key if isinstance(key, LedgerKey) else stores.key_of(store, key)
         try:
             # Looking first: whoever may only read can open a ledger that is as it should be.
             with contextlib.suppress(LedgerUnavailable), store.transaction(write=False) as c:
-                if is_current(c, found.check):
-                    return cls(store, found)
+                if is_current(c, ledger_key.check):
+                    return cls(store, ledger_key)
             with store.transaction() as connection:
                 store.exclude_others(connection)
-                migrate(connection, found.check)
+                migrate(connection, ledger_key.check)
         except BaseException:
             store.close()
             raise
-        return cls(store, found)
+        return cls(store, ledger_key)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -179,10 +179,10 @@ class Ledger(Looking):
         Raises:
             BudgetExceeded: A limit does not allow it; nothing is charged.
         """
-        (found,) = self.reserve_all([(charge, request)])
-        if isinstance(found, BudgetExceeded):
-            raise found
-        return found
+        (booked,) = self.reserve_all([(charge, request)])
+        if isinstance(booked, BudgetExceeded):
+            raise booked
+        return booked
 
     def reserve_all(
         self, charges: Sequence[tuple[Charge, str | None]]
@@ -224,10 +224,10 @@ class Ledger(Looking):
             if only is not None and only.request is None and (made := self._at_once(only)):
                 return [made]
             behind = list(unpacked(self._key, store.line.requests()))
-            found, done = self._write(ready, [each for each in behind if each.entry != mark.hex()])
+            booked, done = self._write(ready, [each for each in behind if each.entry != mark.hex()])
             if done:
                 store.line.answer(done)
-        return found
+        return booked
 
     def _at_once(self, ready: Asked) -> Reservation | None:
         """Book one charge without a lock, if nobody else books for its data set right now."""
@@ -257,20 +257,20 @@ class Ledger(Looking):
         self, ready: Sequence[Asked], behind: Sequence[Asked]
     ) -> tuple[list[Reservation | BudgetExceeded], list[bytes]]:
         """Book what is asked, and what those behind ask who can be served as they wish."""
-        found: list[Reservation | BudgetExceeded] = []
+        booked: list[Reservation | BudgetExceeded] = []
         done = []
         with self._writing() as writing:
             writing.lock(each.dataset for each in (*ready, *behind))
             for each in ready:
                 try:
-                    found.append(self._reserve(writing, each))
+                    booked.append(self._reserve(writing, each))
                 except BudgetExceeded as error:
-                    found.append(error)
+                    booked.append(error)
             for each in behind:
                 with contextlib.suppress(DiscreetError):  # which they will find out themselves
                     self._reserve(writing, each)
                     done.append(bytes.fromhex(each.entry))
-        return found, done
+        return booked, done
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Writing]:
@@ -339,10 +339,11 @@ class Ledger(Looking):
     def reservation(self, id: str) -> Reservation:
         """A reservation by its id: to refund what a process left that died before it drew."""
         with self._store.transaction(write=False) as connection:
-            found = chain.state_of(connection, id)
-        if found is None:
+            known = chain.state_of(connection, id)
+        if known is None:
             raise NotFound("there is no such entry in this ledger; check its id")
-        return Reservation(id, found[0], found[1], True, self)
+        dataset, state = known
+        return Reservation(id, dataset, state, True, self)
 
     # -- the same row again --------------------------------------------------------------------
 

@@ -75,14 +75,14 @@ def by_request(
     connection: Connection, name: str, request: str, said: Mapping[str, Any]
 ) -> tuple[str, str] | None:
     """The entry of a request that came before, and its state."""
-    found = connection.rows(
+    rows = connection.rows(
         "SELECT e.entry, e.body FROM discreet_request AS r JOIN discreet_event AS e "
         "ON e.entry = r.entry AND e.kind = 'reserve' WHERE r.dataset = ? AND r.request = ?",
         *(name, request),
     )
-    if not found:
+    if not rows:
         return None
-    entry, body = str(found[0][0]), json.loads(str(found[0][1]))
+    entry, body = str(rows[0][0]), json.loads(str(rows[0][1]))
     if any(body.get(what) != said[what] for what in ("command", "postings", "amount")):
         raise InvalidValue(
             "this request id was used for another charge; give every request an id of its own"
@@ -93,20 +93,20 @@ def by_request(
 
 def state_of(connection: Connection, entry: str) -> tuple[str, str] | None:
     """The data set and the state of an entry."""
-    found = connection.rows(
+    rows = connection.rows(
         "SELECT dataset, kind FROM discreet_event WHERE entry = ? ORDER BY number DESC LIMIT 1",
         entry,
     )
-    if not found or not entry:
+    if not rows or not entry:
         return None
-    name, kind = str(found[0][0]), str(found[0][1])
+    name, kind = str(rows[0][0]), str(rows[0][1])
     return name, RESERVED if kind == "reserve" else kind
 
 
 def close_entry(connection: Connection, entry: str, state: str, receipt: str | None) -> int | None:
     """Take an entry off the open ones; gives the number of its event, None if that was said."""
-    found = connection.rows("SELECT number FROM discreet_open WHERE entry = ?", entry)
-    if not found:
+    rows = connection.rows("SELECT number FROM discreet_open WHERE entry = ?", entry)
+    if not rows:
         before = connection.rows(
             "SELECT kind, body FROM discreet_event WHERE entry = ? AND kind <> 'reserve'", entry
         )
@@ -121,7 +121,7 @@ def close_entry(connection: Connection, entry: str, state: str, receipt: str | N
         # The same request may come again, and is charged then; nothing was released of its rows.
         connection.run("DELETE FROM discreet_row WHERE entry = ?", entry)
         connection.run("DELETE FROM discreet_request WHERE entry = ?", entry)
-    return int(str(found[0][0]))
+    return int(str(rows[0][0]))
 
 
 _ENTRIES = (

@@ -130,7 +130,7 @@ def time_span(text: str) -> timedelta:
     >>> time_span("90m") == timedelta(hours=1.5)
     True
     """
-    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if match is None:
         raise InvalidValue("--window must be a whole number and s, m, h, d or w, such as 30d")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})

@@ -25,9 +25,9 @@ class Looking:
 
     def budget(self, dataset: str, person: str | None = None) -> Budget:
         """What is left of a data set, or of a person's part in it: by the tightest limit."""
-        found = self.budgets(dataset, person)
-        limited = [each for each in found if each.left is not None]
-        return min(limited, key=lambda b: (b.left or Amount()).nano) if limited else found[0]
+        budgets = self.budgets(dataset, person)
+        limited = [each for each in budgets if each.left is not None]
+        return min(limited, key=lambda b: (b.left or Amount()).nano) if limited else budgets[0]
 
     def budgets(self, dataset: str, person: str | None = None) -> list[Budget]:
         """The same by each limit; without any, what was spent in all."""
@@ -60,8 +60,8 @@ class Looking:
             person: Or only what counts for this person.
             delta: A chance that may be given away for a smaller epsilon by optimal composition.
         """
-        found = self.entries(dataset, person=person)
-        each = {e.id: e.statement.of_dataset(e.dataset) for e in found if e.state != REFUNDED}
+        entries = self.entries(dataset, person=person)
+        each = {e.id: e.statement.of_dataset(e.dataset) for e in entries if e.state != REFUNDED}
         return add_statements(each, delta=delta)
 
     def entries(self, dataset: str | None = None, *, person: str | None = None) -> Iterator[Entry]:
@@ -70,8 +70,7 @@ class Looking:
             raise InvalidValue("a person is known within a data set; name that too")
         name, whom = (None, EVERYBODY) if dataset is None else self._names(dataset, person)
         with self._store.transaction(write=False) as connection:
-            found = list(chain.entries(connection, name, whom))
-        return iter(found)
+            return iter(list(chain.entries(connection, name, whom)))
 
     def verify(self, receipts: Sequence[str | Path] = ()) -> "list[str]":
         """What is wrong: with the chains, the totals, or these receipts. Empty if nothing is.

@@ -87,8 +87,8 @@ class _Connection(Unlocking):
         self._made = made
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        found: list[tuple[object, ...]] = self._made.execute(_marked(sql), values).fetchall()
-        return found
+        fetched: list[tuple[object, ...]] = self._made.execute(_marked(sql), values).fetchall()
+        return fetched
 
     def run(self, sql: str, *values: object) -> None:
         self._made.execute(_marked(sql), values or None)

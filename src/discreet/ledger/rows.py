@@ -36,7 +36,7 @@ class Screened:
     """Earlier releases by the place of the row."""
 
 
-def screened(found: Sequence[Seen | None], policy: str = STORED) -> Screened:
+def screened(rows: Sequence[Seen | None], policy: str = STORED) -> Screened:
     """Apply a policy to what a ledger has seen of some rows.
 
     Raises:
@@ -47,8 +47,8 @@ def screened(found: Sequence[Seen | None], policy: str = STORED) -> Screened:
     """
     check.one_of(policy, POLICIES, "policy for rows that come again")
     if policy == CHARGE:
-        return Screened(tuple(range(len(found))), {})
-    again = {place: seen for place, seen in enumerate(found) if seen is not None}
+        return Screened(tuple(range(len(rows))), {})
+    again = {place: seen for place, seen in enumerate(rows) if seen is not None}
     refused = [p for p, seen in again.items() if policy == REFUSE or seen.kept is None]
     if refused:
         raise BudgetExceeded(
@@ -57,7 +57,7 @@ def screened(found: Sequence[Seen | None], policy: str = STORED) -> Screened:
             "out, or charge them again"
         )
     stored = {place: str(seen.kept) for place, seen in again.items()}
-    return Screened(tuple(p for p, seen in enumerate(found) if seen is None), stored)
+    return Screened(tuple(p for p, seen in enumerate(rows) if seen is None), stored)
 
 
 def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen | None]:

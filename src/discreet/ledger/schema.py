@@ -136,11 +136,11 @@ _META = (
 def migrate(connection: Connection, check: str) -> None:
     """Bring the tables to this version, and refuse a ledger of another key or a later version."""
     connection.run(_META)
-    found = connection.rows("SELECT version, checked FROM discreet_ledger")
-    if not found:
+    rows = connection.rows("SELECT version, checked FROM discreet_ledger")
+    if not rows:
         connection.run("INSERT INTO discreet_ledger (version, checked) VALUES (?, ?)", 0, check)
-        found = [(0, check)]
-    version, checked = int(str(found[0][0])), str(found[0][1])
+        rows = [(0, check)]
+    version, checked = int(str(rows[0][0])), str(rows[0][1])
     if checked != check:
         raise InputError("this key is not the key of this ledger; name the right one")
     if version > VERSION:
@@ -157,5 +157,5 @@ def migrate(connection: Connection, check: str) -> None:
 
 def is_current(connection: Connection, check: str) -> bool:
     """Whether there is nothing to migrate; whoever may only read can still look."""
-    found = connection.rows("SELECT version, checked FROM discreet_ledger")
-    return bool(found) and found[0][0] == VERSION and found[0][1] == check
+    rows = connection.rows("SELECT version, checked FROM discreet_ledger")
+    return bool(rows) and rows[0][0] == VERSION and rows[0][1] == check

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.ledger.account import Account, found
+from discreet.ledger.account import Account, account_named
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
 from discreet.ledger.schema import Connection
@@ -77,7 +77,7 @@ def _for_everybody(account: Account) -> list[Limit]:
 
 def limits(connection: Connection, name: str) -> list[Limit]:
     """All limits of a data set."""
-    account = found(connection, name)
+    account = account_named(connection, name)
     if account is None:
         return []
     own = connection.rows(
@@ -166,17 +166,17 @@ def _most_own(connection: Connection, account: Account, person: str, since: int 
         return _owns(connection, account.name, [person], since).get(person, Amount())
     most = "coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0)"
     if since is None:
-        found = connection.rows(
+        rows = connection.rows(
             f"SELECT {most} FROM discreet_account WHERE dataset = ?", account.name
         )
     else:
-        found = connection.rows(
+        rows = connection.rows(
             f"SELECT {most} FROM (SELECT sum(nano) AS nano, sum(atto) AS atto, sum(unbounded) AS "
             "unbounded FROM discreet_posting WHERE dataset = ? AND person <> '' AND at > ? "
             "GROUP BY person) AS own",
             *(account.name, since),
         )
-    return _amount(*found[0])
+    return _amount(*rows[0])
 
 
 def _owns(
@@ -188,18 +188,18 @@ def _owns(
         chunk = persons[first : first + _CHUNK]
         marks = ", ".join("?" * len(chunk))
         if since is None:
-            found = connection.rows(
+            rows = connection.rows(
                 "SELECT person, nano, atto, unbounded FROM discreet_account "
                 f"WHERE dataset = ? AND person IN ({marks})",
                 *(name, *chunk),
             )
         else:
-            found = connection.rows(
+            rows = connection.rows(
                 f"SELECT person, {_SUM} FROM discreet_posting WHERE dataset = ? "
                 f"AND person IN ({marks}) AND at > ? GROUP BY person",
                 *(name, *chunk, since),
             )
-        owns |= {str(person): _amount(*rest) for person, *rest in found}
+        owns |= {str(person): _amount(*rest) for person, *rest in rows}
     return owns
 
 
@@ -227,7 +227,7 @@ def post(
 
 def give_back(connection: Connection, account: Account, number: int, own: int) -> None:
     """Take back what an event posted, at the time at which it was posted."""
-    found = connection.rows(
+    rows = connection.rows(
         "SELECT person, at, nano, atto, unbounded FROM discreet_posting "
         "WHERE dataset = ? AND number = ?",
         *(account.name, number),
@@ -235,9 +235,9 @@ def give_back(connection: Connection, account: Account, number: int, own: int) -
     connection.insert(
         "discreet_posting",
         _POSTING,
-        [(account.name, own, p, at, -n, -a, -u) for p, at, n, a, u in _whole(found)],
+        [(account.name, own, p, at, -n, -a, -u) for p, at, n, a, u in _whole(rows)],
     )
-    for person, _, nano, atto, unbounded in _whole(found):
+    for person, _, nano, atto, unbounded in _whole(rows):
         if person == EVERYBODY:
             account.common -= Amount(nano, atto, unbounded)
     connection.run(
@@ -271,13 +271,13 @@ def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]
 
 def datasets(connection: Connection) -> list[str]:
     """All data sets."""
-    found = connection.rows("SELECT dataset FROM discreet_dataset ORDER BY dataset")
-    return [str(name) for (name,) in found]
+    rows = connection.rows("SELECT dataset FROM discreet_dataset ORDER BY dataset")
+    return [str(name) for (name,) in rows]
 
 
 def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
     """What is gone, held and left by each limit that concerns a person, or everybody."""
-    account = found(connection, name)
+    account = account_named(connection, name)
     if account is None:
         return [Budget(None, Amount(), Amount())]
     all_limits = limits(connection, name)

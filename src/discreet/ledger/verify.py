@@ -41,17 +41,17 @@ def _standing(connection: Connection) -> Iterator[str]:
             waiting[str(entry)] = (str(name), int(str(number)))
         else:
             waiting.pop(str(entry), None)
-    found: dict[Any, Any] = {}
+    standing_limits: dict[Any, Any] = {}
     for name, said in connection.rows("SELECT dataset, limits FROM discreet_dataset"):
         for each in json.loads(str(said)):
             place = (str(name), EVERYBODY, each["span"])
-            found[place] = (each["nano"], each["atto"], each["unit"])
+            standing_limits[place] = (each["nano"], each["atto"], each["unit"])
     for name, person, span, *rest in connection.rows(
         "SELECT dataset, person, span, nano, atto, unit FROM discreet_limit"
     ):
-        found[name, person, span] = tuple(rest)
-    for place in limits.keys() | found.keys():
-        if limits.get(place) != found.get(place):
+        standing_limits[name, person, span] = tuple(rest)
+    for place in limits.keys() | standing_limits.keys():
+        if limits.get(place) != standing_limits.get(place):
             yield f"data set {place[0]}: a limit is not the one that was set"
     still = {
         str(entry): (str(name), int(str(number)))

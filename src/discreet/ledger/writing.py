@@ -6,7 +6,7 @@ all that was done before it.
 
 from collections.abc import Iterable, Sequence, Set
 
-from discreet.ledger.account import Account, found, locked, written_back
+from discreet.ledger.account import Account, account_named, locked, written_back
 from discreet.ledger.schema import Connection, Rows, Unlocking
 from discreet.statement import Adjacency
 
@@ -105,7 +105,7 @@ class Unlocked(Writing):
 
     def account(self, name: str) -> Account:
         """A data set as it is now."""
-        account = self._accounts.get(name) or found(self._connection, name)
+        account = self._accounts.get(name) or account_named(self._connection, name)
         if account is None:
             raise Missing
         if name not in self._accounts:

@@ -79,9 +79,9 @@ class AngleLaw:
         done = 0
         while done < count:
             tries = int((count - done) / self.acceptance * 1.02) + 16
-            found = self._accepted(tries, rng)[: count - done]
-            out[done : done + len(found)] = found
-            done += len(found)
+            accepted = self._accepted(tries, rng)[: count - done]
+            out[done : done + len(accepted)] = accepted
+            done += len(accepted)
         return out
 
     # -- two dimensions ------------------------------------------------------------------------

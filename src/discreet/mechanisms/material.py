@@ -11,7 +11,7 @@ from discreet import check
 from discreet.arrays import Floats32
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.errors import InvalidValue
-from discreet.mechanisms.registry import Entry
+from discreet.mechanisms.registry import MechanismEntry
 from discreet.settings import Setting, Settings, settings_of
 from discreet.spaces.space import EmbeddingSpace
 
@@ -51,7 +51,10 @@ class Material(Settings):
     ] = None
 
     def of(
-        self, entry: Entry, settings: Mapping[str, Any], space: Callable[[], EmbeddingSpace]
+        self,
+        entry: MechanismEntry,
+        settings: Mapping[str, Any],
+        space: Callable[[], EmbeddingSpace],
     ) -> tuple[dict[str, Any], str]:
         """The material of a mechanism by the name of its parameter, and what a report calls it.
 
@@ -77,7 +80,7 @@ class Material(Settings):
         words = space()
         return {"space": words}, f"in the space {words.name} ({len(words):,} words)"
 
-    def _of_labels(self, entry: Entry) -> tuple[dict[str, Any], str]:
+    def _of_labels(self, entry: MechanismEntry) -> tuple[dict[str, Any], str]:
         prior: tuple[float, ...] | None = None
         if self.label_prior is not None:
             prior = check.numbers(self.label_prior, "--label-prior")
@@ -89,7 +92,7 @@ class Material(Settings):
         return {"labels": labels, "prior": prior}, f"of {count} labels"
 
 
-def misplaced(flag: str, family: str, entry: Entry) -> InvalidValue:
+def misplaced(flag: str, family: str, entry: MechanismEntry) -> InvalidValue:
     """The error for an option that is about another family."""
     return InvalidValue(
         f"{flag} is for a {family}; {entry.name} is for a {entry.family}: leave it out"

@@ -217,10 +217,10 @@ def _log_delta(a: float, epsilon: float) -> float:
     log_mass = float(log_ndtr(a))
     width = a + b if a > 0 else 2.0 * epsilon / (b - a)
     slope = 1.0 + a * math.exp(log_mass - log_density)
-    found = log_density + math.log(width) + math.log(slope * (1 + 1e-9)) if width > 0 else -math.inf
+    bound = log_density + math.log(width) + math.log(slope * (1 + 1e-9)) if width > 0 else -math.inf
     log_ratio = log_density + math.log(math.sqrt(math.pi / 2) * float(erfcx(b / math.sqrt(2))))
     left = -math.expm1(min(0.0, log_ratio - log_mass))
     if left > 1e-6:
         error = _LOG_ERROR * (1.0 + abs(log_mass)) / left
-        found = min(found, log_mass + math.log(left) + error)
-    return found
+        bound = min(bound, log_mass + math.log(left) + error)
+    return bound

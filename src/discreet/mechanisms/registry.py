@@ -58,11 +58,11 @@ def names(family: str | None = None) -> list[str]:
     return [entry.name for entry in entries(family)]
 
 
-def entries(family: str | None = None) -> "list[Entry]":
+def entries(family: str | None = None) -> "list[MechanismEntry]":
     """What there is of one family, or of all."""
     families = FAMILIES if family is None else (check.one_of(family, FAMILIES, "family"),)
     return [
-        Entry(module.name.replace("_", "-"), each)
+        MechanismEntry(module.name.replace("_", "-"), each)
         for each in families
         for module in pkgutil.iter_modules([str(Path(__file__).parent / each)])
         if not module.name.startswith("_")
@@ -80,7 +80,7 @@ def default_space(name: str = DEFAULTS["word"]) -> str:
     return DEFAULT_SPACE if name == DEFAULTS["word"] else _PAPERS_SPACE
 
 
-def find(name: str, family: str | None = None, *, what: str = "mechanism") -> "Entry":
+def find(name: str, family: str | None = None, *, what: str = "mechanism") -> "MechanismEntry":
     """What is known of a mechanism; an unknown name is an error that lists the known ones.
 
     Args:
@@ -114,7 +114,7 @@ def mechanism(name: str, *, progress: Progress | None = None, **given: Any) -> A
 
 
 @dataclass(frozen=True)
-class Entry:
+class MechanismEntry:
     """A mechanism by name, before it is built."""
 
     name: str

@@ -62,12 +62,12 @@ class Levels:
         first = np.concatenate([[0], ends[:-1]])
         # Before a candidate that is not listed come as many listed ones as it is moved up by.
         up = self.candidate - (np.arange(len(rows)) - first[rows]) <= number[rows]
-        found = number + np.bincount(rows[up], minlength=len(ends))
+        members = number + np.bincount(rows[up], minlength=len(ends))
         alike = self.level == level[rows]
         among = np.cumsum(np.concatenate([[0], alike]))
         there = alike & (among[:-1] - among[first[rows]] == number[rows])
-        found[rows[there]] = self.candidate[there]
-        return found
+        members[rows[there]] = self.candidate[there]
+        return members
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,9 @@ def _log_share_below(drawn: Floats) -> Floats:
 def _gumbel(drawn: Floats) -> Floats:
     """Gumbel noise from exponential draws, with the full range of its upper tail."""
     with np.errstate(divide="ignore"):
-        found = -np.log(-np.log1p(-np.exp(-drawn)))
+        noise = -np.log(-np.log1p(-np.exp(-drawn)))
     # So far out the two are the same number, until the exponential is lost.
-    return np.where(drawn > _FAR, drawn, found)
+    return np.where(drawn > _FAR, drawn, noise)
 
 
 def _permute_and_flip(weights: Floats) -> Floats:

@@ -234,7 +234,7 @@ class AdaptedLanguageModel:
             for hook in hooks:
                 hook.remove()
         errors = torch.autograd.grad(loss, [output for _, output in seen.values()])
-        found = {}
+        by_layer = {}
         for (name, (inputs, _)), error in zip(seen.items(), errors, strict=True):
             each = error[0].numel() // error.shape[-1]
             flat = error.reshape(-1, error.shape[-1])
@@ -244,8 +244,8 @@ class AdaptedLanguageModel:
                 place = torch.arange(each, device=self._device)[None, :]
                 there = (place <= batch.lengths[:, None]).reshape(-1)
                 flat, rows, sentence = flat[there], rows[there], sentence[there]
-            found[name] = _Seen(flat, rows, sentence)
-        return found
+            by_layer[name] = _Seen(flat, rows, sentence)
+        return by_layer
 
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:

@@ -42,8 +42,8 @@ class LowerBlocks:
         new = [i for i, key in enumerate(keys) if key not in self._kept]
         made: dict[bytes, torch.Tensor] = {}
         if new:
-            found = self._run(ids[new], lengths[new])
-            for i, hidden in zip(new, found, strict=True):
+            states = self._run(ids[new], lengths[new])
+            for i, hidden in zip(new, states, strict=True):
                 made[keys[i]] = hidden[: lengths[i]].clone()
         parts = [made[key] if key in made else self._kept[key] for key in keys]
         for key, hidden in made.items():

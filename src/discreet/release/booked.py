@@ -109,10 +109,10 @@ class BookedSanitizer:
         own = self.ledger
         if own.again == CHARGE:
             return list(range(len(texts)))
-        found = screened(own.ledger.seen(own.dataset, texts), own.again)
-        for place, kept in found.stored.items():
+        screening = screened(own.ledger.seen(own.dataset, texts), own.again)
+        for place, kept in screening.stored.items():
             self._stored[texts[place]] = kept
-        return list(found.new)
+        return list(screening.new)
 
     @contextmanager
     def reserved(self, rng: Generator) -> Iterator[Reservation]:

@@ -83,14 +83,14 @@ class Recipe:
             public=self.public,
             polish=self.polish,
         )
-        found = self._fingerprint(made)
-        if self.fingerprint not in ("", found):
+        fingerprint = self._fingerprint(made)
+        if self.fingerprint not in ("", fingerprint):
             raise InvalidValue(
                 f"the mechanism, the space {self.space} or a public list is not the same here as "
                 "where the release began (their fingerprints differ); give all workers the same "
                 "files"
             )
-        made.recipe = replace(self, fingerprint=found)
+        made.recipe = replace(self, fingerprint=fingerprint)
         return made
 
     def to_json(self) -> str:

@@ -67,12 +67,12 @@ class SearchQuality:
         }
 
 
-def neighbours_kept(truth: Rows, found: Rows, count: int = NEIGHBOURS) -> float:
+def neighbours_kept(truth: Rows, searched: Rows, count: int = NEIGHBOURS) -> float:
     """The share of each row's nearest rows (by angle) that are also nearest in other vectors.
 
     Args:
         truth: Unit rows that say which are the nearest.
-        found: Unit rows for the same texts, in which they are searched.
+        searched: Unit rows for the same texts, in which they are searched.
         count: How many nearest ones.
 
     >>> rows = np.eye(4)[[0, 0, 1, 1]] + 0.01 * np.eye(4)
@@ -81,7 +81,7 @@ def neighbours_kept(truth: Rows, found: Rows, count: int = NEIGHBOURS) -> float:
     """
     same = 0
     for part in row_blocks(len(truth), len(truth), 2**22):
-        near, also = (_nearest(rows, part, count) for rows in (truth, found))
+        near, also = (_nearest(rows, part, count) for rows in (truth, searched))
         same += int((near[:, :, None] == also[:, None, :]).sum())
     return same / (count * len(truth))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.attacks.mask_inference import ATTACKERS
-from discreet.attacks.outcome import Estimate, Outcome, Rate
+from discreet.attacks.outcome import AttackOutcome, Estimate, Rate
 from discreet.report.plots import Bar, Bars
 from discreet.report.stored import stored
 
@@ -47,29 +47,29 @@ class Attacked:
 
     def summary(self) -> str:
         """In a few words."""
-        found = self.best[1].value
+        success = self.best[1].value
         if self.things:
             return (
-                f"the best attacker names {_of_100(found)} of 100 {self.things} "
+                f"the best attacker names {_of_100(success)} of 100 {self.things} "
                 f"({_of_100(self.chance)} by guessing)"
             )
-        return f"{self.figure} {found:.2f} ({self.chance:.2f} by guessing)"
+        return f"{self.figure} {success:.2f} ({self.chance:.2f} by guessing)"
 
     def sentences(self) -> Iterator[str]:
         """In full."""
-        who, found = self.best
+        who, success = self.best
         if self.things:
             yield (
                 f"Of {self.targets:,} {self.things} the best attacker ({who}) named "
-                f"{_of_100(found.value)} of 100; with 95 % confidence between "
-                f"{_of_100(found.low)} and {_of_100(found.high)} of 100. Guessing without a look "
-                f"at the release names {_of_100(self.chance)} of 100. This is {self.verdict}."
+                f"{_of_100(success.value)} of 100; with 95 % confidence between "
+                f"{_of_100(success.low)} and {_of_100(success.high)} of 100. Guessing without a "
+                f"look at the release names {_of_100(self.chance)} of 100. This is {self.verdict}."
             )
         else:
             yield (
-                f"{self.figure[:1].upper()}{self.figure[1:]}: {found.value:.3f} on "
-                f"{self.targets:,} targets; with 95 % confidence between {found.low:.3f} and "
-                f"{found.high:.3f}. Guessing without a look at the release gives "
+                f"{self.figure[:1].upper()}{self.figure[1:]}: {success.value:.3f} on "
+                f"{self.targets:,} targets; with 95 % confidence between {success.low:.3f} and "
+                f"{success.high:.3f}. Guessing without a look at the release gives "
                 f"{self.chance:.3f}. This is {self.verdict}."
             )
         if self.unprotected is not None:
@@ -126,7 +126,7 @@ def _words(values: Mapping[str, Any]) -> Iterator[Attacked]:
 
 
 def _outcome(values: Mapping[str, Any]) -> Attacked:
-    outcome = stored(Outcome, {key: each for key, each in values.items() if key != "level"})
+    outcome = stored(AttackOutcome, {key: each for key, each in values.items() if key != "level"})
     return Attacked(
         figure=f"{outcome.attack}, {outcome.measure}",
         tries={outcome.attack: outcome.success},

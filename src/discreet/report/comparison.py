@@ -13,8 +13,13 @@ from discreet.attacks.attacker import (
     WATCHING,
 )
 from discreet.attacks.outcome import Estimate
-from discreet.evaluation.comparison.frontier import Choice, beaten_by, choices, clearly
-from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, Row
+from discreet.evaluation.comparison.frontier import (
+    Recommendation,
+    beaten_by,
+    clearly,
+    recommendations,
+)
+from discreet.evaluation.comparison.run import WORD_ATTACKERS, Comparison, ComparisonRow
 from discreet.report.frontier import against, equal_bars, frontier_plot
 from discreet.report.page import Section
 from discreet.report.plots import Bars, Plot
@@ -63,9 +68,9 @@ def lines(comparison: Comparison) -> list[str]:
     """The outcome in a few sentences."""
     if comparison.nothing_learnt:
         return [_nothing_learnt(comparison), *_broken(comparison)]
-    same = groupby(choices(comparison), key=lambda choice: (id(choice.row), id(choice.next)))
-    found = [_sentence(comparison, list(some)) for _, some in same]
-    return [*found, *_broken(comparison), *_not_on_it(comparison)]
+    same = groupby(recommendations(comparison), key=lambda each: (id(each.row), id(each.next)))
+    sentences = [_sentence(comparison, list(some)) for _, some in same]
+    return [*sentences, *_broken(comparison), *_not_on_it(comparison)]
 
 
 def _vocabularies(comparison: Comparison) -> str:
@@ -104,7 +109,7 @@ def _decision(comparison: Comparison) -> Section:
     )
 
 
-def _sentence(comparison: Comparison, same: Sequence[Choice]) -> str:
+def _sentence(comparison: Comparison, same: Sequence[Recommendation]) -> str:
     """What to take at limits at which that is the same."""
     *first, last = (f"{100 * choice.limit:.0f}" for choice in same)
     limits = f"{', '.join(first)} or {last}" if first else last
@@ -290,24 +295,24 @@ def _who(comparison: Comparison) -> Section:
 def _state(comparison: Comparison, name: str) -> str:
     if name in ("static", "adaptive"):
         key = f"{name}, macro-F1"
-        found, level = comparison.raw.authorship.get(key), 1 / max(1, comparison.authors)
+        success, level = comparison.raw.authorship.get(key), 1 / max(1, comparison.authors)
         broken = f"authorship, {key}" in comparison.broken
     else:
-        found = comparison.raw.attackers.get(name)
+        success = comparison.raw.attackers.get(name)
         level = 0.5 if name == "membership" else comparison.chance
         broken = name in comparison.broken
-    if found is None:
+    if success is None:
         missing = {"identifiers": "no identifiers in these texts", "membership": "needs labels"}
         return missing.get(name, "needs a release")
     if name == "identifiers":
-        return f"finds {found.value:.2f} in texts cut into words of the vocabulary"
-    return f"{'BROKEN: ' if broken else ''}{found.value:.2f}, chance {level:.3f}"
+        return f"finds {success.value:.2f} in texts cut into words of the vocabulary"
+    return f"{'BROKEN: ' if broken else ''}{success.value:.2f}, chance {level:.3f}"
 
 
 def _samples(comparison: Comparison, originals: Sequence[str]) -> Section:
     """Each mechanism at the setting whose attacker comes nearest to 30 of 100 words."""
     wanted = 0.3 if comparison.at is None else comparison.at
-    shown: dict[str, tuple[float, Row]] = {}
+    shown: dict[str, tuple[float, ComparisonRow]] = {}
     for row in comparison.rows:
         if row.best_attacker is None or not row.samples:
             continue
@@ -348,12 +353,14 @@ def _name(attacker: str) -> str:
     return _ATTACKERS[attacker].name if attacker in _ATTACKERS else attacker
 
 
-def _short(row: Row) -> str:
+def _short(row: ComparisonRow) -> str:
     named = "" if row.best_attacker is None else f" ({row.best_attacker[1].value:.2f} named)"
     return row.setting + named
 
 
-def _line(row: Row, figures: Mapping[str, Estimate], names: Sequence[str]) -> tuple[Cell, ...]:
+def _line(
+    row: ComparisonRow, figures: Mapping[str, Estimate], names: Sequence[str]
+) -> tuple[Cell, ...]:
     return (row.setting, *(_cell(figures.get(name)) for name in names))
 
 

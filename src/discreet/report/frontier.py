@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from discreet.attacks.outcome import Estimate
-from discreet.evaluation.comparison.run import Comparison, Row
+from discreet.evaluation.comparison.run import Comparison, ComparisonRow
 from discreet.report.plots import Bar, Bars, Curve, Plot
 
 
@@ -30,7 +30,7 @@ def against(
     name: str,
     title: str,
     axis: str,
-    attack: Callable[[Row], Estimate | None],
+    attack: Callable[[ComparisonRow], Estimate | None],
 ) -> Plot:
     """Use against the success of an attack.
 
@@ -45,10 +45,10 @@ def against(
     points_of_all: list[tuple[float, float]] = []
     for label in dict.fromkeys(row.label for row in comparison.rows):
         points = [
-            (found.value, use.value, row)
+            (success.value, use.value, row)
             for row in comparison.rows
             if row.label == label
-            if (found := attack(row)) is not None
+            if (success := attack(row)) is not None
             if (use := row.worth(comparison.measure)) is not None
         ]
         if not points:
@@ -61,9 +61,9 @@ def against(
         curves.append(Curve(label + bounded, tuple(x), tuple(y), notes=notes))
         ends = f"{y[0]:.2f} at {x[0]:.2f}"
         words.append(f"{label}: {ends}" + (f", {y[-1]:.2f} at {x[-1]:.2f}" if x[1:] else ""))
-    raw, found = comparison.raw.worth(comparison.measure), attack(comparison.raw)
-    if raw is not None and found is not None:
-        curves.append(Curve("no protection", (found.value,), (raw.value,)))
+    raw, success = comparison.raw.worth(comparison.measure), attack(comparison.raw)
+    if raw is not None and success is not None:
+        curves.append(Curve("no protection", (success.value,), (raw.value,)))
     level = None
     if comparison.guessing:
         level = ("the commonest label", comparison.guessing)

@@ -41,10 +41,10 @@ def _known(receipt: Receipt) -> str:
             "who also knows which words follow each other."
         )
     draws = receipt.about.get("keep_draws")
-    found = "" if draws is None else f" (simulated: {draws:,} draws for public words)"
+    note = "" if draws is None else f" (simulated: {draws:,} draws for public words)"
     much = ": most of the text comes out as it was" if keep > MOST_KNOWN else ""
     how = share(keep)
-    return f"At this setting a word stays as it is with probability {how} on average{found}{much}."
+    return f"At this setting a word stays as it is with probability {how} on average{note}{much}."
 
 
 def _replaced(receipt: Receipt) -> list[str]:

@@ -226,8 +226,8 @@ def _outcome(values: Mapping[str, Any]) -> str:
     if isinstance(guess, float):  # a word need not stay to be known
         said.append(f"the best guess names {100 * guess:.2g} of 100 words")
     elif isinstance(keep, float):
-        found = " (simulated)" if values.get("keep_draws") else ""
-        said.append(f"a word stays with chance {keep:.2g}{found}")
+        note = " (simulated)" if values.get("keep_draws") else ""
+        said.append(f"a word stays with chance {keep:.2g}{note}")
     return ", ".join(said)
 
 

@@ -113,9 +113,11 @@ def score_lines(scores: Mapping[str, float], rows: int) -> list[str]:
     return lines if nothing is None else [*lines, nothing]
 
 
-def proposal_lines(found: Sequence["Proposal"], asked: "BoundsSettings", users: int) -> list[str]:
+def proposal_lines(
+    proposals: Sequence["Proposal"], asked: "BoundsSettings", users: int
+) -> list[str]:
     """The bounds on entities in which a step says most for its noise, as a table."""
-    best = found[0]
+    best = proposals[0]
     cells = "--one-cell" if best.one_cell else f"--cells {best.cells}"
     return [
         f"For epsilon = {asked.epsilon:g} over {asked.steps:,} steps, by {users:,} public users:",
@@ -124,7 +126,7 @@ def proposal_lines(found: Sequence["Proposal"], asked: "BoundsSettings", users: 
         *(
             f"  {one.holders:>7}  {'one a user' if one.one_cell else one.cells:<10}  "
             f"{one.cell_ratio:>10g}  {one.noise:>6.2f}  {one.kept:>14.1%}  {one.signal:>6.2f}"
-            for one in found[:_SHOWN]
+            for one in proposals[:_SHOWN]
         ),
         "",
         "Signal: what a step says of the text for its noise; 1 is training for users alone.",

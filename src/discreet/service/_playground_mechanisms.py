@@ -101,7 +101,7 @@ def variants(space: str | None = None) -> dict[str, Variant]:
     >>> list(variants())[:4]
     ['near-words-guided', 'near-words', 'near-words-plain', 'cmp']
     """
-    found = {
+    by_name = {
         name: Variant(
             name,
             "near-words",
@@ -114,8 +114,8 @@ def variants(space: str | None = None) -> dict[str, Variant]:
     }
     for entry in registry.entries("word"):
         required = {setting.name for setting in entry.settings if setting.required}
-        if entry.name not in found and required <= {"epsilon"}:
-            found[entry.name] = Variant(
+        if entry.name not in by_name and required <= {"epsilon"}:
+            by_name[entry.name] = Variant(
                 entry.name,
                 entry.name,
                 entry.kind.__name__.replace("Plus", "+"),
@@ -123,11 +123,11 @@ def variants(space: str | None = None) -> dict[str, Variant]:
                 space or _DISTANCE_SPACE,
                 epsilon="epsilon" in required,
             )
-    return found
+    return by_name
 
 
 @dataclass(frozen=True)
-class Setting:
+class PageSetting:
     """What was chosen on the page."""
 
     variant: Variant
@@ -181,11 +181,11 @@ class Workshop:
         """Its public words."""
         return self.kept(("space", variant.space), lambda: load_space(variant.space).with_unknown())
 
-    def prepared(self, setting: Setting) -> Prepared:
+    def prepared(self, setting: PageSetting) -> Prepared:
         """The mechanism of a setting, and what it guarantees."""
         return self.kept(("prepared", setting), lambda: self._prepared(setting))
 
-    def _prepared(self, setting: Setting) -> Prepared:
+    def _prepared(self, setting: PageSetting) -> Prepared:
         sanitizer = Sanitizer(
             self._mechanism(setting.variant, setting.epsilon),
             layout=setting.layout,
@@ -206,7 +206,7 @@ class Workshop:
         )
         return made
 
-    def layout(self, setting: Setting) -> Layout:
+    def layout(self, setting: PageSetting) -> Layout:
         """How its text is cut and written."""
         space = self.space(setting.variant)
         return self.kept(
@@ -223,12 +223,12 @@ class Workshop:
             ("function words", variant.space), lambda: function_words.on_the_list(space.words)
         )
 
-    def prior(self, setting: Setting) -> Floats:
+    def prior(self, setting: PageSetting) -> Floats:
         """How often each word is expected among those that are replaced, by public frequencies."""
         spared = self.function_words(setting.variant) if setting.public_words else None
         return rank_prior(self.space(setting.variant), spared)
 
-    def guess_rate(self, setting: Setting) -> float | None:
+    def guess_rate(self, setting: PageSetting) -> float | None:
         """How often the best guess is right; None where that takes too long to know.
 
         Where a guide reads along, on average over public texts if that was measured.
@@ -238,11 +238,11 @@ class Workshop:
         key = ("rate", setting.variant, setting.epsilon, setting.public_words)
         return self.kept(key, lambda: best_guess(self.prepared(setting).mechanism))
 
-    def near_chance(self, setting: Setting) -> float | None:
+    def near_chance(self, setting: PageSetting) -> float | None:
         """How often one of the near words comes out, where there are such."""
         return getattr(self.prepared(setting).mechanism, "near_chance", None)
 
-    def kept_rate(self, setting: Setting) -> float:
+    def kept_rate(self, setting: PageSetting) -> float:
         """How often a word stays as it is: who guesses that it did is right as often.
 
         Over public words, spread evenly over the frequencies; by the law, or by seeded draws where
@@ -261,12 +261,12 @@ class Workshop:
 
         return self.kept(("stays", setting.variant, setting.epsilon, setting.public_words), rate)
 
-    def weakness(self, setting: Setting) -> str | None:
+    def weakness(self, setting: PageSetting) -> str | None:
         """Why ``discreet sanitize`` would ask before it releases with this setting, if it would."""
         key = ("weak", setting.variant, setting.epsilon)
         return self.kept(key, lambda: weakness(self.prepared(setting).mechanism))
 
-    def point(self, setting: Setting) -> dict[str, float | bool | None]:
+    def point(self, setting: PageSetting) -> dict[str, float | bool | None]:
         """What an attacker guesses at a setting, exactly or at least, and what stays near."""
         guess = self.guess_rate(setting)
         return {
@@ -275,7 +275,7 @@ class Workshop:
             "near": self.near_chance(setting),
         }
 
-    def frontier(self, setting: Setting) -> list[dict[str, float | bool | None]]:
+    def frontier(self, setting: PageSetting) -> list[dict[str, float | bool | None]]:
         """The same at every epsilon of the picture; empty where there is none to choose."""
         if not setting.variant.epsilon:
             return []

@@ -20,7 +20,7 @@ from discreet.mechanisms.word.near_words import NearWords
 from discreet.protocols import release_texts
 from discreet.randomness import secure_generator
 from discreet.release.whole import DELTA, Wholes
-from discreet.service._playground_mechanisms import Setting, Workshop
+from discreet.service._playground_mechanisms import PageSetting, Workshop
 from discreet.text.identifiers import Identifiers
 from discreet.text.identifiers.finder import RuleFinder
 from discreet.text.layout import TokensLayout
@@ -44,7 +44,7 @@ class Tried:
     """The whole as it would be released."""
 
 
-def tried(shop: Workshop, setting: Setting, text: str, rng: Generator | None = None) -> Tried:
+def tried(shop: Workshop, setting: PageSetting, text: str, rng: Generator | None = None) -> Tried:
     """Draw once for every word of a text.
 
     Args:
@@ -54,12 +54,12 @@ def tried(shop: Workshop, setting: Setting, text: str, rng: Generator | None = N
         rng: secure unless given.
     """
     rng = secure_generator() if rng is None else rng
-    segments, surrogates, found = [text], list[str](), dict[str, int]()
+    segments, surrogates, counts = [text], list[str](), dict[str, int]()
     spans = list[tuple[str, str]]()
     if setting.identifiers:
         finder = _Noted()
         cut = Identifiers(finder).cut([text], rng)
-        segments, surrogates, found = cut.segments, cut.surrogates, dict(cut.counts)
+        segments, surrogates, counts = cut.segments, cut.surrogates, dict(cut.counts)
         spans = finder.noted
     parts = [_CHUNKS.split(segment) for segment in segments]
     chunks = [chunk for part in parts for chunk in part[::2] if chunk]
@@ -90,7 +90,7 @@ def tried(shop: Workshop, setting: Setting, text: str, rng: Generator | None = N
                 pieces.append({"text": chunk, "out": out, "first": place, "tokens": count})
                 place += count
     bare = isinstance(layout, TokensLayout)
-    return Tried(pieces, batch.ids.astype(np.int64), released, passed, found, _whole(pieces, bare))
+    return Tried(pieces, batch.ids.astype(np.int64), released, passed, counts, _whole(pieces, bare))
 
 
 class _Noted:
@@ -102,13 +102,13 @@ class _Noted:
         self.noted: list[tuple[str, str]] = []
 
     def find(self, texts: Any) -> Any:
-        found = RuleFinder().find(texts)
+        spans_by_text = RuleFinder().find(texts)
         self.noted += [
             (span.type, text[span.start : span.end])
-            for text, spans in zip(texts, found, strict=True)
+            for text, spans in zip(texts, spans_by_text, strict=True)
             for span in spans
         ]
-        return found
+        return spans_by_text
 
 
 def _whole(pieces: list[dict[str, Any]], bare: bool) -> str:
@@ -123,7 +123,7 @@ def _whole(pieces: list[dict[str, Any]], bare: bool) -> str:
     return written
 
 
-def told(shop: Workshop, setting: Setting, draws: int) -> dict[str, Any]:
+def told(shop: Workshop, setting: PageSetting, draws: int) -> dict[str, Any]:
     """The guarantee in plain words, for a word and for a text that took so many draws."""
     prepared = shop.prepared(setting)
     statement = prepared.statement
@@ -141,7 +141,7 @@ def told(shop: Workshop, setting: Setting, draws: int) -> dict[str, Any]:
     }
 
 
-def outcomes(shop: Workshop, setting: Setting, word: int, released: Ids) -> dict[str, Any]:
+def outcomes(shop: Workshop, setting: PageSetting, word: int, released: Ids) -> dict[str, Any]:
     """What a word could have become after the words that were released before it."""
     mechanism = shop.prepared(setting).mechanism
     space = mechanism.space
@@ -165,7 +165,7 @@ def outcomes(shop: Workshop, setting: Setting, word: int, released: Ids) -> dict
 
 def guesses(
     shop: Workshop,
-    setting: Setting,
+    setting: PageSetting,
     released: Ids,
     passed: NDArray[np.bool_],
     progress: Progress | None,

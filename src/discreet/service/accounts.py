@@ -53,10 +53,10 @@ class Accounts:
         """
         if self.ledger is None:
             return [None] * len(charges)
-        found = self.ledger.book_all(
+        booked = self.ledger.book_all(
             [(charge, hashlib.sha256(told.encode()).hexdigest()) for charge, told in charges]
         )
-        return [each if isinstance(each, BudgetExceeded) else None for each in found]
+        return [each if isinstance(each, BudgetExceeded) else None for each in booked]
 
     def budget(self, key: ApiKey) -> dict[str, Any]:
         """What a key has spent and has left."""

@@ -102,11 +102,11 @@ class _Direct:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
-        if found is None or found[0] != scope["method"]:
+        endpoint = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        if endpoint is None or endpoint[0] != scope["method"]:
             await self._rest(scope, receive, send)
             return
-        response = await found[1](Request(scope, receive, send))
+        response = await endpoint[1](Request(scope, receive, send))
         await response(scope, receive, send)
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.service.problems import Problem, busy
-from discreet.service.releasing import Job, Outcome, TextReleaser
+from discreet.service.releasing import Job, JobRelease, TextReleaser
 
 T = TypeVar("T")
 _MOST_DOCUMENTS = 4096
@@ -24,8 +24,10 @@ _SHORT = 0.01
 """Seconds for which the event loop may be kept from its other work."""
 
 
-Charge = Callable[[TextReleaser, Sequence[Job], Sequence[Outcome]], Sequence[DiscreetError | None]]
-_Waiting = tuple[Job, "asyncio.Future[Outcome]"]
+Charge = Callable[
+    [TextReleaser, Sequence[Job], Sequence[JobRelease]], Sequence[DiscreetError | None]
+]
+_Waiting = tuple[Job, "asyncio.Future[JobRelease]"]
 
 
 class Batcher:
@@ -61,12 +63,12 @@ class Batcher:
             self._task.cancel()
         self._thread.shutdown()
 
-    async def release(self, releaser: TextReleaser, job: Job) -> Outcome:
+    async def release(self, releaser: TextReleaser, job: Job) -> JobRelease:
         """Wait for a place in a batch, and for what it releases."""
         if self.waiting >= self._most:
             raise busy("too many requests are waiting; nothing was released, come back later")
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Outcome] = loop.create_future()
+        future: asyncio.Future[JobRelease] = loop.create_future()
         self._queues.setdefault(releaser, []).append((job, future))
         self.waiting += 1
         self._wake.set()
@@ -103,7 +105,7 @@ class Batcher:
 
     async def _drawn(
         self, releaser: TextReleaser, jobs: Sequence[Job]
-    ) -> list[Outcome | Exception]:
+    ) -> list[JobRelease | Exception]:
         """Draw here if the last batch tells that it takes no time, else in the thread."""
         size = 1 + sum(len(text) for job in jobs for text in job.texts)
         took, of = self._took.get(releaser, (_SHORT, 1))
@@ -116,13 +118,13 @@ class Batcher:
         return drawn
 
     async def _booked(
-        self, releaser: TextReleaser, jobs: Sequence[Job], drawn: list[Outcome | Exception]
-    ) -> list[Outcome | Exception]:
+        self, releaser: TextReleaser, jobs: Sequence[Job], drawn: list[JobRelease | Exception]
+    ) -> list[JobRelease | Exception]:
         """What was drawn and paid for; one request's text cannot spoil another's answer."""
         good = [
             (job, outcome)
             for job, outcome in zip(jobs, drawn, strict=True)
-            if isinstance(outcome, Outcome)
+            if isinstance(outcome, JobRelease)
         ]
         if self._charge is None or not good:
             return drawn
@@ -133,8 +135,8 @@ class Batcher:
                 await loop.run_in_executor(self._thread, self._charge, releaser, paying, outcomes)
             )
         except Exception as error:
-            return [error if isinstance(each, Outcome) else each for each in drawn]
-        return [(next(refused) or each) if isinstance(each, Outcome) else each for each in drawn]
+            return [error if isinstance(each, JobRelease) else each for each in drawn]
+        return [(next(refused) or each) if isinstance(each, JobRelease) else each for each in drawn]
 
     def _taken(self, releaser: TextReleaser) -> list[_Waiting]:
         """What goes into the next batch; the rest goes to the end of the line."""
@@ -149,20 +151,22 @@ class Batcher:
         return taken
 
 
-def _give_up(future: "asyncio.Future[Outcome]") -> None:
+def _give_up(future: "asyncio.Future[JobRelease]") -> None:
     if not future.done():
         future.set_exception(
             Problem(504, "the release took too long and was thrown away; send less text at once")
         )
 
 
-def _timed(releaser: TextReleaser, jobs: Sequence[Job]) -> tuple[list[Outcome | Exception], float]:
+def _timed(
+    releaser: TextReleaser, jobs: Sequence[Job]
+) -> tuple[list[JobRelease | Exception], float]:
     """What was drawn, and the processor's seconds: how busy the machine is decides nothing."""
     began = time.thread_time()
     return _drawn(releaser, jobs), time.thread_time() - began
 
 
-def _drawn(releaser: TextReleaser, jobs: Sequence[Job]) -> list[Outcome | Exception]:
+def _drawn(releaser: TextReleaser, jobs: Sequence[Job]) -> list[JobRelease | Exception]:
     try:
         return list(releaser.release(jobs))
     except Exception as error:  # told by its kind alone

@@ -149,10 +149,10 @@ async def explained(service: Service, request: Request) -> Response:
     if missing:
         raise Problem(422, f"words must be in the vocabulary; number {missing[0] + 1} is not")
     shown = words or example_words(space)
-    found = await service.within_time(
+    explanation = await service.within_time(
         lambda: explain(releaser.mechanism, space.spread_words(), shown)
     )
-    return answer(json.dumps(found.to_dict()))
+    return answer(json.dumps(explanation.to_dict()))
 
 
 async def restored(service: Service, request: Request) -> Response:
@@ -202,8 +202,8 @@ def _text(value: Any) -> str:
 async def budget(service: Service, request: Request) -> Response:
     """What the key that asks has spent, and what is left."""
     key = admitted(service, request, "budget")
-    found = await asyncio.to_thread(service.accounts.budget, key)
-    return answer(json.dumps({"key": key.name, **found}))
+    spending = await asyncio.to_thread(service.accounts.budget, key)
+    return answer(json.dumps({"key": key.name, **spending}))
 
 
 async def mechanisms(service: Service, request: Request) -> Response:

@@ -97,11 +97,11 @@ class ApiKeys:
 
     def holder(self, secret: str) -> ApiKey | None:
         """Whose key it is. All are compared, so that the time does not tell which came close."""
-        presented, found = hashed(secret), None
+        presented, owner = hashed(secret), None
         for key in self._keys:
             if hmac.compare_digest(presented, key.sha256):
-                found = key
-        return found
+                owner = key
+        return owner
 
 
 def _key(name: str, section: Any, path: Path) -> ApiKey:

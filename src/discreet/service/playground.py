@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.release.text import LAYOUTS
-from discreet.service._playground_mechanisms import LEAST, MOST, Setting, Workshop
+from discreet.service._playground_mechanisms import LEAST, MOST, PageSetting, Workshop
 from discreet.service._playground_text import Tried, guesses, outcomes, told, tried
 from discreet.service.logs import log_error
 from discreet.service.problems import Problem, problem_of
@@ -51,7 +51,7 @@ _POLL_SECONDS = 0.2
 Answer = Callable[[Request, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class _Stopped(Exception):
+class _AttackStopped(Exception):
     """Whoever asked is gone."""
 
 
@@ -115,7 +115,7 @@ class _Playground:
             )
         return await run_in_threadpool(self._tried, setting, text)
 
-    def _tried(self, setting: Setting, text: str) -> dict[str, Any]:
+    def _tried(self, setting: PageSetting, text: str) -> dict[str, Any]:
         result = tried(self._shop, setting, text)
         drawn = ~result.passed
         count = int(drawn.sum())
@@ -133,7 +133,7 @@ class _Playground:
             "guarantee": told(self._shop, setting, count),
         }
 
-    def _words(self, setting: Setting, result: Tried) -> dict[str, str]:
+    def _words(self, setting: PageSetting, result: Tried) -> dict[str, str]:
         words = self._shop.space(setting.variant).words
         named = np.unique(np.concatenate([result.ids, result.released])).tolist()
         return {str(each): words[each] for each in named}
@@ -160,25 +160,25 @@ class _Playground:
 
         def goes_on(_done: int, _total: int) -> None:
             if stop.is_set():
-                raise _Stopped
+                raise _AttackStopped
 
         def work() -> list[int]:
             public = np.array(passed, np.bool_)
             with self._long:  # one at a time: some take all pairs of words
                 goes_on(0, 0)
-                found: list[int] = guesses(self._shop, setting, released, public, goes_on).tolist()
-                return found
+                best: list[int] = guesses(self._shop, setting, released, public, goes_on).tolist()
+                return best
 
-        found = await _unless_gone(request, work, stop)
+        guessed = await _unless_gone(request, work, stop)
         words = self._shop.space(setting.variant).words
-        return {"guesses": found, "words": {str(each): words[each] for each in set(found)}}
+        return {"guesses": guessed, "words": {str(each): words[each] for each in set(guessed)}}
 
     async def frontier(self, _: Request, body: dict[str, Any]) -> dict[str, Any]:
         """Epsilon against the attacker's success, and where the present setting stands."""
         setting = self._setting(body)
         return await run_in_threadpool(self._frontier, setting)
 
-    def _frontier(self, setting: Setting) -> dict[str, Any]:
+    def _frontier(self, setting: PageSetting) -> dict[str, Any]:
         mechanism = self._shop.prepared(setting).mechanism
         contextual = getattr(mechanism, "contextual", False)
         return {
@@ -188,7 +188,7 @@ class _Playground:
             "averaged": contextual and mechanism.expected_guess is not None,
         }
 
-    def _setting(self, body: Mapping[str, Any]) -> Setting:
+    def _setting(self, body: Mapping[str, Any]) -> PageSetting:
         variant = self._shop.variant(body.get("mechanism"))
         epsilon = body.get("epsilon")
         number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
@@ -201,9 +201,9 @@ class _Playground:
         for name, value in switches.items():
             if not isinstance(value, bool):
                 raise Problem(422, f"{name} must be true or false")
-        return Setting(variant, float(epsilon or 0), layout, **switches)
+        return PageSetting(variant, float(epsilon or 0), layout, **switches)
 
-    def _ids(self, setting: Setting, body: Mapping[str, Any], name: str) -> Any:
+    def _ids(self, setting: PageSetting, body: Mapping[str, Any], name: str) -> Any:
         ids = body.get(name)
         size = len(self._shop.space(setting.variant))
         if (
@@ -234,7 +234,7 @@ def _answered(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
             return _json(await answer(request, await json_body(request, _MOST_BYTES)))
-        except (Gone, _Stopped):
+        except (Gone, _AttackStopped):
             response = Response(status_code=400)
         except Exception as error:  # its message may hold text
             problem = problem_of(error)

@@ -35,7 +35,7 @@ Entry = tuple[int, str, Any]
 """The number of a document, a surrogate in it, and the value, or where in the text it stands."""
 
 
-Found = tuple[dict[str, int], list[Entry]]
+Replaced = tuple[dict[str, int], list[Entry]]
 """How many identifiers of each type a request had, and what was replaced."""
 
 _VARYING = ("identifiers", "counts", "whole", "written", "output")
@@ -60,14 +60,14 @@ class Job:
     """Whether what was replaced is given back to whoever asked."""
 
 
-class Cutter(Protocol):
+class IdentifierCutter(Protocol):
     """Replaces the identifiers of the texts of some requests."""
 
     public: tuple[str, ...]
     caveats: tuple[str, ...]
     about: dict[str, Any]
 
-    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Found]]:
+    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
         """All their texts without their identifiers, and what was replaced in each request."""
         ...
 
@@ -91,17 +91,17 @@ class RequestCutter:
         self.caveats = self._identifiers.caveats
         self.about = self._identifiers.about | {"mapping_kept": False}
 
-    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Found]]:
+    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
         """All their texts without their identifiers, and what was replaced in each request."""
         try:
             cut = self._identifiers.cut([text for job in jobs for text in job.texts], rng)
             taken = self._collector.taken
         finally:
             self._collector.taken = []
-        found: list[Found] = [({}, []) for _ in jobs]
+        replaced: list[Replaced] = [({}, []) for _ in jobs]
         if taken:
             owners = [
-                (found[number], place)
+                (replaced[number], place)
                 for number, job in enumerate(jobs)
                 for place in range(len(job.texts))
             ]
@@ -109,11 +109,11 @@ class RequestCutter:
                 (counts, entries), place = owners[document]
                 counts[kind] = counts.get(kind, 0) + 1
                 entries.append((place, surrogate, value))
-        return cut, found
+        return cut, replaced
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class JobRelease:
     """What was released for one request."""
 
     texts: list[str] = field(repr=False)
@@ -136,14 +136,14 @@ class Outcome:
 class _JobIdentifiers:
     """What a sanitizer asks for identifiers, answered for the requests whose texts it has."""
 
-    def __init__(self, cutter: Cutter) -> None:
+    def __init__(self, cutter: IdentifierCutter) -> None:
         self._cutter = cutter
         self.public, self.caveats, self.about = cutter.public, cutter.caveats, cutter.about
         self.jobs: Sequence[Job] = ()
-        self.found: list[Found] = []
+        self.replaced: list[Replaced] = []
 
     def cut(self, texts: Sequence[str], rng: Generator) -> Cut:  # noqa: ARG002
-        cut, self.found = self._cutter.cut(self.jobs, rng)
+        cut, self.replaced = self._cutter.cut(self.jobs, rng)
         return cut
 
 
@@ -179,7 +179,7 @@ class TextReleaser:
         profile: Profile,
         vocabularies: Vocabularies | None = None,
         *,
-        cutter: Cutter | None = None,
+        cutter: IdentifierCutter | None = None,
         mechanism: WordMechanism | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -221,41 +221,41 @@ class TextReleaser:
         self._lifted = lru_cache(4096)(self._lift)
         self.release([Job([""])])  # whatever is made on first use is made now
 
-    def release(self, jobs: Sequence[Job]) -> list[Outcome]:
+    def release(self, jobs: Sequence[Job]) -> list[JobRelease]:
         """Release the texts of some requests, in one call; from one thread at a time."""
         texts = [text for job in jobs for text in job.texts]
-        found: list[Found] = [({}, [])] * len(jobs)
+        replaced: list[Replaced] = [({}, [])] * len(jobs)
         if self._identifiers is not None:
             self._identifiers.jobs = jobs
         try:
             release = self.sanitizer.sanitize(texts, self._rng)
             if self._identifiers is not None:
-                found = self._identifiers.found
+                replaced = self._identifiers.replaced
         finally:
             if self._identifiers is not None:
-                self._identifiers.jobs, self._identifiers.found = (), []
+                self._identifiers.jobs, self._identifiers.replaced = (), []
         if release.draws is None:
             raise InvalidValue("this mechanism does not say how many draws a text took")
         draws, start = release.draws.tolist(), 0
         written = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         outcomes = []
-        for job, (counts, entries) in zip(jobs, found, strict=True):
+        for job, (counts, entries) in zip(jobs, replaced, strict=True):
             own = slice(start, start := start + len(job.texts))
             documents = json.dumps(release.values[own])
             receipt = self._receipt(documents, draws[own], counts, job.mapped, written)
             outcomes.append(
-                Outcome(release.values[own], draws[own], counts, entries, documents, receipt)
+                JobRelease(release.values[own], draws[own], counts, entries, documents, receipt)
             )
         return outcomes
 
     def _receipt(
-        self, documents: str, draws: list[int], found: dict[str, int], mapped: bool, written: str
+        self, documents: str, draws: list[int], types: dict[str, int], mapped: bool, written: str
     ) -> str:
         """What is said of it, as JSON; what was written before is not written anew."""
         raw = documents.encode()
         parts = [self._fixed_json[1:-1], self.whole(max(draws, default=0))]
         if "identifiers" in self._about:
-            parts.append(self._found(tuple(sorted(found.items())), mapped))
+            parts.append(self._found(tuple(sorted(types.items())), mapped))
         parts.append(
             f'"counts": {{"documents": {len(draws)}, "words": {sum(draws)}}}, '
             f'"written": "{written}", '
@@ -263,7 +263,7 @@ class TextReleaser:
         )
         return "{" + ", ".join(parts) + "}"
 
-    def charge(self, job: Job, outcome: Outcome, dataset: str) -> Charge:
+    def charge(self, job: Job, outcome: JobRelease, dataset: str) -> Charge:
         """What a ledger books for it: the longest text, or each person's texts, all replaced."""
         if job.persons is not None:
             return Charge.of_draws(

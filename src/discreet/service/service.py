@@ -18,7 +18,7 @@ from discreet.service.keys import ApiKey, ApiKeys
 from discreet.service.metrics import Metrics
 from discreet.service.policy import DEFAULT, EmbeddingProfile, Policy, Profile
 from discreet.service.problems import Problem
-from discreet.service.releasing import Job, Outcome, TextReleaser, Vocabularies
+from discreet.service.releasing import Job, JobRelease, TextReleaser, Vocabularies
 from discreet.service.requests import Doorkeeper
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class Service:
                 self._chosen.popitem(last=False)
         return self._chosen[chosen]
 
-    async def release(self, releaser: TextReleaser, job: Job) -> Outcome:
+    async def release(self, releaser: TextReleaser, job: Job) -> JobRelease:
         """Release a request's texts and charge for them, before a byte of them leaves."""
         outcome = await self.batcher.release(releaser, job)
         self.metrics.count("discreet_documents_total", len(outcome.texts), route=job.command)
@@ -133,7 +133,7 @@ class Service:
         return outcome
 
     def _charged(
-        self, releaser: TextReleaser, jobs: Sequence[Job], outcomes: Sequence[Outcome]
+        self, releaser: TextReleaser, jobs: Sequence[Job], outcomes: Sequence[JobRelease]
     ) -> list[DiscreetError | None]:
         """Book what a batch released; in the releasing thread."""
         charges = [
@@ -141,8 +141,8 @@ class Service:
             for job, outcome in zip(jobs, outcomes, strict=True)
             if job.account is not None
         ]
-        found = iter(self.accounts.charge(charges) if charges else ())
-        return [None if job.account is None else next(found) for job in jobs]
+        refusals = iter(self.accounts.charge(charges) if charges else ())
+        return [None if job.account is None else next(refusals) for job in jobs]
 
     async def within_time(self, work: Callable[[], T]) -> T:
         """Do other work in a thread of its own, for as long as a request may take."""

@@ -170,8 +170,8 @@ class Distances:
             np.sqrt(np.maximum(table, 0.0, out=table), out=table)
             return near_rows + part.start, near_columns
 
-        found = in_threads(finish, list(row_blocks(len(ids), len(self.targets))))
-        for near_rows, near_columns in found:
+        close_pairs = in_threads(finish, list(row_blocks(len(ids), len(self.targets))))
+        for near_rows, near_columns in close_pairs:
             out[near_rows, near_columns] = self.exact(ids[near_rows], self.targets[near_columns])
         return out
 

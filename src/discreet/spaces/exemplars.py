@@ -195,13 +195,13 @@ def kept_nearest(
     if files.intact:
         places, distances = (np.load(path) for path in files.paths)
         return places, distances
-    found = nearest_of(space, every, outputs, size)
+    nearest = nearest_of(space, every, outputs, size)
     # A cache that cannot be written costs time, not correctness.
     with contextlib.suppress(OSError), files.written() as paths:
-        for path, array in zip(paths, found, strict=True):
+        for path, array in zip(paths, nearest, strict=True):
             with path.open("wb") as file:
                 np.save(file, array)
-    return found
+    return nearest
 
 
 def _covering(

@@ -45,10 +45,10 @@ def build_index(
     def keep_nearest(rows: slice) -> int:
         table = distances.lower_squared(np.arange(rows.start, rows.stop))
         nearest = np.argpartition(table, size - 1, axis=1)[:, :size]
-        found = np.take_along_axis(table, nearest, axis=1)
-        order = np.argsort(found, axis=1)
+        squared = np.take_along_axis(table, nearest, axis=1)
+        order = np.argsort(squared, axis=1)
         neighbors[rows] = np.take_along_axis(nearest, order, axis=1)
-        lower[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))
+        lower[rows] = np.sqrt(np.maximum(np.take_along_axis(squared, order, axis=1), 0.0))
         return int(rows.stop)
 
     for done in ahead(keep_nearest, row_blocks(count, count // 8)):

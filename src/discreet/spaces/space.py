@@ -84,7 +84,7 @@ class EmbeddingSpace:
                 )
         if unknown is not None and unknown not in ids:
             raise InvalidValue("the unknown token is not a word of this space; name one that is")
-        found = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
+        unknown_word = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
         counts = None
         if frequencies is not None:
             counts = np.array(frequencies, dtype=np.float64)
@@ -96,7 +96,7 @@ class EmbeddingSpace:
             vectors=matrix,
             provenance=provenance,
             name=name,
-            unknown=None if found is None else ids[found],
+            unknown=None if unknown_word is None else ids[unknown_word],
             frequencies=counts,
             subwords=subwords,
             _ids=ids,
@@ -207,14 +207,14 @@ class EmbeddingSpace:
 
     def ids_of(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Indices of words that must all be in the space; the error says how many are not."""
-        found = [self._ids.get(word, -1) for word in words]
-        missing = found.count(-1)
+        indices = [self._ids.get(word, -1) for word in words]
+        missing = indices.count(-1)
         if missing:
             raise NotFound(
-                f"{missing} of {len(found)} words are not in the space {self.name}; "
-                f"the first is at position {found.index(-1)} (counted from 0)"
+                f"{missing} of {len(indices)} words are not in the space {self.name}; "
+                f"the first is at position {indices.index(-1)} (counted from 0)"
             )
-        return np.array(found, dtype=np.int64)
+        return np.array(indices, dtype=np.int64)
 
 
 def unknown_vector(total: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -274,10 +274,10 @@ class _Source:
     def uneven(self, line: bytes, number: int) -> tuple[bytes, bytes]:
         """Word and numbers of a line that does not have exactly one space before each number."""
         fields = _fields(line)
-        found = len(fields) - 1
-        if found < self.dimension:
+        count = len(fields) - 1
+        if count < self.dimension:
             self.fail(
-                f"line {number} has {max(found, 0)} numbers where {self.dimension} are expected",
+                f"line {number} has {max(count, 0)} numbers where {self.dimension} are expected",
                 "correct or remove the line",
             )
         before = fields[: -self.dimension]

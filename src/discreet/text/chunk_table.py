@@ -57,8 +57,8 @@ class ChunkTable:
         values, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
         for first, last in ragged_blocks(offsets_of(sizes), SLICE):
             with self._lock:
-                found, lengths = self._gather(texts[first:last])
-            values.append(found)
+                rows, lengths = self._gather(texts[first:last])
+            values.append(rows)
             counts.append(lengths)
         return np.concatenate(values), np.cumsum(np.concatenate(counts))
 

@@ -222,20 +222,20 @@ class _JsonColumns(Columns):
         if self._own.keeps_all:
             return super().part(batch)
         lines = [f'{before}""{after}' for before, after in cast(Any, batch.rows)]
-        found = [members(line) for line in lines]
-        for place, fields in enumerate(found):
+        parsed = [members(line) for line in lines]
+        for place, fields in enumerate(parsed):
             self._check(batch.first_row + place, [each.name for each in fields])
         if not self._rebuilds:
             return super().part(batch)
         texts = {
-            name: batch.texts if name == self._first else self._texts(batch, lines, found, name)
+            name: batch.texts if name == self._first else self._texts(batch, lines, parsed, name)
             for name in self._own.texts
         }
 
         def joined(values: Values) -> Batch:
             rows: Rows = [
                 self._rebuilt(line, fields, place, values)
-                for place, (line, fields) in enumerate(zip(lines, found, strict=True))
+                for place, (line, fields) in enumerate(zip(lines, parsed, strict=True))
             ]
             return replace(self._with_texts(batch)(values), rows=rows)
 
@@ -255,10 +255,10 @@ class _JsonColumns(Columns):
         self._own.refuse_undecided(names, where, repeat=row == 1)
 
     def _texts(
-        self, batch: Batch, lines: list[str], found: list[list[Member]], name: str
+        self, batch: Batch, lines: list[str], parsed: list[list[Member]], name: str
     ) -> list[str]:
         texts = []
-        for place, (line, fields) in enumerate(zip(lines, found, strict=True)):
+        for place, (line, fields) in enumerate(zip(lines, parsed, strict=True)):
             own = [each for each in fields if each.name == name]
             text = string_at(line, own[0].value) if own else None
             if text is None:

@@ -63,10 +63,10 @@ def read_objects(
 
 def strings(values: dict[str, Any], field: str | None) -> tuple[str, ...] | None:
     """The list of strings in a field, or None if there is none."""
-    found = None if field is None else values.get(field)
-    if not isinstance(found, list) or not all(isinstance(value, str) for value in found):
+    listed = None if field is None else values.get(field)
+    if not isinstance(listed, list) or not all(isinstance(value, str) for value in listed):
         return None
-    return tuple(found)
+    return tuple(listed)
 
 
 def _parsed(number: int, line: str, needed: str, at: str) -> JsonLine:

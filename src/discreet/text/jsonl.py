@@ -40,7 +40,7 @@ class BadLine(Exception):
     """Why a line cannot be used, as the end of a sentence that begins with where it is."""
 
 
-class Cutter:
+class FieldCutter:
     """Cuts lines around the value of one top-level field."""
 
     def __init__(self, field: str) -> None:
@@ -56,7 +56,7 @@ class Cutter:
     def cut(self, line: str) -> tuple[str, str, str]:
         """What stands before the value of the field, that value as text, and what stands after.
 
-        >>> Cutter("text").cut('{"id": 1.00, "text": "caf\\\\u00e9", "ok": true}')
+        >>> FieldCutter("text").cut('{"id": 1.00, "text": "caf\\\\u00e9", "ok": true}')
         ('{"id": 1.00, "text": ', 'café', ', "ok": true}')
         """
         try:
@@ -113,19 +113,19 @@ class Member(NamedTuple):
 
 
 def members(line: str) -> list[Member]:
-    """The fields of a line that :class:`Cutter` has cut, in order.
+    """The fields of a line that :class:`FieldCutter` has cut, in order.
 
     >>> [(each.name, each.value, each.end) for each in members('{"id": 1.00, "text": ""}')]
     [('id', 7, 11), ('text', 21, 23)]
     """
-    found = []
+    fields = []
     key = _first_key(line)
     while key:
         name, _ = _string(line, key.start(1) + 1, True)
         _, end = _skip(line, key.end())
-        found.append(Member(name, key.start(1), key.end(), end))
+        fields.append(Member(name, key.start(1), key.end(), end))
         key = _next_key(line, end)
-    return found
+    return fields
 
 
 def string_at(line: str, start: int) -> str | None:
@@ -147,7 +147,7 @@ def pieces(
     blocks: LineBlocks, name: str, field: str
 ) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
     """The texts, and what stands before and after each, a block at a time."""
-    cut = Cutter(field).cut
+    cut = FieldCutter(field).cut
     blank = 0  # the first of the blank lines, which are allowed only at the end
     for first_line, block in blocks:
         texts: list[str] = []

@@ -108,10 +108,10 @@ class Batch:
 
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads(line)
+        values: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found
+    return values
 
 
 @dataclass(frozen=True)

@@ -274,19 +274,19 @@ class WordTokenizer(_Vocabulary):
     def _row(self, chunk: str) -> list[int]:
         numbers: list[int] = []
         for part in chunk.split():  # a chunk may hold line ends and other white space
-            found = self._find(part)
-            if found is not None:
-                numbers.append(found)
+            number = self._find(part)
+            if number is not None:
+                numbers.append(number)
             else:
                 numbers += [n for sign in _signs().findall(part) for n in self._sign(sign)]
         return numbers
 
     def _sign(self, sign: str) -> list[int]:
-        found = self._find(sign)
-        if found is None and _NUMBER.fullmatch(sign):
-            found = self._any_number
-        if found is not None:
-            return [found]
+        number = self._find(sign)
+        if number is None and _NUMBER.fullmatch(sign):
+            number = self._any_number
+        if number is not None:
+            return [number]
         parts = re.split(f"([{INNER_MARKS}])", sign)
         if len(parts) == 1 or len(sign) == 1:
             return [self._missing] if _invisible().sub("", sign) else []
@@ -310,9 +310,9 @@ class WordTokenizer(_Vocabulary):
         return []
 
     def _find(self, form: str) -> int | None:
-        found = self._ids.get(form)
-        if found is not None:
-            return found
+        number = self._ids.get(form)
+        if number is not None:
+            return number
         known = (self._ids[variant] for variant in _variants(form) if variant in self._ids)
         return next(known, None)
 

@@ -16,7 +16,7 @@ from discreet.errors import BudgetExceeded, InputError, InvalidValue, OutputErro
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.statement import Notion, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
-from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.settings import ALGORITHMS
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet.training.user_entity.users import Sentence, gather
@@ -266,7 +266,7 @@ def test_the_noise_has_the_size_that_is_accounted_for():
 
 def test_the_sum_is_divided_by_a_public_number():
     """The denominator does not move with the data, as it would if it counted who was drawn."""
-    plans = [Plan.of(rules(), people()[:n]) for n in (1, 6)]
+    plans = [TrainingPlan.of(rules(), people()[:n]) for n in (1, 6)]
     assert plans[0] == plans[1]
     assert plans[0].denominator == 0.5 * 6
 
@@ -335,7 +335,7 @@ def test_the_published_algorithm_is_the_papers():
         entity_cap=4,
         sentence_cap=10,
     )
-    plan = Plan.of(chosen, users)
+    plan = TrainingPlan.of(chosen, users)
     assert plan.user_weights == {"a": 1.0, "b": 0.5}
     assert plan.entity_weights == {"x": 0.5, "y": 0.5}
     assert plan.sentence_weight == 0.1
@@ -346,7 +346,7 @@ def test_the_published_algorithm_is_the_papers():
     text = plan.active(users[0], draws)
     assert text.weights == pytest.approx([0.05, 0.1, 0.01])  # learning rate times the sums of w
     assert text.scale == 1.0
-    simple = Plan.of(rules(**{**vars(chosen), "algorithm": "published"}), users)
+    simple = TrainingPlan.of(rules(**{**vars(chosen), "algorithm": "published"}), users)
     assert simple.denominator == pytest.approx(0.5 * 1.5 * 0.25)
     assert simple.active(users[0], draws).sentences.tolist() == [0, 1]
 

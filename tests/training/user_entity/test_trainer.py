@@ -13,7 +13,7 @@ from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity._bounds import within_bounds
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity._gradients import contributions
-from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 from given_gradients import GivenGradients
@@ -127,7 +127,7 @@ def test_without_the_second_clipping_the_bound_breaks():
     draws = everything()
 
     def contribution(kept, cell_clip):
-        text = Plan.of(rules(), kept).active(kept[0], draws)
+        text = TrainingPlan.of(rules(), kept).active(kept[0], draws)
         return next(contributions(model, [text], draws, clip=CLIP, cell_clip=cell_clip))["weights"]
 
     alone = (users[0].take(np.array([0])),)
@@ -186,7 +186,7 @@ def test_a_sentence_is_active_only_if_all_its_entities_are_drawn():
     for step in range(200):
         rates = Rates(users=1.0, entities=0.5, sentences=0.5)
         draws = StepDraws.seeded(rates, 3, step)
-        text = Plan.of(rules(cells=2), users).active(users[0], draws)
+        text = TrainingPlan.of(rules(cells=2), users).active(users[0], draws)
         active = set() if text is None else set(text.sentences.tolist())
         x, y = draws.entity("x"), draws.entity("y")
         seen.add((x, y))
@@ -200,7 +200,7 @@ def test_the_published_algorithm_uses_a_sentence_with_an_undrawn_entity():
     users = gather([Sentence("a", [0], frozenset({"x", "y"})), Sentence("b", [1])])
     kinds = {}
     for algorithm in ("certified", "published"):
-        plan = Plan.of(rules(algorithm=algorithm, entity_rate=0.5), users)
+        plan = TrainingPlan.of(rules(algorithm=algorithm, entity_rate=0.5), users)
         for step in range(50):
             draws = StepDraws.seeded(Rates(users=1.0, entities=0.5), 1, step)
             if draws.entity("x") and not draws.entity("y"):
@@ -409,7 +409,7 @@ def test_no_users_and_users_without_text_are_refused():
 def test_nothing_protected_is_shown():
     users = gather([Sentence("zanzibar", [1, 2], frozenset({"timbuktu"}))])
     draws = StepDraws.fresh(Rates(users=1.0))
-    text = Plan.of(rules(), users).active(users[0], draws)
+    text = TrainingPlan.of(rules(), users).active(users[0], draws)
     shown = repr(users) + repr(draws) + repr(text) + repr(Sentence("zanzibar", [7]))
     assert not {"zanzibar", "timbuktu"} & set(shown.replace("'", " ").split())
     assert draws.key.hex() not in shown
@@ -420,7 +420,7 @@ def test_the_same_data_in_pieces_gives_the_same_contributions(monkeypatch):
     sentences, _ = world(1)
     shape = AwdLstmShape(words=40, boundary=0, embedding=5, hidden=6, weight_drop=0.2)
     users, model, draws = gather(sentences), AwdLstm(shape, seed=1), everything()
-    plan = Plan.of(rules(), users)
+    plan = TrainingPlan.of(rules(), users)
     texts = [plan.active(user, draws) for user in users]
     together = list(contributions(model, texts, draws, clip=CLIP, cell_clip=CELL_CLIP))
     monkeypatch.setattr("discreet.training.user_entity._gradients._WORDS_TOGETHER", 1)

@@ -32,7 +32,7 @@ from discreet.training.texts.settings import FineTuning, Pretraining
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.guarantee import audited
 from discreet_recipes.recipe import Say
-from discreet_recipes.santext.data import Setting, W, in_few_dimensions, ranked, settings_at
+from discreet_recipes.santext.data import SanTextSetting, W, in_few_dimensions, ranked, settings_at
 from discreet_recipes.santext.sizes import SanTextOptions
 from discreet_recipes.santext.tuned import sanitised
 
@@ -49,7 +49,7 @@ class Bench:
     size: SanTextOptions
     say: Say = lambda _line: None
 
-    def accuracy(self, setting: Setting) -> list[float]:
+    def accuracy(self, setting: SanTextSetting) -> list[float]:
         """Accuracy on SST-2 of a bag of words, for each seed; the test text is sanitised too."""
         return self._accuracy(setting.build(self.few if setting.few else self.words))
 
@@ -64,7 +64,7 @@ class Bench:
             out.append(class_scores(test.labels or [], _said(model, noisy))["accuracy"])
         return out
 
-    def privacy(self, setting: Setting) -> dict[str, Any]:
+    def privacy(self, setting: SanTextSetting) -> dict[str, Any]:
         """N_x, S_x, S*_y and the success of the attacker who inverts the mechanism."""
         mechanism = setting.build(self.words)
         if mechanism is None:
@@ -116,7 +116,7 @@ class Bench:
             "defence": Rate.of(hits).other.to_dict(),
         }
 
-    def pearson(self, setting: Setting) -> list[float]:
+    def pearson(self, setting: SanTextSetting) -> list[float]:
         """Pearson's correlation on STS-B with a frozen encoder, for one seed."""
         mechanism = setting.build(self.words)
         train, test = (
@@ -159,10 +159,10 @@ class Bench:
                 tuned = fine_tune(copy.deepcopy(model), train, tuning, tokens=tokens)
                 right[name].append(_right(tuned, noisy_test, test))
         out: dict[str, Any] = {"kappa": mechanism.kappa}
-        for name, found in right.items():
-            ahead = np.mean(right["sanitised"], axis=0) - np.mean(found, axis=0)
+        for name, by_seed in right.items():
+            ahead = np.mean(right["sanitised"], axis=0) - np.mean(by_seed, axis=0)
             out[name] = {
-                "accuracy": [float(one.mean()) for one in found],
+                "accuracy": [float(one.mean()) for one in by_seed],
                 "error": float(ahead.std(ddof=1)) / math.sqrt(len(ahead)),
             }
         for name in ("plain", "sanitised") if attack else ():

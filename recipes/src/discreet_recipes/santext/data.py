@@ -15,7 +15,7 @@ FEW = 20
 
 
 @dataclass(frozen=True)
-class Setting:
+class SanTextSetting:
     """A mechanism at one epsilon."""
 
     mechanism: str
@@ -52,19 +52,19 @@ class Setting:
 BOTH = ("published", "certified")
 
 
-def settings_at(epsilons: Sequence[float]) -> list[Setting]:
+def settings_at(epsilons: Sequence[float]) -> list[SanTextSetting]:
     """The rows of the paper's Table 1 at each epsilon, in both calibrations where they differ."""
-    rows = [Setting("unsanitised"), Setting("uniform")]
+    rows = [SanTextSetting("unsanitised"), SanTextSetting("uniform")]
     for epsilon in epsilons:
-        rows.append(Setting("cmp", epsilon))
-        rows += [Setting(m, epsilon, c) for m in ("santext", "santext-plus") for c in BOTH]
+        rows.append(SanTextSetting("cmp", epsilon))
+        rows += [SanTextSetting(m, epsilon, c) for m in ("santext", "santext-plus") for c in BOTH]
     return rows
 
 
-def order_at(epsilons: Sequence[float]) -> list[Setting]:
+def order_at(epsilons: Sequence[float]) -> list[SanTextSetting]:
     """The published mechanisms in few dimensions."""
     names = ("cmp", "santext", "santext-plus")
-    return [Setting(name, epsilon, few=True) for epsilon in epsilons for name in names]
+    return [SanTextSetting(name, epsilon, few=True) for epsilon in epsilons for name in names]
 
 
 def ranked(space: EmbeddingSpace) -> EmbeddingSpace:

@@ -12,7 +12,7 @@ from discreet.report.plots import Curve
 from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.repeats import curve, plus_minus, spread
-from discreet_recipes.santext.data import BOTH, FEW, Setting
+from discreet_recipes.santext.data import BOTH, FEW, SanTextSetting
 from discreet_recipes.santext.sizes import SanTextOptions
 
 _LABELS = {
@@ -22,7 +22,7 @@ _LABELS = {
     ("santext-plus", "published"): "SanText+, published",
     ("santext-plus", "certified"): "SanText+, certified",
 }
-_PLAIN, _RANDOM = Setting("unsanitised").key, Setting("uniform").key
+_PLAIN, _RANDOM = SanTextSetting("unsanitised").key, SanTextSetting("uniform").key
 _ATTACKERS = {
     "mask": "masked model",
     "bayes": "inverted mechanism",
@@ -78,26 +78,26 @@ def add_pages(record: Record, size: SanTextOptions, figures: Figures) -> None:
 
 def key_of(mechanism: str, calibration: str, epsilon: float, *, few: bool = False) -> str:
     """The name of a setting of the sweep."""
-    return Setting(mechanism, epsilon, calibration, few=few).key
+    return SanTextSetting(mechanism, epsilon, calibration, few=few).key
 
 
 def _row(label: str, epsilon: float | None, what: str, values: Sequence[float]) -> dict[str, Cell]:
     return {"mechanism": label, "epsilon": epsilon, what: plus_minus(values)}
 
 
-def _bounds(what: str, found: dict[str, list[float]]) -> list[dict[str, Cell]]:
+def _bounds(what: str, scores: dict[str, list[float]]) -> list[dict[str, Cell]]:
     """What no mechanism exceeds, and what every one should."""
     ends = {"unsanitised": _PLAIN, "random": _RANDOM}
-    return [_row(label, None, what, found[key]) for label, key in ends.items()]
+    return [_row(label, None, what, scores[key]) for label, key in ends.items()]
 
 
 def _utility(record: Record, size: SanTextOptions, utility: dict[str, list[float]]) -> None:
     rows, curves = _bounds("accuracy ± sd", utility), []
     for name, label in _LABELS.items():
         more = size.noise_epsilons if name[0] == "cmp" else ()
-        found = {e: utility[key_of(*name, e)] for e in (*size.epsilons, *more)}
-        rows += [_row(label, e, "accuracy ± sd", values) for e, values in found.items()]
-        curves.append(curve(label, {e: found[e] for e in size.epsilons}))
+        by_epsilon = {e: utility[key_of(*name, e)] for e in (*size.epsilons, *more)}
+        rows += [_row(label, e, "accuracy ± sd", values) for e, values in by_epsilon.items()]
+        curves.append(curve(label, {e: by_epsilon[e] for e in size.epsilons}))
     record.add_table("utility", "Accuracy on SST-2", rows)
     record.add_plot(
         "utility",
@@ -270,17 +270,17 @@ def _pretraining_claims(
 ) -> None:
     over = {other: _gain(pretraining, other) for other in ("original", "plain")}
     shown = {other: f"{100 * g:+.1f} ± {100 * error:.1f}" for other, (g, error) in over.items()}
-    found = "not settled"
+    judgement = "not settled"
     if all(gain > error for gain, error in over.values()):
-        found = "holds"
+        judgement = "holds"
     elif any(gain < -error for gain, error in over.values()):
-        found = "does not hold"
+        judgement = "does not hold"
     record.add_claim(
         "sanitisation-aware pretraining gains accuracy",
         "+1.2 to +1.8 points on SST-2 (600 million words)",
         f"{shown['original']} points over no pretraining, {shown['plain']} over plain "
         "pretraining, on average over epsilon (95 % interval over test phrases)",
-        found,
+        judgement,
         f"at this scale: {size.steps} steps of 16 windows of public text; settled only if both "
         "intervals leave 0 out",
         main=True,

@@ -9,7 +9,7 @@ from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.santext import RECIPE
 from discreet_recipes.santext.bench import Bench
-from discreet_recipes.santext.data import BOTH, Setting, order_at, settings_at
+from discreet_recipes.santext.data import BOTH, SanTextSetting, order_at, settings_at
 from discreet_recipes.santext.pages import Figures, add_pages
 from discreet_recipes.santext.sizes import SanTextOptions
 from discreet_recipes.santext.tuned import TunedBench
@@ -53,7 +53,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s), _SWEEP)
         for s in (
             *settings_at(size.epsilons),
-            *(Setting("cmp", e) for e in size.noise_epsilons),
+            *(SanTextSetting("cmp", e) for e in size.noise_epsilons),
             *order_at(size.order_epsilons),
         )
     }
@@ -61,7 +61,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(bench.accuracy, s), _SWEEP)}
         for w in size.shares
         for p in size.probabilities
-        for s in [Setting("santext-plus", size.influence_epsilon, "published", w, p)]
+        for s in [SanTextSetting("santext-plus", size.influence_epsilon, "published", w, p)]
     ]
     privacy = [
         {
@@ -69,7 +69,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
             "calibration": c,
             **part(
                 f"privacy-{c}-{e:g}",
-                partial(bench.privacy, Setting("santext", e, c)),
+                partial(bench.privacy, SanTextSetting("santext", e, c)),
                 (*_SPACE, "words"),
             ),
         }
@@ -89,7 +89,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
                     partial(tuning.score, task, s, seed),
                     (*_SPACE, *tuning.uses(task)),
                 )
-                for seed in range(size.tuned_seeds)
+                for seed in range(tuning.seeds(task))
             ]
             for s in settings_at(size.tuned_epsilons)
         }

@@ -61,7 +61,8 @@ class SanTextOptions(Options):
     steps: Annotated[int, count("Steps of pretraining.")]
     curve_steps: Annotated[Counts, count("Numbers of steps of a curve of what it gains.")]
     tuned: Annotated[int, count("Phrases to fine-tune on.", 10)]
-    tuned_seeds: Annotated[int, count("Repetitions of fine-tuning.")]
+    tuned_seeds: Annotated[int, count("Repetitions of fine-tuning on phrases.")]
+    pair_seeds: Annotated[int, count("Repetitions of fine-tuning on joint pairs.")]
     tuned_tests: Annotated[int, count("Phrases to test the tuned model on.", 10)]
     epochs: Annotated[int, count("Epochs of fine-tuning.")]
     attacked: Annotated[int, count("Words that are attacked.")]
@@ -96,6 +97,7 @@ QUICK = SanTextOptions(
     curve_steps=(),
     tuned=1500,
     tuned_seeds=1,
+    pair_seeds=1,
     tuned_tests=872,
     epochs=1,
     attacked=300,
@@ -148,6 +150,7 @@ PAPER = replace(
     curve_steps=(1000, 10_000, 30_000),
     tuned=67_349,
     tuned_seeds=5,
+    pair_seeds=5,
     epochs=3,
     attacked=20_000,
     both_epsilons=(1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0),

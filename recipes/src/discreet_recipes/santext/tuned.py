@@ -16,7 +16,7 @@ from discreet.training.texts.classifier import fine_tune
 from discreet.training.texts.settings import FineTuning
 from discreet.training.vectors.reading import joint_tokens
 from discreet_recipes.data_files import data_file, labelled_rows
-from discreet_recipes.santext.data import Setting
+from discreet_recipes.santext.data import SanTextSetting
 from discreet_recipes.santext.sizes import SanTextOptions
 
 Examples = Callable[[int], tuple[Labelled, Labelled]]
@@ -41,12 +41,18 @@ class TunedBench:
         rows = {"sst2": ("tuned", "tuned_tests"), "qnli": ("qnli",)}
         return ("encoder", "epochs", *rows.get(task, ("pair_task", "pairs", "pair_tests")))
 
-    def score(self, task: str, setting: Setting, seed: int) -> float:
+    def seeds(self, task: str) -> int:
+        """How often the encoder is fine-tuned on a task."""
+        return self.size.tuned_seeds if task == "sst2" else self.size.pair_seeds
+
+    def score(self, task: str, setting: SanTextSetting, seed: int) -> float:
         """Accuracy, or Pearson's correlation."""
         examples = {"sst2": self._phrases, "qnli": self._questions}.get(task, self._scored)
         return self._one(examples, setting, seed, regression=task == self.size.pair_task)
 
-    def _one(self, examples: Examples, setting: Setting, seed: int, *, regression: bool) -> float:
+    def _one(
+        self, examples: Examples, setting: SanTextSetting, seed: int, *, regression: bool
+    ) -> float:
         mechanism = setting.build(self.space)
         rng = np.random.default_rng([seed, 13])
         train, test = (sanitised(part, mechanism, rng) for part in examples(seed))
@@ -101,7 +107,7 @@ def sanitised(examples: Labelled, mechanism: Any, rng: np.random.Generator) -> L
 
 def _pairs(data: Path, name: str, rows: int, fields: tuple[str, str, str]) -> Labelled:
     first, second, label = fields
-    found = read_labelled(
+    pairs = read_labelled(
         data_file(data, name), text_field=first, second_field=second, label_field=label
     )
-    return found.part(range(min(rows, len(found))))
+    return pairs.part(range(min(rows, len(pairs))))

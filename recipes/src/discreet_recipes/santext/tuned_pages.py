@@ -8,7 +8,7 @@ import numpy as np
 from discreet.report.plots import Curve
 from discreet_recipes.record import Record, verdict
 from discreet_recipes.repeats import curve, plus_minus
-from discreet_recipes.santext.data import Setting, settings_at
+from discreet_recipes.santext.data import SanTextSetting, settings_at
 from discreet_recipes.santext.sizes import SanTextOptions
 
 _SURE = 1.96
@@ -82,22 +82,29 @@ def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list
                 "calibration": s.calibration if s.epsilon else None,
                 "epsilon": s.epsilon or None,
                 **{
-                    _WORDS.get(task, f"{task}, Pearson"): plus_minus(found[s.key])
-                    for task, found in tuned.items()
+                    _WORDS.get(task, f"{task}, Pearson"): plus_minus(scores[s.key])
+                    for task, scores in tuned.items()
                 },
             }
             for s in settings
         ],
-        f"{size.encoder}, all weights, {size.epochs} epoch(s), {size.tuned_seeds} seed(s); "
-        f"{size.tuned:,} phrases of SST-2 at most, {size.pairs:,} pairs, {size.qnli:,} of QNLI, "
-        "two thirds of them to train on. A pair is read jointly, with the model's mark between.",
+        f"{size.encoder}, all weights, {size.epochs} epoch(s); {size.tuned:,} phrases of SST-2 at "
+        f"most, {size.tuned_seeds} seed(s)"
+        + (
+            f"; {size.pairs:,} pairs with a score, {size.qnli:,} of QNLI, two thirds of them to "
+            f"train on, {size.pair_seeds} seed(s): a pair is read jointly, with the model's mark "
+            "between"
+        )
+        * (len(tuned) > 1)
+        + ".",
     )
-    found = tuned["sst2"]
+    sst2 = tuned["sst2"]
     last = size.tuned_epsilons[-1]
     both = [
-        float(np.mean(found[Setting("santext", last, c).key])) for c in ("published", "certified")
+        float(np.mean(sst2[SanTextSetting("santext", last, c).key]))
+        for c in ("published", "certified")
     ]
-    plain = float(np.mean(found[Setting("unsanitised").key]))
+    plain = float(np.mean(sst2[SanTextSetting("unsanitised").key]))
     record.add_claim(
         f"fine-tuned encoder, SST-2: certified SanText is 10 points above published at epsilon "
         f"{last:g}",

@@ -25,8 +25,8 @@ _GROUPS = {f"{a} to {b}": (a + b) / 2 for a, b in RANGES}
 
 def values(runs: Runs, method: str, epsilon: float, group: str = AT_LEAST_8) -> list[float]:
     """The score of every trial, if the group has documents."""
-    found = [trial[group] for trial in runs[method].get(str(epsilon), [])]
-    return [value for value in found if value is not None]
+    scores = [trial[group] for trial in runs[method].get(str(epsilon), [])]
+    return [value for value in scores if value is not None]
 
 
 def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
@@ -34,8 +34,8 @@ def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
     documents = base["documents"]
     tried = tuple(record.settings["epsilons"])
     for group, key in ((AT_LEAST_8, "epsilon-8"), (ALL, "epsilon-2")):
-        found = {m: {e: values(runs, m, e, group) for e in tried} for m in runs}
-        named = {m: list(map(plus_minus, some.values())) for m, some in found.items()}
+        scores = {m: {e: values(runs, m, e, group) for e in tried} for m in runs}
+        named = {m: list(map(plus_minus, some.values())) for m, some in scores.items()}
         named["guess by label frequency"] = [f"{base['guess']:.3f}"] * len(tried)
         named["mean, no privacy"] = [f"{base['mean'][group]:.3f}"] * len(tried)
         guess = Curve("guess by label frequency", tried, (base["guess"],) * len(tried))
@@ -53,7 +53,7 @@ def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
             f"{name}-{key}",
             f"{name}, documents of {group} sentences",
             ("epsilon for a sentence (cmp: for a word, per unit of distance)", "macro-F1"),
-            [*(curve(method, some) for method, some in found.items()), guess],
+            [*(curve(method, some) for method, some in scores.items()), guess],
             f"Macro-F1 of {name} against epsilon, a curve for each method.",
             level=("mean, no privacy", base["mean"][group]),
         )
@@ -69,8 +69,8 @@ def _by_method(
 
 def _by_sentences(record: Record, name: str, base: Any, runs: Runs) -> None:
     tried = [method for method in runs if "10.0" in runs[method]]
-    found = {m: {at: values(runs, m, 10.0, g) for g, at in _GROUPS.items()} for m in tried}
-    named = {m: list(map(plus_minus, some.values())) for m, some in found.items()}
+    scores = {m: {at: values(runs, m, 10.0, g) for g, at in _GROUPS.items()} for m in tried}
+    named = {m: list(map(plus_minus, some.values())) for m, some in scores.items()}
     unprotected = [base["mean"][group] for group in _GROUPS]
     named["mean, no privacy"] = [None if v is None else f"{v:.3f}" for v in unprotected]
     record.add_table(
@@ -82,14 +82,14 @@ def _by_sentences(record: Record, name: str, base: Any, runs: Runs) -> None:
         f"{name}-sentences",
         f"{name} at epsilon 10",
         ("number of sentences (middle of the range)", "macro-F1"),
-        [curve(method, some) for method, some in found.items()],
+        [curve(method, some) for method, some in scores.items()],
         f"Macro-F1 of {name} at epsilon 10 against the number of sentences of a document.",
     )
 
 
 def _at(runs: Runs, method: str, epsilon: float, group: str = AT_LEAST_8) -> float:
-    found = values(runs, method, epsilon, group)
-    return fmean(found) if found else float("nan")
+    scores = values(runs, method, epsilon, group)
+    return fmean(scores) if scores else float("nan")
 
 
 def _votes_claim(record: Record, name: str, runs: Runs) -> None:

@@ -112,7 +112,7 @@ def _data_set(
         return load_corpus(name, data, sizes, encoder, record.folder / "vectors")
 
     @cache
-    def found() -> dict[str, Method]:
+    def compared() -> dict[str, Method]:
         store = _store(record, corpus(), size, encoder)
         return methods(corpus(), store, without_recoder(store, corpus()), size.classifier)
 
@@ -121,7 +121,7 @@ def _data_set(
         return word_method(corpus(), encoder, space, size)
 
     def released(epsilon: float) -> Any:
-        return measured(corpus(), found(), (epsilon,), size.trials)
+        return measured(corpus(), compared(), (epsilon,), size.trials)
 
     def words(epsilon: float) -> Any:
         few, method = on_words()
@@ -234,11 +234,11 @@ def scores(part: Part, predicted: NDArray[np.int64]) -> dict[str, float | None]:
 
 
 def measured(
-    corpus: Corpus, found: dict[str, Method], epsilons: Sequence[float], trials: int
+    corpus: Corpus, tried: dict[str, Method], epsilons: Sequence[float], trials: int
 ) -> dict[str, dict[str, list[dict[str, float | None]]]]:
     """For each method and epsilon the scores of each trial."""
     out: dict[str, dict[str, list[dict[str, float | None]]]] = {}
-    for number, (name, method) in enumerate(found.items()):
+    for number, (name, method) in enumerate(tried.items()):
         out[name] = {}
         for epsilon in epsilons:
             runs = []

@@ -61,11 +61,11 @@ class Attributed:
         law = registry.mechanism(mechanism, dimension=DIMENSION, epsilon=epsilon)
         rng = np.random.default_rng(0)
         noisy = [law.release(half, rng) for half in units]
-        [found] = attribute_attack(
+        [protected] = attribute_attack(
             noisy[0], self.known, noisy[1], self.hidden, unprotected=(units[0], units[1])
         )
         [whole] = attribute_attack(self.vectors[0], self.known, self.vectors[1], self.hidden)
-        return {**found.to_dict(), "whole vectors": whole.success.value}
+        return {**protected.to_dict(), "whole vectors": whole.success.value}
 
     def label_stages(self, epsilon: float, label_epsilon: float, stages: int) -> dict[str, float]:
         """Accuracy of models whose labels were released in stages, and how many came out right.
@@ -94,7 +94,7 @@ class Attributed:
                 VectorSet(law.release(unit_rows(mapped.apply(rows)), rng))
                 for rows in (self.vectors[0][middle:], self.vectors[1])
             )
-            found = train_in_label_stages(
+            trained = train_in_label_stages(
                 private,
                 classes,
                 codes[middle:],
@@ -103,9 +103,9 @@ class Attributed:
                 rng=rng,
                 settings=TaskSettings(epochs=self.size.model_epochs, batch=64, seed=trial),
             )
-            kept.append(float((found.released == codes[middle:]).mean()))
+            kept.append(float((trained.released == codes[middle:]).mean()))
             right.append(
-                float((np.array(found.model.predict(test)) == np.array(self.hidden)).mean())
+                float((np.array(trained.model.predict(test)) == np.array(self.hidden)).mean())
             )
         spread = float(np.std(right, ddof=1)) if len(right) > 1 else 0.0
         return {

@@ -116,7 +116,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
     def texts(name: str, field: str) -> Attributed:
         return Attributed(data, name, field, size, record.folder / "vectors")
 
-    found = {
+    by_attribute = {
         said: {
             mechanism: record.part(
                 f"{name}-attribute-{mechanism}",
@@ -128,7 +128,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
         for said, (name, field) in ATTRIBUTES.items()
         if wanted[name]
     }
-    add_attributes(record, found, WITH_LABELS)
+    add_attributes(record, by_attribute, WITH_LABELS)
     staged = [
         {
             "epsilon2": epsilon,
@@ -260,8 +260,8 @@ class Task:
         vectors = np.concatenate([self.private.vectors, self.public.vectors])
         labels = [*self.private.labels, *self.public.labels]
         head = fit_head(vectors, labels, regression=False, penalty=0.1)
-        found = np.array(head.decide(head.scores(self.test.vectors)))
-        return float((found == np.array(self.test.labels)).mean())
+        guesses = np.array(head.decide(head.scores(self.test.vectors)))
+        return float((guesses == np.array(self.test.labels)).mean())
 
     def map(self, mechanism: str, epsilon: float, dimension: int) -> PublicMap:
         """The map trained on the public part for this noise; made once."""
@@ -301,15 +301,15 @@ class Task:
         self, mechanism: str, epsilon: float, dimension: int, label_epsilon: float | None = None
     ) -> dict[str, float]:
         """Mean and standard deviation over trials, each with noise of its own."""
-        found = []
+        accuracies = []
         for trial in range(self.size.trials):
             rng = np.random.default_rng(1000 + trial)
             _, private, test = self.releases(mechanism, epsilon, dimension, rng)
             target = _target(self.private.codes, label_epsilon, rng)
             model = self.model(private, target, trial)
             guess = np.array(model.predict(VectorSet(test)))
-            found.append(float((guess == np.array(self.test.labels)).mean()))
-        return {"mean": float(np.mean(found)), "std": float(np.std(found, ddof=1))}
+            accuracies.append(float((guess == np.array(self.test.labels)).mean()))
+        return {"mean": float(np.mean(accuracies)), "std": float(np.std(accuracies, ddof=1))}
 
     def model(self, vectors: Floats32, target: TaskTarget, seed: int) -> Any:
         """A model of vectors, released or not."""
@@ -321,7 +321,7 @@ class Task:
         rng = np.random.default_rng(7)
         public, private, _ = self.releases(mechanism, epsilon, dimension, rng)
         many, few = slice(0, self.size.attacked), slice(0, self.size.searched)
-        found = white_box_inversion(
+        outcomes = white_box_inversion(
             load_masked_model(self.size.model),
             public[many],
             self.public.texts[many],
@@ -329,7 +329,7 @@ class Task:
             self.private.texts[few],
             unprotected=(self.public.vectors[many], self.private.vectors[few]),
         )
-        return {f"white-box words, {outcome.measure}": outcome.to_dict() for outcome in found}
+        return {f"white-box words, {outcome.measure}": outcome.to_dict() for outcome in outcomes}
 
     def attacks(self, mechanism: str, epsilon: float, dimension: int) -> dict[str, Any]:
         """Membership and inversion, each by its main measure."""

@@ -54,9 +54,9 @@ class TunedTask:
         self, mechanism: str | None, epsilon: float, dimension: int, seed: int
     ) -> dict[str, Any]:
         """The published loop on protected rows; without a mechanism the unprotected baseline."""
-        found = self._trained(mechanism, epsilon, dimension, seed, self.private)
-        cost = None if found.statement is None else found.statement.epsilon
-        return {"accuracy": self._tested(found, found.model.predict), "epsilon": cost}
+        trained = self._trained(mechanism, epsilon, dimension, seed, self.private)
+        cost = None if trained.statement is None else trained.statement.epsilon
+        return {"accuracy": self._tested(trained, trained.model.predict), "epsilon": cost}
 
     def release_once(
         self, mechanism: str, epsilon: float, dimension: int, seed: int
@@ -66,27 +66,27 @@ class TunedTask:
             raise ValueError("there is no public text for this task")
         encoder = load_masked_model(self.size.model)
         for rows, epochs in self.public():
-            found = self._trained(mechanism, epsilon, dimension, seed, rows, (encoder, epochs))
-        released = found.release(
-            self._texts(found.reader, self.private), np.random.default_rng(1000 + seed)
+            trained = self._trained(mechanism, epsilon, dimension, seed, rows, (encoder, epochs))
+        released = trained.release(
+            self._texts(trained.reader, self.private), np.random.default_rng(1000 + seed)
         )
         target = TaskTarget.classes(self.private.labels or [], self.classes)
         settings = TaskSettings(epochs=self.size.model_epochs, seed=seed)
         model = train_on_release(released, target, settings=settings)
-        return {"accuracy": self._tested(found, model.predict), "epsilon": epsilon}
+        return {"accuracy": self._tested(trained, model.predict), "epsilon": epsilon}
 
     def _tested(
-        self, found: EndToEnd, predict: Callable[[VectorSet], Sequence[Any]]
+        self, trained: EndToEnd, predict: Callable[[VectorSet], Sequence[Any]]
     ) -> list[float]:
         """Accuracy on test rows, which go through the noise too, for each of some draws."""
-        texts, truth = self._texts(found.reader, self.test), np.array(self.test.labels)
-        units = VectorSet(found.units(texts).astype(np.float32))
+        texts, truth = self._texts(trained.reader, self.test), np.array(self.test.labels)
+        units = VectorSet(trained.units(texts).astype(np.float32))
         out = []
-        for draw in range(1 if found.mechanism is None else _DRAWS):
+        for draw in range(1 if trained.mechanism is None else _DRAWS):
             seen = units
-            if found.mechanism is not None:
+            if trained.mechanism is not None:
                 rng = np.random.default_rng(draw)
-                seen = VectorSet(found.mechanism.release(units.vectors, rng))
+                seen = VectorSet(trained.mechanism.release(units.vectors, rng))
             out.append(float((np.array(predict(seen)) == truth).mean()))
         return out
 

@@ -74,10 +74,10 @@ def _rows(
     for dimension in sorted({*size.tuned_dimensions, *size.once_dimensions}, reverse=True):
         for place, mechanism in enumerate((None, *MECHANISMS)):
             for way, words in _WAYS.items():
-                found = runs.get(f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}")
-                if found is None:
+                by_seed = runs.get(f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}")
+                if by_seed is None:
                     continue
-                over_seeds = [sum(one["accuracy"]) / len(one["accuracy"]) for one in found]
+                over_seeds = [sum(one["accuracy"]) / len(one["accuracy"]) for one in by_seed]
                 mean = sum(over_seeds) / len(over_seeds)
                 figures[way, mechanism, dimension] = mean
                 half = 1.96 * math.sqrt(mean * (1 - mean) / tests)
@@ -87,7 +87,7 @@ def _rows(
                         "m'": dimension,
                         "mechanism": mechanism or "none",
                         "training": "without noise" if mechanism is None else words,
-                        "epsilon of all releases": found[0]["epsilon"],
+                        "epsilon of all releases": by_seed[0]["epsilon"],
                         "accuracy": mean,
                         "from": mean - half,
                         "to": mean + half,
@@ -112,7 +112,7 @@ def _claim(
     few = min(size for way, _, size in figures if way == "release_once")
     base = figures["end_to_end", None, dimension]
     named = ((m, figures.get(("end_to_end", m, dimension))) for m in MECHANISMS)
-    loops = {mechanism: found for mechanism, found in named if found is not None}
+    loops = {mechanism: accuracy for mechanism, accuracy in named if accuracy is not None}
     first = next(iter(loops))
     loop, once = loops[first], figures["release_once", first, few]
     within = max(base - loop, base - once) <= WANTED_LOSS
@@ -120,7 +120,7 @@ def _claim(
         f"{title}: a trained encoder reaches the unprotected accuracy at epsilon1 = {epsilon:g}",
         "0.924 Purkayastha, 0.921 planar Laplace, 0.934 without noise (m' = 16, BERT-base)",
         f"m' = {dimension}: end to end "
-        + ", ".join(f"{found:.3f} {mechanism}" for mechanism, found in loops.items())
+        + ", ".join(f"{accuracy:.3f} {mechanism}" for mechanism, accuracy in loops.items())
         + f"; released once, m' = {few}: {once:.3f} {first}; {base:.3f} without noise",
         verdict(within and base >= WANTED_BASE, in_part=within),
         "end to end costs epsilon1 in every epoch, and its gradients are not covered; released "
@@ -136,11 +136,13 @@ def _claim(
     )
 
 
-def add_attributes(record: Record, found: Mapping[str, Mapping[str, Any]], epsilon: float) -> None:
+def add_attributes(
+    record: Record, by_attribute: Mapping[str, Mapping[str, Any]], epsilon: float
+) -> None:
     """What is left of authorship and of the group of a post."""
     rows: list[dict[str, Cell]] = []
     worst, at_chance = (-1.0, ""), True
-    for name, by_mechanism in found.items():
+    for name, by_mechanism in by_attribute.items():
         for mechanism, outcome in by_mechanism.items():
             success, bare, chance = outcome["success"], outcome["unprotected"], outcome["chance"]
             rows.append(
@@ -181,20 +183,20 @@ def add_attributes(record: Record, found: Mapping[str, Mapping[str, Any]], epsil
     )
 
 
-def add_stages(record: Record, found: Sequence[Mapping[str, Any]], epsilon: float) -> None:
+def add_stages(record: Record, rows: Sequence[Mapping[str, Any]], epsilon: float) -> None:
     """Labels of many classes with one prior for each, from a model of earlier releases."""
-    if not found:
+    if not rows:
         return
     record.add_table(
         "label-stages",
         f"20 Newsgroups: labels in stages at epsilon1 = {epsilon:g}, m' = 16",
-        [dict(row) for row in found],
+        [dict(row) for row in rows],
         "One stage is plain randomised response among the 20 groups. In more, what a model of "
         "earlier releases says of a row's released vector is the prior of its label (Ghazi et "
         "al. 2021). Each label is released once, at epsilon2.",
     )
     gains: dict[float, dict[int, float]] = {}
-    for row in found:
+    for row in rows:
         gains.setdefault(row["epsilon2"], {})[row["stages"]] = row["accuracy"]
     better = [max(by.values()) - by[min(by)] for by in gains.values()]
     record.add_claim(

@@ -23,7 +23,7 @@ _LOG_SMALLEST = math.log(1e-300)
 
 
 @dataclass(frozen=True)
-class Setting:
+class TrLaplaceSetting:
     """One mechanism at one epsilon."""
 
     mechanism: str
@@ -42,10 +42,10 @@ class Setting:
         return f"{self.mechanism}{published}-{self.epsilon:g}"
 
     @classmethod
-    def of(cls, text: str) -> "Setting":
+    def of(cls, text: str) -> "TrLaplaceSetting":
         """From the words of an option, such as gaussian:20 or truncated-laplace:1:published.
 
-        >>> Setting.of("truncated-laplace:0.1:published").key
+        >>> TrLaplaceSetting.of("truncated-laplace:0.1:published").key
         'truncated-laplace-published-0.1'
         """
         name, _, rest = text.partition(":")
@@ -59,7 +59,7 @@ class Setting:
             ) from error
 
 
-def settings_of_privacy(options: TrLaplaceOptions) -> list[Setting]:
+def settings_of_privacy(options: TrLaplaceOptions) -> list[TrLaplaceSetting]:
     """What the privacy test compares: notions of their own, each at its own epsilons."""
     canonical = (
         ("laplace", "certified"),
@@ -71,29 +71,29 @@ def settings_of_privacy(options: TrLaplaceOptions) -> list[Setting]:
     # range of the published box, and the paper goes to 20.
     most = {("gaussian", "published"): 1.0, ("truncated-laplace", "published"): 20.0}
     rows = [
-        Setting(name, epsilon, calibration)
+        TrLaplaceSetting(name, epsilon, calibration)
         for name, calibration in canonical
         for epsilon in every
         if epsilon <= most.get((name, calibration), math.inf)
     ]
-    rows += [Setting(name, e) for name in options.metric for e in options.metric_epsilons]
-    return [*rows, *(Setting("santext", e) for e in options.santext_epsilons)]
+    rows += [TrLaplaceSetting(name, e) for name in options.metric for e in options.metric_epsilons]
+    return [*rows, *(TrLaplaceSetting("santext", e) for e in options.santext_epsilons)]
 
 
-def settings_of_auto_encoder(options: TrLaplaceOptions) -> list[Setting | None]:
+def settings_of_auto_encoder(options: TrLaplaceOptions) -> list[TrLaplaceSetting | None]:
     """Without noise, then the paper's three mechanisms; its Gaussian as printed where it holds."""
-    rows: list[Setting | None] = [None]
+    rows: list[TrLaplaceSetting | None] = [None]
     for epsilon in options.auto_epsilons:
         rule = "published" if epsilon <= 1 else "certified"
         rows += [
-            Setting("gaussian", epsilon, rule),
-            Setting("laplace", epsilon),
-            Setting("truncated-laplace", epsilon, "published"),
+            TrLaplaceSetting("gaussian", epsilon, rule),
+            TrLaplaceSetting("laplace", epsilon),
+            TrLaplaceSetting("truncated-laplace", epsilon, "published"),
         ]
     return rows
 
 
-def build(setting: Setting, space: EmbeddingSpace) -> WordMechanism:
+def build(setting: TrLaplaceSetting, space: EmbeddingSpace) -> WordMechanism:
     """The mechanism; noise of the clipped kind is clipped at the median length of a vector.
 
     As published, delta is 4^-d, and 4^-(d + dummies) with the paper's dummy dimensions: 500 in all

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.report.plots import Curve
 from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
-from discreet_recipes.trlaplace.data import Setting
+from discreet_recipes.trlaplace.data import TrLaplaceSetting
 from discreet_recipes.trlaplace.sizes import PAPER_EPSILONS, TrLaplaceOptions
 
 # Table 2 and 3 of the paper, GloVe, Yelp: N_w by epsilon.
@@ -25,7 +25,7 @@ _PLAIN_AUTO_ENCODED = 0.706
 _REWRITTEN = ("loss", "ROUGE-1", "BLEU", "N_w", "BERTScore")
 _NAMES = ("N_w", "ROUGE-1", "BLEU", "BERTScore", "fluency", "accuracy")
 
-Rows = dict[Setting, dict[str, Any]]
+Rows = dict[TrLaplaceSetting, dict[str, Any]]
 """A row of figures for each setting."""
 
 
@@ -41,7 +41,7 @@ class Measured:
     """By task; the first setting is the published box."""
     plain: dict[str, dict[str, float]]
     """By task: the figures of the unprotected text."""
-    auto_encoder: dict[str, dict[Setting | None, dict[str, Any]]]
+    auto_encoder: dict[str, dict[TrLaplaceSetting | None, dict[str, Any]]]
     """By space; None is without noise."""
 
 
@@ -66,7 +66,7 @@ def add_tables(record: Record, measured: Measured) -> None:
         "where the law has no formula: then at most the number of draws). The paper's N_w is of "
         "Yelp after its auto-encoder.",
     )
-    for name, found in measured.other_spaces.items():
+    for name, by_setting in measured.other_spaces.items():
         record.add_table(
             f"privacy-{name}",
             f"The same in the space {name}",
@@ -78,10 +78,10 @@ def add_tables(record: Record, measured: Measured) -> None:
                     "S_w": row["options"],
                     "N_w in the first space": measured.privacy[s]["keep"],
                 }
-                for s, row in found.items()
+                for s, row in by_setting.items()
             ],
         )
-    for task, found in measured.utility.items():
+    for task, by_setting in measured.utility.items():
         rows: list[dict[str, Cell]] = [
             {
                 **_setting(s),
@@ -90,7 +90,7 @@ def add_tables(record: Record, measured: Measured) -> None:
                 "loss": row["loss"] if stage == "rewritten" else None,
                 **{name: row[f"{stage} {name}"] for name in _NAMES},
             }
-            for s, row in found.items()
+            for s, row in by_setting.items()
             for stage in ("released", "rewritten")
         ]
         base = measured.plain[task]
@@ -118,8 +118,8 @@ def add_auto_encoder(
 ) -> None:
     """The paper's Tables 1 to 3 and 5: its auto-encoder without noise, and with some."""
     rows: list[dict[str, Cell]] = []
-    for space, found in measured.auto_encoder.items():
-        for setting, row in found.items():
+    for space, by_setting in measured.auto_encoder.items():
+        for setting, row in by_setting.items():
             if setting is None:
                 first: dict[str, Cell] = {"mechanism": "none", "epsilon": "infinity"}
             else:
@@ -144,9 +144,9 @@ def add_auto_encoder(
         "words of its public text, all others are lost also without noise. The paper's N_w is of "
         "Yelp with GloVe.",
     )
-    for space, found in measured.auto_encoder.items():
-        plain = found[None]
-        box = {s.epsilon: row for s, row in found.items() if s and "truncated" in s.mechanism}
+    for space, by_setting in measured.auto_encoder.items():
+        plain = by_setting[None]
+        box = {s.epsilon: row for s, row in by_setting.items() if s and "truncated" in s.mechanism}
         if not box:
             continue
         least = min(box)
@@ -163,7 +163,7 @@ def add_auto_encoder(
         )
 
 
-def _setting(setting: Setting) -> dict[str, Cell]:
+def _setting(setting: TrLaplaceSetting) -> dict[str, Cell]:
     return {
         "mechanism": setting.mechanism,
         "calibration": setting.calibration,
@@ -175,7 +175,7 @@ def _delta(row: dict[str, Any]) -> str:
     return "no guarantee" if row["true_epsilon"] is None else f"{row['true_delta']:.3g}"
 
 
-def _in_the_paper(setting: Setting) -> float | None:
+def _in_the_paper(setting: TrLaplaceSetting) -> float | None:
     if (setting.mechanism, setting.calibration) == ("truncated-laplace", "certified"):
         return None
     return PUBLISHED.get(setting.mechanism, {}).get(setting.epsilon)
@@ -184,9 +184,11 @@ def _in_the_paper(setting: Setting) -> float | None:
 def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) -> None:
     """Each claim of the paper beside what was measured."""
     privacy = measured.privacy
-    within = [e for e in epsilons if Setting("truncated-laplace", e, "published") in privacy]
+    within = [
+        e for e in epsilons if TrLaplaceSetting("truncated-laplace", e, "published") in privacy
+    ]
     at = 0.1 if 0.1 in within else min(within)
-    box = privacy[Setting("truncated-laplace", at, "published")]
+    box = privacy[TrLaplaceSetting("truncated-laplace", at, "published")]
     delta = 1.0 if box["true_epsilon"] is None else box["true_delta"]
     record.add_claim(
         "Truncated Laplace noise is (epsilon, 4^-d)-DP",
@@ -197,7 +199,9 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
         "the part of one box outside the other is a set of slabs, not a small cube",
         main=True,
     )
-    kept = max(privacy[Setting("truncated-laplace", e, "published")]["keep"] for e in within)
+    kept = max(
+        privacy[TrLaplaceSetting("truncated-laplace", e, "published")]["keep"] for e in within
+    )
     record.add_claim(
         f"At epsilon {min(within):g} to {max(within):g} it keeps about 70 % of the words",
         "N_w = 0.70 to 0.74 (GloVe, Yelp)",
@@ -207,8 +211,8 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
         "measures after an auto-encoder and does not say that its training text was public",
     )
     names = ("laplace", "gaussian", "truncated-laplace")
-    high = max(e for e in (*epsilons, 100.0) if Setting("laplace", e) in privacy)
-    far = {name: privacy[Setting(name, high)]["keep"] for name in names}
+    high = max(e for e in (*epsilons, 100.0) if TrLaplaceSetting("laplace", e) in privacy)
+    far = {name: privacy[TrLaplaceSetting(name, high)]["keep"] for name in names}
     record.add_claim(
         "Truncated Laplace beats Laplace and Gaussian at the same guarantee",
         "at every epsilon below 1",
@@ -244,11 +248,11 @@ def _add_utility_claims(record: Record, measured: Measured) -> None:
     for task, some in measured.utility.items():
         if not some:
             continue
-        found = [row["rewritten accuracy"] for row in some.values()]
+        scores = [row["rewritten accuracy"] for row in some.values()]
         plain = measured.plain[task]["accuracy"]
-        falls.append(found[0] < plain - 0.05)
+        falls.append(scores[0] < plain - 0.05)
         lines.append(
-            f"{task}: published box {found[0]:.3f}, best setting {max(found):.3f}, unprotected "
+            f"{task}: published box {scores[0]:.3f}, best setting {max(scores):.3f}, unprotected "
             f"{plain:.3f}"
         )
     record.add_claim(

@@ -22,8 +22,8 @@ from discreet_recipes.similarity import bert_score, bleu, rouge1, unchanged_word
 from discreet_recipes.trlaplace import RECIPE
 from discreet_recipes.trlaplace.data import (
     DELTA,
-    Setting,
     Task,
+    TrLaplaceSetting,
     build,
     read_spaces,
     read_tasks,
@@ -57,7 +57,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
     }
     record = Record.of(RECIPE, folder, settings, say, _details(vocabulary, options), lists=_LISTS)
     tokenizer = tokenizer_for(vocabulary.words, vocabulary.unknown, vocabulary.subwords)
-    privacy: dict[str, dict[Setting, Any]] = {}
+    privacy: dict[str, dict[TrLaplaceSetting, Any]] = {}
     for name, space in spaces.items():
         own = tokenizer_for(space.words, space.unknown, space.subwords)
         sample = _words_of(own.encode(tasks[0].public), space, options.words)
@@ -84,7 +84,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
                 partial(_utility, s, vocabulary, task, model, tokenizer, options),
                 (*_ROWS, "delta", "rewriter", "compared", "encoder", "epochs", "seeds"),
             )
-            for s in map(Setting.of, texts)
+            for s in map(TrLaplaceSetting.of, texts)
         }
     # The paper's are of Yelp; where that is not run, the first.
     rewritten = next((task for task in tasks if task.name == "yelp"), tasks[0])
@@ -124,15 +124,15 @@ def _words_of(batch: TokenBatch, space: EmbeddingSpace, count: int) -> Any:
 
 
 def _privacy(
-    setting: Setting, space: EmbeddingSpace, words: Any, size: TrLaplaceOptions
+    setting: TrLaplaceSetting, space: EmbeddingSpace, words: Any, size: TrLaplaceOptions
 ) -> dict[str, Any]:
     built = build(setting, space)
     rng = np.random.default_rng(0)
-    found = word_privacy(built, words, runs=size.runs, rng=rng)
+    privacy = word_privacy(built, words, runs=size.runs, rng=rng)
     return {
-        "keep": float(found.keep.mean()),
-        "options": float(np.median(found.options)),
-        "exact": found.exact,
+        "keep": float(privacy.keep.mean()),
+        "options": float(np.median(privacy.options)),
+        "exact": privacy.exact,
         **_stated(built),
     }
 
@@ -165,7 +165,7 @@ def _accuracy(task: Task, train: list[str], test: list[str]) -> float:
 
 
 def _auto_encoded(
-    setting: Setting | None, space: EmbeddingSpace, task: Task, size: TrLaplaceOptions
+    setting: TrLaplaceSetting | None, space: EmbeddingSpace, task: Task, size: TrLaplaceOptions
 ) -> dict[str, Any]:
     """The paper's figures of rewriting; None is its column without noise."""
     from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
@@ -175,12 +175,12 @@ def _auto_encoded(
     public = tokenizer.encode(task.public[: size.auto_texts])
     trained = TextAutoEncoder(space, public, mechanism, epochs=size.auto_epochs)
     tested = tokenizer.encode(task.test.texts[: size.compared])
-    found = trained.measured(tested, np.random.default_rng(7))
+    rewriting = trained.measured(tested, np.random.default_rng(7))
     original, written = (
-        tokenizer.decode(batch.ids, batch.offsets) for batch in (tested, found["texts"])
+        tokenizer.decode(batch.ids, batch.offsets) for batch in (tested, rewriting["texts"])
     )
     return {
-        "loss": found["loss"],
+        "loss": rewriting["loss"],
         "ROUGE-1": 100 * rouge1(original, written),
         "BLEU": bleu(original, written),
         "N_w": unchanged_words(original, written),
@@ -191,7 +191,7 @@ def _auto_encoded(
 
 
 def _utility(
-    setting: Setting,
+    setting: TrLaplaceSetting,
     space: EmbeddingSpace,
     task: Task,
     model: NGramModel,
@@ -216,10 +216,10 @@ def _utility(
                 texts[name].append(tokenizer.decode(out.ids, out.offsets))
         original = _tokens(tokenizer, task.test)[: size.compared]
         tested = tokenizer.encode(task.test.texts)
-        found = {"loss": measure_rewriter(rewriter, built, tested)["cross_entropy"]}
+        figures = {"loss": measure_rewriter(rewriter, built, tested)["cross_entropy"]}
         for name, (train, test) in texts.items():
             some = test[: size.compared]
-            found |= {
+            figures |= {
                 f"{name} N_w": unchanged_words(original, some),
                 f"{name} ROUGE-1": 100 * rouge1(original, some),
                 f"{name} BLEU": bleu(original, some),
@@ -227,7 +227,7 @@ def _utility(
                 f"{name} fluency": cross_entropy(model, test),
                 f"{name} accuracy": _accuracy(task, train, test),
             }
-        for name, value in found.items():
+        for name, value in figures.items():
             measured.setdefault(name, []).append(value)
     means = {name: float(np.mean(values)) for name, values in measured.items()}
     spread = {f"{name} sd": float(np.std(values)) for name, values in measured.items()}

@@ -112,7 +112,7 @@ def ag_news_topics(data: Path, part: str, most: int) -> tuple[list[str], list[in
 
 
 def _mended(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1])), text)
+    return _ESCAPE.sub(lambda match: chr(int(match[1])), text)
 
 
 def found_entities(texts: Sequence[str]) -> list[list[list[Any]]]:

@@ -15,7 +15,7 @@ TARGET = 8.0
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """One setting: how it predicts, what it claims and what holds."""
 
     algorithm: str
@@ -50,23 +50,23 @@ class Row:
         return fmean(self.error_rate)
 
 
-def add_data_set(record: Record, key: str, name: str, rows: Sequence[Row]) -> None:
+def add_data_set(record: Record, key: str, name: str, rows: Sequence[ResultRow]) -> None:
     """Tables and plots of one data set."""
     _by_epsilon(record, key, name, _every(rows))
     _by_sentence_rate(record, key, name, rows)
     _by_category(record, key, name, rows)
 
 
-def _every(rows: Sequence[Row]) -> list[Row]:
+def _every(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """What was trained on all categories and all sentences."""
     return [r for r in rows if r.perplexity and r.category == "all" and r.sentence_rate == 1.0]
 
 
-def _first(rows: Sequence[Row], algorithm: str) -> Row:
+def _first(rows: Sequence[ResultRow], algorithm: str) -> ResultRow:
     return next(row for row in rows if row.algorithm == algorithm)
 
 
-def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[Row]) -> None:
+def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[ResultRow]) -> None:
     record.add_table(
         f"{key}-epsilon",
         f"{name}: perplexity and error rate of every algorithm",
@@ -121,7 +121,7 @@ def _by_epsilon(record: Record, key: str, name: str, rows: Sequence[Row]) -> Non
         )
 
 
-def _perplexities(row: Row) -> dict[str, Cell]:
+def _perplexities(row: ResultRow) -> dict[str, Cell]:
     return {
         "perplexity": plus_minus(row.perplexity, 1),
         "of entities": plus_minus(row.entities, 1),
@@ -129,13 +129,13 @@ def _perplexities(row: Row) -> dict[str, Cell]:
     }
 
 
-def _certified_by_rate(rows: Sequence[Row], noise: float | None) -> list[Row]:
+def _certified_by_rate(rows: Sequence[ResultRow], noise: float | None) -> list[ResultRow]:
     """Certified training at one noise, by the rate of sentences without an entity."""
     own = [r for r in rows if (r.algorithm, r.category, r.noise) == ("certified", "all", noise)]
     return sorted(own, key=lambda row: row.sentence_rate)
 
 
-def _by_sentence_rate(record: Record, key: str, name: str, rows: Sequence[Row]) -> None:
+def _by_sentence_rate(record: Record, key: str, name: str, rows: Sequence[ResultRow]) -> None:
     some = _certified_by_rate(rows, _first(rows, "certified").noise)
     record.add_table(
         f"{key}-sentence-rate",
@@ -161,7 +161,7 @@ def _by_sentence_rate(record: Record, key: str, name: str, rows: Sequence[Row]) 
     )
 
 
-def _by_category(record: Record, key: str, name: str, rows: Sequence[Row]) -> None:
+def _by_category(record: Record, key: str, name: str, rows: Sequence[ResultRow]) -> None:
     lines: list[dict[str, Cell]] = []
     for category in dict.fromkeys(row.category for row in rows):
         own = [r for r in rows if r.category == category and r.sentence_rate == 1.0]
@@ -188,7 +188,7 @@ def _by_category(record: Record, key: str, name: str, rows: Sequence[Row]) -> No
     )
 
 
-def add_topics(record: Record, rows: Sequence[Row]) -> None:
+def add_topics(record: Record, rows: Sequence[ResultRow]) -> None:
     """AG News by topic: the paper's Figures 4 and 10."""
     record.add_table(
         "topics",
@@ -225,7 +225,7 @@ def _percent(share: float | None) -> str | None:
     return None if share is None else f"{100 * share:.0f} %"
 
 
-def add_vocabularies(record: Record, rows: Sequence[Row]) -> None:
+def add_vocabularies(record: Record, rows: Sequence[ResultRow]) -> None:
     """Certified and de-identified training by how many names the vocabulary knows."""
     record.add_table(
         "conll2003-vocabularies",
@@ -262,7 +262,7 @@ def add_vocabularies(record: Record, rows: Sequence[Row]) -> None:
     )
 
 
-def add_claims(record: Record, rows: Sequence[Row], steps: int) -> None:
+def add_claims(record: Record, rows: Sequence[ResultRow], steps: int) -> None:
     """The claims on quality, and ours."""
     every = _every(rows)
     masked, noiseless, start = (
@@ -313,7 +313,7 @@ def add_claims(record: Record, rows: Sequence[Row], steps: int) -> None:
         )
 
 
-def _why(certified: Row, masked: Row) -> str:
+def _why(certified: ResultRow, masked: ResultRow) -> str:
     if not certified.entities or not masked.entities:
         return ""
     return (

@@ -34,7 +34,7 @@ from discreet_recipes.uedp.data import (
     topics_corpus,
 )
 from discreet_recipes.uedp.pages import (
-    Row,
+    ResultRow,
     add_attack,
     add_claims,
     add_data_set,
@@ -126,8 +126,8 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
         f"certified-z{certified.noise:.4g}": lambda: _attacked(certified, size.steps, 100),
     }
     uses = ("canaries", "steps", "private")
-    found = [record.part(f"attack-{name}", attack, uses) for name, attack in attacks.items()]
-    add_attack(record, [row for some in found for row in some])
+    attacked = [record.part(f"attack-{name}", attack, uses) for name, attack in attacks.items()]
+    add_attack(record, [row for some in attacked for row in some])
     return record.finish()
 
 
@@ -174,14 +174,14 @@ def _attacked(
     rules: Rules, steps: int, canaries: int, runs: int = 1
 ) -> list[list[str | int | float | bool]]:
     """Canaries against the figure that is claimed; the data is constructed."""
-    found = audit_training(rules, steps=steps, canaries=canaries, runs=runs, seed=1)
+    audits = audit_training(rules, steps=steps, canaries=canaries, runs=runs, seed=1)
     return [
         [rules.algorithm, what, steps, one.claimed, one.lower, one.correct, one.guesses, one.broken]
-        for what, one in found.items()
+        for what, one in audits.items()
     ]
 
 
-def _data_set(bench: "_Bench", size: UeDPOptions) -> list[Row]:
+def _data_set(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
     """All runs on one data set."""
     certified, plain = _rules_for(bench)
     user_level = replace(certified, algorithm="user-level")
@@ -208,7 +208,7 @@ def _data_set(bench: "_Bench", size: UeDPOptions) -> list[Row]:
     return rows
 
 
-def _topics(bench: "_Bench", size: UeDPOptions) -> list[Row]:
+def _topics(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
     """Every algorithm once, at the first epsilon and the largest noise of the published ones."""
     certified, plain = _rules_for(bench)
     private = [certified, replace(certified, algorithm="user-level")]
@@ -229,7 +229,7 @@ def _topics(bench: "_Bench", size: UeDPOptions) -> list[Row]:
     ]
 
 
-def _compared(bench: "_Bench", size: UeDPOptions) -> list[Row]:
+def _compared(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
     """The public start, de-identified training, and certified training at the first epsilon."""
     certified, plain = _rules_for(bench)
     masked = replace(plain, algorithm="de-identified")
@@ -268,16 +268,16 @@ class _Bench:
         key = f"noise-{rules.algorithm}-{epsilon:g}"
         return rules.with_noise(self._record.part(key, compute, _BUDGET))
 
-    def untrained(self) -> Row:
+    def untrained(self) -> ResultRow:
         """The model before its first step on protected text."""
         values = self._record.part(
             f"{self._name}-start",
             lambda: _columns(quality(self._model(), self._tested)),
             self._uses,
         )
-        return Row("public start", "all", words=self._words, **values)
+        return ResultRow("public start", "all", words=self._words, **values)
 
-    def measured(self, rules: Rules, category: str, *, seeds: int = 1) -> Row:
+    def measured(self, rules: Rules, category: str, *, seeds: int = 1) -> ResultRow:
         """Train with each seed and test."""
         key = "-".join(
             (
@@ -288,16 +288,16 @@ class _Bench:
                 f"s{rules.sentence_rate:g}",
             )
         )
-        found = [
+        by_seed = [
             self._record.part(
                 f"{key}-seed{seed}", partial(self._trained, rules, category, seed), self._uses
             )
             for seed in range(1, seeds + 1)
         ]
-        values = found[0] | {
-            name: [value for one in found for value in one[name]] for name in _PER_SEED
+        values = by_seed[0] | {
+            name: [value for one in by_seed for value in one[name]] for name in _PER_SEED
         }
-        return Row(
+        return ResultRow(
             rules.algorithm,
             category,
             words=self._words,
@@ -307,13 +307,13 @@ class _Bench:
             **self._figures(rules),
         )
 
-    def claimed(self, rules: Rules, category: str) -> Row:
+    def claimed(self, rules: Rules, category: str) -> ResultRow:
         """The published figure of a category, without training."""
         key = f"{self._name}-claim-{rules.algorithm}-{category}-z{rules.noise:g}"
         values = self._record.part(
             key, lambda: self._published(rules, self._users(category, masked=False)), self._uses
         )
-        return Row(rules.algorithm, category, noise=rules.noise, **values)
+        return ResultRow(rules.algorithm, category, noise=rules.noise, **values)
 
     def _trained(self, rules: Rules, category: str, seed: int) -> dict[str, Any]:
         users = self._users(category, masked=rules.algorithm == "de-identified")
@@ -380,7 +380,7 @@ class _Bench:
         return self.corpus.test()
 
 
-def _columns(found: Quality) -> dict[str, Any]:
+def _columns(tested: Quality) -> dict[str, Any]:
     """Lists of one, for runs with other seeds to be joined."""
-    figures = asdict(found)
+    figures = asdict(tested)
     return {name: [] if figures[name] is None else [figures[name]] for name in _PER_SEED}

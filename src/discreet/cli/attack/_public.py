@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from discreet.arrays import Ids
-from discreet.attacks.outcome import Outcome
+from discreet.attacks.outcome import AttackOutcome
 from discreet.attacks.public_halves import PublicHalves, PublicTexts
 from discreet.cli._choice import SentenceChoice
 from discreet.cli._settings import argument
@@ -28,7 +28,7 @@ def attack_vectors(
     public: PublicTexts,
     texts: Sequence[str],
     truth: Callable[[Ids], Any],
-    attack: Callable[..., Sequence[Outcome]],
+    attack: Callable[..., Sequence[AttackOutcome]],
     *,
     as_json: bool,
 ) -> None:
@@ -50,7 +50,9 @@ def attack_vectors(
     show_outcomes(halves.attacked(attack, truth, seed=seed), halves.to_dict(), as_json=as_json)
 
 
-def show_outcomes(outcomes: Sequence[Outcome], about: dict[str, Any], *, as_json: bool) -> None:
+def show_outcomes(
+    outcomes: Sequence[AttackOutcome], about: dict[str, Any], *, as_json: bool
+) -> None:
     """Print what attacks achieved."""
     values = about | {"outcomes": [outcome.to_dict() for outcome in outcomes]}
     show(values, [line for outcome in outcomes for line in outcome.lines()], as_json=as_json)

@@ -29,6 +29,6 @@ def bounds(
     """
     from discreet.training.user_entity.proposal import proposals_from_file
 
-    found, users = proposals_from_file(source, records, run, announce=progress_bar)
-    values = {"proposals": [asdict(one) for one in found]}
-    show(values, proposal_lines(found, run, users), as_json=as_json)
+    proposals, users = proposals_from_file(source, records, run, announce=progress_bar)
+    values = {"proposals": [asdict(one) for one in proposals]}
+    show(values, proposal_lines(proposals, run, users), as_json=as_json)

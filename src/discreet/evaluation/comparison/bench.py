@@ -23,7 +23,7 @@ from discreet.errors import DiscreetError, InvalidValue
 from discreet.evaluation.bag_of_words import guessed_by_words
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.members import membership
-from discreet.evaluation.comparison.reading import Reading, units
+from discreet.evaluation.comparison.reading import TaskReading, units
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.guides import load_guide
 from discreet.protocols import WordMechanism, release_texts
@@ -143,24 +143,24 @@ class Bench:
         return np.asarray(self.task.folds >= (self.effort.folds + 1) // 2).astype(np.int64)
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> TaskReading:
         """The texts as they are, and the encoder."""
         if self.base is not None:
             return self.base.reading
-        return Reading(self.task, self.effort, self.encoder)
+        return TaskReading(self.task, self.effort, self.encoder)
 
     @cached_property
     def judge_models(self) -> dict[str, Any]:
         """The language models that are there."""
         known = {} if self.base is None else self.base.judge_models
-        found = {}
+        models = {}
         for name in self.judges:
             try:
                 judge = known.get(name)
-                found[name] = judge.on(self.space) if judge else load_guide(name, self.space)
+                models[name] = judge.on(self.space) if judge else load_guide(name, self.space)
             except DiscreetError:
                 continue
-        return found
+        return models
 
     def prepare(self) -> None:
         """Make all of it now, for processes that are to share it."""
@@ -293,7 +293,7 @@ class Bench:
             passed = None if self.listed is None else self.listed[texts.ids]
             return release_texts(mechanism, texts.ids, rng, texts.offsets, passed)
 
-        found = membership(
+        success = membership(
             self.batch,
             np.asarray(ids),
             None if mechanism is None else partial(again, mechanism),
@@ -301,7 +301,7 @@ class Bench:
             len(self.space),
             self.effort.seed,
         )
-        return {} if found is None else {"membership": found}
+        return {} if success is None else {"membership": success}
 
     def _named(
         self, mechanism: WordMechanism | None, ids: Ids, seed: int

@@ -14,7 +14,7 @@ from typing import Any
 from discreet import check
 from discreet.arrays import Progress
 from discreet.errors import InvalidValue
-from discreet.mechanisms.registry import Entry, find
+from discreet.mechanisms.registry import MechanismEntry, find
 from discreet.protocols import WordMechanism
 from discreet.settings import plain_type
 from discreet.spaces.space import EmbeddingSpace
@@ -88,16 +88,16 @@ def contenders(
                 "epsilons of their own"
             )
         mechanisms = [each.format(words=space_words) for each in STANDARD]
-    found = [_read(each.strip(), tuple(epsilons)) for each in mechanisms if each.strip()]
-    if not found:
+    entries = [_read(each.strip(), tuple(epsilons)) for each in mechanisms if each.strip()]
+    if not entries:
         raise InvalidValue("--mechanisms names none; leave it out for the standard ones")
-    labels = [each.label for each in found]
+    labels = [each.label for each in entries]
     for label in labels:
         if labels.count(label) > 1:
             raise InvalidValue(
                 f"{label} is named twice; give its epsilons together, as in {label}:epsilon=6/8"
             )
-    return found
+    return entries
 
 
 def _read(text: str, epsilons: tuple[float, ...]) -> Contender:
@@ -131,7 +131,7 @@ def _read(text: str, epsilons: tuple[float, ...]) -> Contender:
     return Contender(name, settings, tuple(sorted(set(chosen))))
 
 
-def _value(entry: Entry, key: str, text: str, kind: Any) -> Any:
+def _value(entry: MechanismEntry, key: str, text: str, kind: Any) -> Any:
     what = f"{key} of {entry.name}"
     if key == _EPSILON:
         return tuple(check.positive(_number(part, what), what) for part in text.split("/"))

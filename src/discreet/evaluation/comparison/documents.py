@@ -16,7 +16,7 @@ from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
 from discreet.errors import InvalidValue
 from discreet.evaluation.by_vectors import right_by_vectors
-from discreet.evaluation.comparison.reading import Reading, units
+from discreet.evaluation.comparison.reading import TaskReading, units
 from discreet.mechanisms.registry import entries
 from discreet.protocols import ChoosingMechanism, DocumentMechanism
 from discreet.release.search_quality import neighbours_kept
@@ -96,7 +96,7 @@ class ReadDocuments:
         return Documents(np.asarray(model.encode(self.sentences), np.float32), self.offsets)
 
 
-def documents_of(reading: Reading) -> tuple[ReadDocuments, ReadDocuments] | None:
+def documents_of(reading: TaskReading) -> tuple[ReadDocuments, ReadDocuments] | None:
     """Those that are measured and the public ones; None if the texts are no documents."""
     most, longest = reading.effort.searched, reading.effort.longest
     public = [" ".join(text.split()[:longest]) for text in reading.task.public]
@@ -109,7 +109,7 @@ def documents_of(reading: Reading) -> tuple[ReadDocuments, ReadDocuments] | None
 
 def document_rows(
     model: Encoder,
-    reading: Reading,
+    reading: TaskReading,
     read: tuple[ReadDocuments, ReadDocuments],
     *,
     epsilons: Sequence[float] = EPSILONS,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.evaluation.comparison.run import Comparison, Row
+from discreet.evaluation.comparison.run import Comparison, ComparisonRow
 
 LIMITS = (0.2, 0.3, 0.5)
 """Shares of words that may be named, for which a setting is recommended."""
@@ -13,16 +13,18 @@ _WORTHLESS = ("", "none", "any two words: 0")
 
 
 @dataclass(frozen=True)
-class Choice:
+class Recommendation:
     """The most useful setting that keeps an attacker below a limit."""
 
     limit: float
-    row: Row | None
-    next: Row | None
+    row: ComparisonRow | None
+    next: ComparisonRow | None
     """The best of another mechanism."""
 
 
-def beaten_by(row: Row, rows: Sequence[Row], measure: str) -> Row | None:
+def beaten_by(
+    row: ComparisonRow, rows: Sequence[ComparisonRow], measure: str
+) -> ComparisonRow | None:
     """A setting that is worth at least as much while attackers name no more words, if there is one.
 
     Of several, the one that is worth most. One of the two must really be better. A peer beats
@@ -42,7 +44,7 @@ def beaten_by(row: Row, rows: Sequence[Row], measure: str) -> Row | None:
     return max(better, key=lambda pair: pair[0])[1] if better else None
 
 
-def clearly(row: Row, other: Row, measure: str) -> bool:
+def clearly(row: ComparisonRow, other: ComparisonRow, measure: str) -> bool:
     """Whether both differences are larger than their intervals allow for."""
     use, attack = row.worth(measure), row.best_attacker
     theirs, named = other.worth(measure), other.best_attacker
@@ -51,10 +53,10 @@ def clearly(row: Row, other: Row, measure: str) -> bool:
     return theirs.low > use.high and named[1].high < attack[1].low
 
 
-def choices(comparison: Comparison) -> list[Choice]:
+def recommendations(comparison: Comparison) -> list[Recommendation]:
     """For each limit what to take: only what is useful at all, has a guarantee, and was attacked by
     who knows its law."""
-    found = []
+    recommended = []
     limits = LIMITS if comparison.at is None else (comparison.at + 0.03,)
     for limit in limits:
         good = [
@@ -67,5 +69,5 @@ def choices(comparison: Comparison) -> list[Choice]:
         good.sort(key=lambda pair: -pair[0])
         first = good[0][1] if good else None
         others = [row for _, row in good if first is not None and row.label != first.label]
-        found.append(Choice(limit, first, others[0] if others else None))
-    return found
+        recommended.append(Recommendation(limit, first, others[0] if others else None))
+    return recommended

@@ -155,14 +155,14 @@ def _measured(bench: Bench, peer: Peer, folder: Path, say: Say) -> dict[str, Any
         answered = _run(peer, [line for one in asked for line in one.lines()], python)
     except _CannotRun as why:
         return {"rows": [{**row, "note": f"cannot run here: {why}"} for row in rows]}
-    found, first = [], 0
+    measured, first = [], 0
     for row, one in zip(rows, asked, strict=True):
         count = len(one.lines())
         part = slice(first, first + count)
         own_part = _Answered(answered.ready, answered.words[part], answered.seconds[part])
-        found.append({**row, **_figures(bench, texts, one, own_part)})
+        measured.append({**row, **_figures(bench, texts, one, own_part)})
         first += count
-    return {"rows": found}
+    return {"rows": measured}
 
 
 def _figures(

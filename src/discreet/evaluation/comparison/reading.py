@@ -22,7 +22,7 @@ _USUAL_WORDS = 40
 
 
 @dataclass(frozen=True)
-class Reading:
+class TaskReading:
     """Reads the first texts of a task.
 
     Attributes:

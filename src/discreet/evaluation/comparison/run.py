@@ -37,7 +37,7 @@ WORD_ATTACKERS = ("exact", "contextual", "watching")
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """What was measured of one mechanism at one setting.
 
     Attributes:
@@ -88,7 +88,7 @@ class Row:
         return self.utility.get(measure)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Row":
+    def of(cls, values: Mapping[str, Any]) -> "ComparisonRow":
         """From what was kept."""
         estimates: dict[str, Any] = {
             name: {key: Estimate(*each) for key, each in values.get(name, {}).items()}
@@ -124,8 +124,8 @@ class Comparison:
         documents: What document vectors are worth, if that was asked and the texts are documents.
     """
 
-    rows: tuple[Row, ...]
-    raw: Row
+    rows: tuple[ComparisonRow, ...]
+    raw: ComparisonRow
     chance: float
     texts: int
     words: int
@@ -216,10 +216,10 @@ def compared(
     def kept(some: Sequence[Job]) -> list[dict[str, Any]]:
         return [where.get(name, compute) for name, where, compute in some]
 
-    raw = Row.of(kept([plain])[0])
-    rows = [Row.of(each) for each in kept(own)]
-    rows += [Row.of(each) for peer in kept(others) for each in peer["rows"]]
-    found = {job[0]: each["rows"] for job, each in zip(search, kept(search), strict=True)}
+    raw = ComparisonRow.of(kept([plain])[0])
+    rows = [ComparisonRow.of(each) for each in kept(own)]
+    rows += [ComparisonRow.of(each) for peer in kept(others) for each in peer["rows"]]
+    search_rows = {job[0]: each["rows"] for job, each in zip(search, kept(search), strict=True)}
     labels = bench.task.labels
     commonest = 0.0 if labels is None else float(np.bincount(labels).max() / len(labels))
     authors = 0 if bench.task.authors is None else int(bench.task.authors.max()) + 1
@@ -237,12 +237,12 @@ def compared(
         at,
         bench.space.name + (", function words pass" if bench.function_words else ""),
         (*_broken(raw, bench.attack.chance, authors), *_above_bound(rows)),
-        tuple(VectorRow(**each) for each in found.get(_SENTENCES, ())),
-        tuple(DocumentRow.of(each) for each in found.get(_DOCUMENTS, ())),
+        tuple(VectorRow(**each) for each in search_rows.get(_SENTENCES, ())),
+        tuple(DocumentRow.of(each) for each in search_rows.get(_DOCUMENTS, ())),
     )
 
 
-def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
+def _broken(raw: ComparisonRow, chance: float, authors: int) -> tuple[str, ...]:
     """Attackers that do not beat chance where nothing is protected."""
     levels = dict.fromkeys(WORD_ATTACKERS, chance) | {"membership": 0.5}
     tried = [(name, raw.attackers[name], levels[name]) for name in levels if name in raw.attackers]
@@ -254,7 +254,7 @@ def _broken(raw: Row, chance: float, authors: int) -> tuple[str, ...]:
     return tuple(name for name, each, level in tried if is_broken(each, level))
 
 
-def _above_bound(rows: Sequence[Row]) -> tuple[str, ...]:
+def _above_bound(rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
     """The attacker on single words, if it names more than any could: then it was told too much."""
     above = any(
         row.bound is not None
@@ -338,11 +338,11 @@ def _of(
 def _turned(bench: Bench, entry: Contender, at: float) -> dict[str, Any]:
     if not entry.has_epsilon:
         return _of(bench, entry.label, None, bench.built(entry, None), "has no epsilon")
-    found = epsilon_at(
+    nearest = epsilon_at(
         lambda epsilon: bench.success(bench.built(entry, epsilon)), at, entry.epsilons
     )
-    note = "" if found.reached else f"{at:g} is not reached: the nearest is shown"
-    return _of(bench, entry.label, found.epsilon, bench.built(entry, found.epsilon), note)
+    note = "" if nearest.reached else f"{at:g} is not reached: the nearest is shown"
+    return _of(bench, entry.label, nearest.epsilon, bench.built(entry, nearest.epsilon), note)
 
 
 def shortly(statement: PrivacyStatement) -> str:

@@ -15,7 +15,7 @@ _PATIENCE, _FLAT = 3, 0.005
 
 
 @dataclass(frozen=True)
-class Found:
+class EpsilonAt:
     """An epsilon, what the attacker achieves there, and whether that is near what was asked."""
 
     epsilon: float
@@ -25,7 +25,7 @@ class Found:
 
 def epsilon_at(
     success: Callable[[float], float], wanted: float, begin: Sequence[float | None]
-) -> Found:
+) -> EpsilonAt:
     """Search for the epsilon at which the attacker's success is the wanted one.
 
     Success rises with epsilon, but for chance: doubling or halving brackets it, halving the bracket
@@ -36,8 +36,8 @@ def epsilon_at(
         wanted: Between 0 and 1.
         begin: Epsilons to begin with; only the middle one is used.
 
-    >>> found = epsilon_at(lambda epsilon: epsilon / (1 + epsilon), 0.75, [1.0])
-    >>> round(found.epsilon), found.reached
+    >>> nearest = epsilon_at(lambda epsilon: epsilon / (1 + epsilon), 0.75, [1.0])
+    >>> round(nearest.epsilon), nearest.reached
     (3, True)
     """
     known = sorted(each for each in begin if each is not None)
@@ -64,4 +64,4 @@ def epsilon_at(
         tried[middle] = success(middle)
         low, high = (middle, high) if tried[middle] < wanted else (low, middle)
     best = min(tried, key=lambda epsilon: abs(tried[epsilon] - wanted))
-    return Found(best, tried[best], abs(tried[best] - wanted) <= 3 * _CLOSE)
+    return EpsilonAt(best, tried[best], abs(tried[best] - wanted) <= 3 * _CLOSE)

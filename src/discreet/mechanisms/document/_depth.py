@@ -51,7 +51,7 @@ class Depths:
         cuts = starts[first : last + 1] - starts[first]
         lowest = self._cells(np.minimum.reduceat(heights, cuts[:-1], axis=0))
         highest = self._cells(np.maximum.reduceat(heights, cuts[:-1], axis=0))
-        found = []
+        by_document = []
         for start in range(0, len(lowest), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             hopeful = [
@@ -63,14 +63,14 @@ class Depths:
             many = max(map(len, hopeful)) > _FEW
             cells = self._cells(some) if many else np.empty(some.shape, dtype=np.int32)
             for maybe, low, high in zip(hopeful, ends - ends[0], ends[1:] - ends[0], strict=False):
-                found.append(self._document(some[low:high], cells[low:high], maybe))
-        counts = [len(candidates) for candidates, _ in found]
+                by_document.append(self._document(some[low:high], cells[low:high], maybe))
+        counts = [len(candidates) for candidates, _ in by_document]
         return Levels(
             candidates=self._count,
             lowest=np.diff(cuts),
             ends=np.cumsum(counts),
-            candidate=np.concatenate([candidates for candidates, _ in found]),
-            level=np.concatenate([levels for _, levels in found]),
+            candidate=np.concatenate([candidates for candidates, _ in by_document]),
+            level=np.concatenate([levels for _, levels in by_document]),
         )
 
     def _document(self, heights: Rows, cells: NDArray[np.int32], hopeful: Ids) -> tuple[Ids, Ids]:

@@ -63,13 +63,13 @@ def checked_indices(indices: ArrayLike, classes: int, owner: str) -> Ids:
 def indices_of(values: Iterable[Hashable], labels: tuple[Hashable, ...], owner: str) -> Ids:
     """The class index of each label; one that is not in the list is an error that names its row."""
     places = {label: index for index, label in enumerate(labels)}
-    found = [places.get(value, -1) for value in values]
-    if -1 in found:
+    indices = [places.get(value, -1) for value in values]
+    if -1 in indices:
         raise InvalidValue(
             f"labels of {owner} must be among the {len(labels)} possible ones; "
-            f"{found.count(-1)} of {len(found)} are not, the first in row {found.index(-1)}"
+            f"{indices.count(-1)} of {len(indices)} are not, the first in row {indices.index(-1)}"
         )
-    return np.array(found, dtype=np.int64)
+    return np.array(indices, dtype=np.int64)
 
 
 def label_statement(epsilon: float, *public: str) -> PrivacyStatement:
@@ -90,12 +90,12 @@ def possible_labels(labels: int | Sequence[Hashable], owner: str) -> tuple[Hasha
         labels = range(check.whole(labels, f"labels of {owner}", at_least=1))
     elif isinstance(labels, str):
         raise InvalidValue(f"labels of {owner} must be a list of labels, not one text")
-    found = tuple(labels)
-    if len(set(found)) < len(found):
+    possible = tuple(labels)
+    if len(set(possible)) < len(possible):
         raise InvalidValue(f"labels of {owner} must be distinct")
-    if len(found) < 2:
+    if len(possible) < 2:
         raise InvalidValue(
-            f"labels of {owner} must be at least 2; got {len(found)}: with a single "
+            f"labels of {owner} must be at least 2; got {len(possible)}: with a single "
             "class the keep-probability is 1 and a label has no privacy"
         )
-    return found
+    return possible

@@ -100,5 +100,5 @@ def _nearest_probabilities(values: Floats) -> Floats:
     falling = np.sort(values)[::-1]
     surplus = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
     last = int(np.flatnonzero(falling > surplus)[-1])
-    found = np.maximum(values - surplus[last], 0.0)
-    return np.asarray(found / found.sum())
+    weights = np.maximum(values - surplus[last], 0.0)
+    return np.asarray(weights / weights.sum())

@@ -123,9 +123,9 @@ class PrivUnit:
         missing = count
         while missing:
             angles = self._uniform.sample(2 * missing + 16, rng)
-            found = angles[(angles <= self.cap) == inside][:missing]
-            parts.append(found)
-            missing -= len(found)
+            chosen = angles[(angles <= self.cap) == inside][:missing]
+            parts.append(chosen)
+            missing -= len(chosen)
         return np.concatenate(parts)
 
     def _inside(self, count: int, rng: np.random.Generator) -> Floats:
@@ -146,9 +146,9 @@ class PrivUnit:
             angles = self.cap - fallen * math.tan(self.cap) / power
             fallen, angles = fallen[angles > 0.0], angles[angles > 0.0]
             below = -power * np.log(np.sin(angles) / edge) - fallen
-            found = angles[bernoulli_exp(np.maximum(below, 0.0), rng)][:missing]
-            parts.append(found)
-            missing -= len(found)
+            accepted = angles[bernoulli_exp(np.maximum(below, 0.0), rng)][:missing]
+            parts.append(accepted)
+            missing -= len(accepted)
         return np.concatenate(parts)
 
 
@@ -185,8 +185,8 @@ def _best_cap(dimension: int, epsilon: float) -> float:
 
     # A share of exp(-epsilon) is as likely as all the rest; the best one is above it.
     bounds = (-epsilon - 1.0, math.log(0.5))
-    found = minimize_scalar(short, bounds=bounds, method="bounded")
-    return min(float(f"{_cap_of(math.exp(found.x), dimension):.6g}"), math.pi / 2)
+    best = minimize_scalar(short, bounds=bounds, method="bounded")
+    return min(float(f"{_cap_of(math.exp(best.x), dimension):.6g}"), math.pi / 2)
 
 
 def _cap_of(share: float, dimension: int) -> float:

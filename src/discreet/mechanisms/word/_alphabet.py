@@ -94,20 +94,20 @@ def choose(
     near, outputs = _checked(len(space), wanted.near, wanted.outputs)
     if near is not None and outputs == len(space):
         return Alphabet(space, np.arange(len(space)), near, spared=spared)
-    found = exemplars(space, progress, spared)
+    ranked = exemplars(space, progress, spared)
     if near is not None and outputs is not None:
-        return Alphabet(space, np.sort(found.order[:outputs]), near, spared=spared)
-    figures = map(AlphabetFigures, found.near, found.far, found.named)
-    tables: Tables = dict(zip(found.sizes, figures, strict=True))
+        return Alphabet(space, np.sort(ranked.order[:outputs]), near, spared=spared)
+    figures = map(AlphabetFigures, ranked.near, ranked.far, ranked.named)
+    tables: Tables = dict(zip(ranked.sizes, figures, strict=True))
     if wanted.guided:
         tables = _guided_for(near, guided_tables(space, spared)) or tables
     if outputs is not None and outputs not in tables:
-        tables = {outputs: measured_alphabet(space, np.sort(found.order[:outputs]), spared)}
+        tables = {outputs: measured_alphabet(space, np.sort(ranked.order[:outputs]), spared)}
     elif outputs is not None:
         tables = {outputs: tables[outputs]}
     commonest = float(rank_prior(space, spared).max())
     best = _nearest_on_average(wanted, near, tables, commonest)
-    words = np.sort(found.order[: best.outputs])
+    words = np.sort(ranked.order[: best.outputs])
     return Alphabet(space, words, best.near, best.guessed, spared)
 
 

@@ -161,6 +161,6 @@ def smallest_width_of_pairs(
             return float(coordinate_exponent(shift, trial).sum()) * MARGIN * MARGIN
 
         width = max(width, smallest_width(of_pair, delta, enough))
-        found, shift = exponent(points, rate, linf, width)
-        if found <= target or width >= enough:
+        worst, shift = exponent(points, rate, linf, width)
+        if worst <= target or width >= enough:
             return width

@@ -140,9 +140,9 @@ class NearSets:
         """The outputs nearest to listed words, as far as they go; then those near the token."""
         space, outputs = self._space, self.alphabet.words
         known = [space.ids[word] for word in listed if word in space]
-        found, _ = nearest_of(space, np.array(known, dtype=np.int64), outputs, 1)
+        nearest, _ = nearest_of(space, np.array(known, dtype=np.int64), outputs, 1)
         others = self.alphabet.nearest_to(int(space.unknown or 0), size)
-        distinct = dict.fromkeys([*found[:, 0].tolist(), *others.tolist()])
+        distinct = dict.fromkeys([*nearest[:, 0].tolist(), *others.tolist()])
         return np.array(list(distinct)[:size])
 
     # -- after what was released -------------------------------------------------------------------
@@ -151,7 +151,7 @@ class NearSets:
         """The near places of some rows after a released text, given as word ids."""
         if self._guide is None:
             return self.fixed[rows]
-        reading, here = Reading(self, self._guide, 1), np.zeros(1, dtype=np.int64)
+        reading, here = GuideReading(self, self._guide, 1), np.zeros(1, dtype=np.int64)
         for word in self._space.checked_ids(released):
             reading.extend(here, np.array([word]))
         return reading.likeliest(np.zeros(len(rows), dtype=np.int64), rows)
@@ -160,14 +160,14 @@ class NearSets:
         """The near places of rows, each as if it stood at a place of a released text."""
         if self._guide is None:
             return self.fixed[rows]
-        reading = Reading(self, self._guide, len(text) + 1)
+        reading = GuideReading(self, self._guide, len(text) + 1)
         # Document p is the text up to place p.
         for place, word in enumerate(text, 1):
             later = np.arange(place, len(text) + 1)
             reading.extend(later, np.full(len(later), word))
         return reading.likeliest(places, rows)
 
-    def read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple["Reading", Ids, Ids]]:
+    def read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple["GuideReading", Ids, Ids]]:
         """Place after place of some texts, many texts at once: which texts, and where."""
         for part in row_blocks(len(starts) - 1, numbers=guide.documents):
             bounds = starts[part.start : part.stop + 1]
@@ -176,7 +176,7 @@ class NearSets:
             left = len(lengths) - np.searchsorted(
                 np.sort(lengths), np.arange(lengths.max(initial=0)), "right"
             )
-            reading = Reading(self, guide, len(lengths))
+            reading = GuideReading(self, guide, len(lengths))
             for step, count in enumerate(left):
                 texts = longest_first[:count]
                 yield reading, texts, bounds[texts] + step
@@ -210,13 +210,13 @@ class NearSets:
         firsts = firsts[:-1]
         if self._guide is None:
             own = np.flatnonzero(drawn)
-            found, place = ragged_places(firsts[outputs[own]], counts[outputs[own]])
-            return own[place], owners[found]
+            entries, place = ragged_places(firsts[outputs[own]], counts[outputs[own]])
+            return own[place], owners[entries]
         places, words = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for reading, texts, here in self.read_along(self._guide, starts):
             mine, own = drawn[here], here[drawn[here]]
-            found, row = ragged_places(firsts[outputs[own]], counts[outputs[own]])
-            asked = owners[found]
+            entries, row = ragged_places(firsts[outputs[own]], counts[outputs[own]])
+            asked = owners[entries]
             sets = reading.likeliest(texts[mine][row], asked)
             near_one = (sets == outputs[own][row][:, None]).any(axis=1)
             places.append(own[row[near_one]])
@@ -228,7 +228,7 @@ class NearSets:
 
 
 @dataclass
-class Reading:
+class GuideReading:
     """A guide on its way through some texts: it is told what was released, and nothing else."""
 
     sets: NearSets

@@ -73,13 +73,13 @@ class NoisyNearest:
         blocks = row_blocks(len(words), self.points.shape[1], _BLOCK_NUMBERS)
         # All noise is drawn here, in order; other threads search while the next block is drawn.
         nearest = ahead(self._search, (self.noisy(words[part], rng) for part in blocks))
-        found, done = [np.empty(0, dtype=np.int64)], 0
+        released, done = [np.empty(0, dtype=np.int64)], 0
         for block in nearest:
-            found.append(block)
+            released.append(block)
             done += len(block)
             if self.progress is not None:
                 self.progress(done, len(words))
-        return np.concatenate(found)
+        return np.concatenate(released)
 
     def seen(self, noisy: Floats) -> Floats:
         """Noisy vectors as the search sees them: on the grid."""

@@ -94,17 +94,17 @@ def sensitivity_of(
     """
     check.one_of(choice, SENSITIVITIES, f"sensitivity of {owner}")
     if choice == "general":
-        found = general(space.dimension, clip, norm)
+        sensitivity = general(space.dimension, clip, norm)
     else:
-        found = _remembered(space, points, clip, norm, progress)
-    if found.value == 0.0:
+        sensitivity = _remembered(space, points, clip, norm, progress)
+    if sensitivity.value == 0.0:
         raise InvalidValue(
             f"all words of {space.name} have the same vector after clipping: there is nothing "
             f"to hide and nothing to keep, so {owner} has no noise to calibrate"
         )
-    if not math.isfinite(found.value):
+    if not math.isfinite(sensitivity.value):
         raise InvalidValue(f"clip of {owner} is too large: the distance of two words overflows")
-    return found
+    return sensitivity
 
 
 def noise_scale(value: float, owner: str) -> float:
@@ -126,9 +126,9 @@ def _remembered(
     memo = Memo("sensitivities", {"space": space.fingerprint, "clip": clip.hex(), "norm": norm})
     if (known := memo.read()) is not None:
         return Sensitivity(float.fromhex(known["value"]), str(known["reason"]))
-    found = largest_distance(points, clip, norm, progress)
-    memo.write({"value": found.value.hex(), "reason": found.reason})
-    return found
+    largest = largest_distance(points, clip, norm, progress)
+    memo.write({"value": largest.value.hex(), "reason": largest.reason})
+    return largest
 
 
 # -- the search ----------------------------------------------------------------------------

@@ -233,13 +233,13 @@ class TruncatedLaplace(NoisyNearest):
         claimed = f"{self.delta:.3g}"
         if self.log_delta is not None:
             claimed = f"1e{log_claimed / math.log(10):.0f}"
-        found = f"{self.true_delta:.3g}"
+        actual = f"{self.true_delta:.3g}"
         if not self.true_delta_is_exact:
-            found = f"at least {self.least_delta:.3g} and at most {found}"
+            actual = f"at least {self.least_delta:.3g} and at most {actual}"
         return self._stated(
             self.true_delta,
             f"the paper claims delta = {claimed} for this noise at epsilon = "
-            f"{self.epsilon:.6g}, but delta is {found}: its proof takes the part of one box "
+            f"{self.epsilon:.6g}, but delta is {actual}: its proof takes the part of one box "
             "outside the other for a small cube, and it is a set of slabs",
         )
 

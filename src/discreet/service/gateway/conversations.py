@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.arrays import Generator, offsets_of
 from discreet.service.policy import Profile
-from discreet.service.releasing import Entry, Found, Job
+from discreet.service.releasing import Entry, Job, Replaced
 from discreet.text.identifiers import Identifiers, Surrogates
 from discreet.text.identifiers.consistency import Consistency
 from discreet.text.identifiers.finder import finder_of
@@ -53,7 +53,7 @@ class Remembered:
 class Conversation:
     """One conversation, known by nothing but hashes."""
 
-    def __init__(self, key: bytes, home: "Conversations | None" = None) -> None:
+    def __init__(self, key: bytes, home: "RememberedConversations | None" = None) -> None:
         self._key = key
         self.home = home
         self.used = time.monotonic()
@@ -101,7 +101,7 @@ class Conversation:
         self.grow(len(original))
 
 
-class Conversations:
+class RememberedConversations:
     """The conversations that are remembered: the latest ones, in bounded memory.
 
     Args:
@@ -122,13 +122,13 @@ class Conversations:
     def of(self, *name: str) -> Conversation:
         """The conversation of a name, remembered or new."""
         named = Conversation(self._key).print_of(*name)
-        found = self._known.pop(named, None) or Conversation(
+        conversation = self._known.pop(named, None) or Conversation(
             hmac.digest(self._key, named, "sha256"), self
         )
-        found.used = time.monotonic()
-        self._known[named] = found
+        conversation.used = time.monotonic()
+        self._known[named] = conversation
         self.forget(spared=1)
-        return found
+        return conversation
 
     def fresh(self) -> Conversation:
         """One that nobody will ask for again."""
@@ -161,10 +161,10 @@ class ConversationCutter:
         self.caveats = plain.caveats
         self.about: dict[str, Any] = plain.about | {"consistent": "conversation"}
 
-    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Found]]:
+    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
         """All texts without their identifiers; of each, its surrogate and where it stood."""
         segments, surrogates, types = list[str](), list[str](), list[str]()
-        lengths, found = list[int](), list[Found]()
+        lengths, replaced = list[int](), list[Replaced]()
         spans_of = iter(self._finder.find([text for job in jobs for text in job.texts]))
         for job in jobs:
             within = Conversation(secrets.token_bytes(32)) if job.scope is None else job.scope
@@ -181,5 +181,5 @@ class ConversationCutter:
                     end = last
                 segments.append(text[end:])
                 lengths.append(len(spans) + 1)
-            found.append((counts, entries))
-        return Cut(segments, offsets_of(lengths), surrogates, types), found
+            replaced.append((counts, entries))
+        return Cut(segments, offsets_of(lengths), surrogates, types), replaced

@@ -32,8 +32,8 @@ class Slot:
     @property
     def text(self) -> str:
         """What stands there."""
-        found: str = self.holder[self.key]
-        return found
+        text: str = self.holder[self.key]
+        return text
 
     def put(self, text: str) -> None:
         """Put a release in its place."""
@@ -41,7 +41,7 @@ class Slot:
 
 
 @dataclass
-class Fields:
+class RequestFields:
     """The texts of a request, and what of it passes as it is."""
 
     slots: list[Slot] = field(default_factory=list)
@@ -147,58 +147,58 @@ def _refused(what: str) -> Problem:
     )
 
 
-class Reader:
+class RequestReader:
     """Finds the texts of requests under a policy."""
 
     def __init__(self, settings: GatewaySettings) -> None:
         self._roles, self._allow = frozenset(settings.roles), frozenset(settings.allow)
 
-    def chat(self, body: dict[str, Any]) -> Fields:
+    def chat(self, body: dict[str, Any]) -> RequestFields:
         """Of a request for chat completions."""
-        found = Fields()
-        self._checked(body, _CHAT, ("messages",), found)
+        fields = RequestFields()
+        self._checked(body, _CHAT, ("messages",), fields)
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages:
             raise Problem(422, "messages must be a list with at least one message")
         for message in messages:
-            self._message(message, found)
+            self._message(message, fields)
         kind = body.get("response_format")
-        found.json_answer = isinstance(kind, dict) and kind.get("type") != "text"
-        return found
+        fields.json_answer = isinstance(kind, dict) and kind.get("type") != "text"
+        return fields
 
-    def responses(self, body: dict[str, Any]) -> Fields:
+    def responses(self, body: dict[str, Any]) -> RequestFields:
         """Of a request for a response."""
-        found = Fields()
-        self._checked(body, _RESPONSES, ("input", "instructions"), found)
-        self._text(body, "instructions", "system", found)
+        fields = RequestFields()
+        self._checked(body, _RESPONSES, ("input", "instructions"), fields)
+        self._text(body, "instructions", "system", fields)
         given = body.get("input")
         if isinstance(given, str):
-            self._text(body, "input", "user", found)
+            self._text(body, "input", "user", fields)
         elif isinstance(given, list) and given:
             for item in given:
-                self._item(item, found)
+                self._item(item, fields)
         else:
             raise Problem(422, "input must be a text, or a list with at least one item")
         kind = body.get("text")
         format = kind.get("format") if isinstance(kind, dict) else None
-        found.json_answer = isinstance(format, dict) and format.get("type") != "text"
-        return found
+        fields.json_answer = isinstance(format, dict) and format.get("type") != "text"
+        return fields
 
-    def embeddings(self, body: dict[str, Any]) -> Fields:
+    def embeddings(self, body: dict[str, Any]) -> RequestFields:
         """Of a request for embeddings."""
-        found = Fields()
-        self._checked(body, _EMBEDDINGS, ("input",), found)
+        fields = RequestFields()
+        self._checked(body, _EMBEDDINGS, ("input",), fields)
         given = body.get("input")
         if isinstance(given, str):
-            found.slots.append(Slot(body, "input", "user"))
+            fields.slots.append(Slot(body, "input", "user"))
         elif isinstance(given, list) and given and all(isinstance(each, str) for each in given):
-            found.slots += [Slot(given, place, "user") for place in range(len(given))]
+            fields.slots += [Slot(given, place, "user") for place in range(len(given))]
         else:
             raise Problem(422, "input must be a text or a list of texts; tokens are not read here")
-        return found
+        return fields
 
     def _checked(
-        self, values: Any, rules: Mapping[str, Rule], own: tuple[str, ...], found: Fields
+        self, values: Any, rules: Mapping[str, Rule], own: tuple[str, ...], fields: RequestFields
     ) -> None:
         if not isinstance(values, dict):
             raise Problem(422, "a message or item of the request must be an object")
@@ -209,9 +209,9 @@ class Reader:
                 continue
             if key not in self._allow:
                 raise _refused(key)
-            found.passed.add(key)
+            fields.passed.add(key)
 
-    def _message(self, message: Any, found: Fields) -> None:
+    def _message(self, message: Any, fields: RequestFields) -> None:
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ROLES:
             raise Problem(422, f"role of a message must be one of {', '.join(ROLES)}")
@@ -223,62 +223,62 @@ class Reader:
             ("audio", "function_call", "annotations", "reasoning_content"), nothing
         )
         own = ("content", "tool_calls", "refusal") if role == "assistant" else ("content",)
-        self._checked(message, rules, own, found)
-        self._content(message, role, found)
-        self._text(message, "refusal", role, found)
+        self._checked(message, rules, own, fields)
+        self._content(message, role, fields)
+        self._text(message, "refusal", role, fields)
         calls = message.get("tool_calls") or []
         if not isinstance(calls, list):
             raise Problem(422, "tool_calls of a message must be a list")
         for call in calls:
             self._checked(
                 call, {"id": name, "type": lambda v: v == "function", "index": number},
-                ("function",), found,
+                ("function",), fields,
             )  # fmt: skip
-            self._checked(call.get("function"), {"name": name}, ("arguments",), found)
-            self._text(call["function"], "arguments", role, found, ARGUMENTS)
+            self._checked(call.get("function"), {"name": name}, ("arguments",), fields)
+            self._text(call["function"], "arguments", role, fields, ARGUMENTS)
 
-    def _item(self, item: Any, found: Fields) -> None:
+    def _item(self, item: Any, fields: RequestFields) -> None:
         kind = item.get("type", "message") if isinstance(item, dict) else None
         rules: dict[str, Rule] = {"type": word, "id": name, "status": word, "call_id": name}
         if kind == "message":
             role = item.get("role")
             if role not in ROLES:
                 raise Problem(422, f"role of an item must be one of {', '.join(ROLES)}")
-            self._checked(item, rules | {"role": word}, ("content",), found)
-            self._content(item, role, found)
+            self._checked(item, rules | {"role": word}, ("content",), fields)
+            self._content(item, role, fields)
         elif kind == "function_call":
-            self._checked(item, rules | {"name": name}, ("arguments",), found)
-            self._text(item, "arguments", "assistant", found, ARGUMENTS)
+            self._checked(item, rules | {"name": name}, ("arguments",), fields)
+            self._text(item, "arguments", "assistant", fields, ARGUMENTS)
         elif kind == "function_call_output":
-            self._checked(item, rules, ("output",), found)
-            self._text(item, "output", "tool", found)
+            self._checked(item, rules, ("output",), fields)
+            self._text(item, "output", "tool", fields)
         elif isinstance(kind, str) and kind in self._allow:
-            found.passed.add(kind)
+            fields.passed.add(kind)
         else:
             raise _refused(str(kind))
 
-    def _content(self, message: dict[str, Any], role: str, found: Fields) -> None:
+    def _content(self, message: dict[str, Any], role: str, fields: RequestFields) -> None:
         content = message.get("content")
         if not isinstance(content, list):
-            self._text(message, "content", role, found)
+            self._text(message, "content", role, fields)
             return
         for part in content:
             kind = part.get("type") if isinstance(part, dict) else None
             if kind in ("text", "input_text", "output_text"):
                 plain: Rule = lambda value: value in (None, [])  # noqa: E731
                 rules = {"type": word, "annotations": plain, "logprobs": plain}
-                self._checked(part, rules, ("text",), found)
-                self._text(part, "text", role, found)
+                self._checked(part, rules, ("text",), fields)
+                self._text(part, "text", role, fields)
             elif kind == "refusal":
-                self._checked(part, {"type": word}, ("refusal",), found)
-                self._text(part, "refusal", role, found)
+                self._checked(part, {"type": word}, ("refusal",), fields)
+                self._text(part, "refusal", role, fields)
             elif isinstance(kind, str) and kind in self._allow:
-                found.passed.add(kind)
+                fields.passed.add(kind)
             else:
                 raise _refused(str(kind))
 
     def _text(
-        self, holder: dict[str, Any], key: str, role: str, found: Fields, form: str = TEXT
+        self, holder: dict[str, Any], key: str, role: str, fields: RequestFields, form: str = TEXT
     ) -> None:
         value = holder.get(key)
         if value is None:
@@ -286,9 +286,9 @@ class Reader:
         if not isinstance(value, str):
             raise Problem(422, f"{key} of the request must be a text")
         if role in self._roles:
-            found.slots.append(Slot(holder, key, role, form))
+            fields.slots.append(Slot(holder, key, role, form))
         else:
-            found.passed.add(f"messages of the role {role}")
+            fields.passed.add(f"messages of the role {role}")
 
 
 def canonical(arguments: str) -> str:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.service.endpoints import admitted, answer
-from discreet.service.gateway.conversations import Conversations
+from discreet.service.gateway.conversations import RememberedConversations
 from discreet.service.gateway.fields import Slot
 from discreet.service.gateway.releases import MessageReleaser
 from discreet.service.gateway.restoring import Restorer
@@ -35,7 +35,7 @@ class Guardrail:
         self,
         service: Service,
         messages: MessageReleaser,
-        conversations: Conversations,
+        conversations: RememberedConversations,
         settings: GatewaySettings,
     ) -> None:
         self._service, self._messages = service, messages
@@ -66,7 +66,7 @@ class Guardrail:
             raise Problem(422, "input_type must be request or response")
         passed = self._passed(body)
         trace = field_of(body, "litellm_trace_id", str) or call
-        found = (
+        conversation = (
             self._conversations.of(key.name, "trace", trace)
             if trace
             else self._conversations.fresh()
@@ -78,7 +78,7 @@ class Guardrail:
             for place, role in enumerate(roles)
             if role in self._settings.roles
         ]
-        done = await self._messages.replace(key, found, slots, request.scope["path"], passed)
+        done = await self._messages.replace(key, conversation, slots, request.scope["path"], passed)
         if call:
             self._remember((key.name, call), done.restorer)
         request.scope["discreet"] |= {"words": done.words, "charged": done.new_words}
@@ -131,17 +131,17 @@ class Guardrail:
 
 def _roles(messages: Any, texts: list[str]) -> list[str]:
     """The role of each text, if the messages tell it; all are the user's otherwise."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for message in messages if isinstance(messages, list) else ():
         if not isinstance(message, dict):
             continue
         role, content = str(message.get("role")), message.get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        found += [
+        pairs += [
             (role, part["text"])
             for part in parts
             if isinstance(part, dict) and isinstance(part.get("text"), str)
         ]
-    if [text for _, text in found] != texts:
+    if [text for _, text in pairs] != texts:
         return ["user"] * len(texts)
-    return [role for role, _ in found]
+    return [role for role, _ in pairs]

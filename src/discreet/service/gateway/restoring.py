@@ -37,7 +37,7 @@ class Restorer:
         """A text with its values."""
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda found: self.values[found.group()], text)
+        return self._pattern.sub(lambda match: self.values[match.group()], text)
 
     def json(self, text: str) -> str:
         """A text that is JSON, with its values."""
@@ -105,13 +105,13 @@ class RestoringStream:
         out = []
         while True:
             clear = len(text) if last else self._restorer.unclear_from(text, place)
-            found = self._restorer.next_match(text, place)
-            if found is None or found.start() >= clear:
+            match = self._restorer.next_match(text, place)
+            if match is None or match.start() >= clear:
                 out.append(self._passed(text[place:clear]))
                 break
-            out.append(self._passed(text[place : found.start()]))
-            out.append(self._value(found.group()))
-            place = found.end()
+            out.append(self._passed(text[place : match.start()]))
+            out.append(self._value(match.group()))
+            place = match.end()
         clear = max(clear, place)
         self._before, self._held = text[max(0, clear - 1) : clear], text[clear:]
         return "".join(out)

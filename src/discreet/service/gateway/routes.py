@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 
 from discreet.errors import InvalidValue
 from discreet.service.endpoints import admitted, answer
-from discreet.service.gateway.conversations import Conversation, Conversations
-from discreet.service.gateway.fields import Fields, Reader
+from discreet.service.gateway.conversations import Conversation, RememberedConversations
+from discreet.service.gateway.fields import RequestFields, RequestReader
 from discreet.service.gateway.guardrail import Guardrail
 from discreet.service.gateway.releases import MessageReleaser, Released, keeper
 from discreet.service.gateway.streams import ChatStream, ResponsesStream, json_names
@@ -38,8 +38,8 @@ class Gateway:
         if settings is None:
             raise InvalidValue("the policy has no gateway; add one, or leave its routes out")
         self._service = service
-        self._reader = Reader(settings)
-        self._conversations = Conversations(
+        self._reader = RequestReader(settings)
+        self._conversations = RememberedConversations(
             int(settings.remember_mb * 2**20), 60 * settings.remember_minutes
         )
         self._messages = MessageReleaser(service, settings.profile)
@@ -100,7 +100,7 @@ class Gateway:
         key = admitted(self._service, request, "gateway")
         return key, await json_body(request, self._service.settings.max_request_bytes)
 
-    def _conversation(self, request: Request, key: ApiKey, fields: Fields) -> Conversation:
+    def _conversation(self, request: Request, key: ApiKey, fields: RequestFields) -> Conversation:
         """By the name that the client gives it, or by how it begins."""
         named = request.headers.get(CONVERSATION)
         if named is not None:
@@ -111,7 +111,7 @@ class Gateway:
         return self._conversations.of(key.name, "begins", first.role, first.text)
 
     async def _replaced(
-        self, request: Request, key: ApiKey, conversation: Conversation, fields: Fields
+        self, request: Request, key: ApiKey, conversation: Conversation, fields: RequestFields
     ) -> Released:
         route = request.scope["path"]
         done = await self._messages.replace(
@@ -124,7 +124,7 @@ class Gateway:
         self,
         upstream: httpx.Response,
         done: Released,
-        fields: Fields,
+        fields: RequestFields,
         conversation: Conversation,
         kept: Callable[[Any], Iterator[tuple[str, str]]],
     ) -> Response:

@@ -18,7 +18,7 @@ _WHOLE = {
 }
 
 
-class _Texts:
+class _StreamTexts:
     """The texts of one stream, each under its place."""
 
     def __init__(self, restorer: Restorer, keep: Keep) -> None:
@@ -55,7 +55,7 @@ class ChatStream:
     """Chunks of chat completions."""
 
     def __init__(self, restorer: Restorer, keep: Keep, *, json_answer: bool) -> None:
-        self._texts, self._json_answer = _Texts(restorer, keep), json_answer
+        self._texts, self._json_answer = _StreamTexts(restorer, keep), json_answer
         self._last: dict[str, Any] = {}
 
     def restored(self, event: Event) -> Iterator[Event]:
@@ -121,7 +121,7 @@ class ResponsesStream:
 
     def __init__(self, restorer: Restorer, keep: Keep, *, json_answer: bool) -> None:
         self._restorer, self._json_answer = restorer, json_answer
-        self._texts = _Texts(restorer, keep)
+        self._texts = _StreamTexts(restorer, keep)
         self._deltas: dict[Hashable, tuple[str | None, dict[str, Any]]] = {}
         self._more = 0
 
@@ -161,8 +161,8 @@ class ResponsesStream:
             yield name, json.dumps({**like, "delta": rest})
 
     def _walked(self, value: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = self._restorer.walked(value, json_names(self._json_answer))
-        return found
+        restored: dict[str, Any] = self._restorer.walked(value, json_names(self._json_answer))
+        return restored
 
     def _numbered(self, value: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value.get("sequence_number"), int):

@@ -63,20 +63,20 @@ class Agreement:
 
     _rows: list[tuple[Sequence[Entity], Sequence[Entity]]] = field(default_factory=list)
 
-    def add(self, gold: Sequence[Entity], found: Sequence[Entity]) -> None:
+    def add(self, gold: Sequence[Entity], recognised: Sequence[Entity]) -> None:
         """Add a row: what is labelled in it and what was found, both by tokens."""
-        self._rows.append((gold, found))
+        self._rows.append((gold, recognised))
 
     def scores(self) -> dict[str, Score]:
         """A score for each category of the labels, and ``all``; other categories do not count."""
         labels = {entity.category for gold, _ in self._rows for entity in gold}
         counts: dict[str, Counter[str]] = {"labelled": Counter(), "found": Counter()}
         matched: Counter[str] = Counter()
-        for gold, found in self._rows:
+        for gold, recognised in self._rows:
             expected = {(e.start, e.end, e.category) for e in gold}
             given = {
                 (e.start, e.end, category)
-                for e in found
+                for e in recognised
                 if (category := _under(e.category, labels)) is not None
             }
             for name, spans in (("labelled", expected), ("found", given)):
@@ -96,8 +96,8 @@ class Agreement:
         This is what decides whether an entity is protected as one at all.
         """
         labelled = covered = 0
-        for gold, found in self._rows:
-            tokens = _tokens(found)
+        for gold, recognised in self._rows:
+            tokens = _tokens(recognised)
             labelled += len(gold)
             covered += sum(tokens.issuperset(range(e.start, e.end)) for e in gold)
         return covered / labelled if labelled else 0.0

@@ -159,14 +159,14 @@ def entity_id(mention: str) -> str:
     return hashlib.sha256(entity_key(mention).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def merged(found: Iterable[Sequence[Entity]]) -> list[Entity]:
+def merged(by_source: Iterable[Sequence[Entity]]) -> list[Entity]:
     """What several sources found in one text, in order; the first to name a place wins it.
 
     Mentions that overlap without being equal are all kept: each was asked for, and a sentence that
     holds two entities counts as holding both.
     """
     places: dict[tuple[int, int], Entity] = {}
-    for entities in found:
+    for entities in by_source:
         for entity in entities:
             places.setdefault((entity.start, entity.end), entity)
     return sorted(places.values(), key=lambda entity: (entity.start, entity.end))

@@ -53,7 +53,7 @@ class Gazetteer:
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, by characters; overlapping ones all."""
-        found: list[list[Entity]] = [[] for _ in texts]
+        by_text: list[list[Entity]] = [[] for _ in texts]
         starts, ends, numbers, whose = self._words(texts)
         for size, listed in self._sorted.items():
             rolled = _rolled(numbers, size)
@@ -68,8 +68,8 @@ class Gazetteer:
                 mention = texts[text][start:end]
                 category = self._entries.get(entity_key(mention))
                 if category is not None:
-                    found[text].append(Entity(start, end, category, entity_id(mention)))
-        return [sorted(entities) for entities in found]
+                    by_text[text].append(Entity(start, end, category, entity_id(mention)))
+        return [sorted(entities) for entities in by_text]
 
     def _words(self, texts: Sequence[str]) -> tuple[np.ndarray, ...]:
         """Where the words of all texts are, which word of the list each is (0: none), whose."""

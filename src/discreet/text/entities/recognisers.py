@@ -196,10 +196,10 @@ class PresidioEntities:
 
         _refuse_long(texts, self._pipeline.max_length)
         with _quiet():
-            found = BatchAnalyzerEngine(self._engine).analyze_iterator(
+            analysed = BatchAnalyzerEngine(self._engine).analyze_iterator(
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
-        return [[(one.start, one.end, one.entity_type) for one in results] for results in found]
+        return [[(one.start, one.end, one.entity_type) for one in results] for results in analysed]
 
 
 def _engine(presidio: Any, pipeline: Any) -> Any:
@@ -239,13 +239,13 @@ def _presidio_label(kind: str) -> str:
 def _entities(
     text: str, spans: Sequence[tuple[int, int, str]], categories: frozenset[str]
 ) -> list[Entity]:
-    found = []
+    entities = []
     for first, last, label in sorted(spans):
         category = category_of(label)
         start, end = trimmed(text, first, last)
         if category in categories and start < end:
-            found.append(Entity(start, end, category, entity_id(text[start:end])))
-    return found
+            entities.append(Entity(start, end, category, entity_id(text[start:end])))
+    return entities
 
 
 def _refuse_long(texts: Sequence[str], limit: int) -> None:

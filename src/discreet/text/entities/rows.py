@@ -21,7 +21,7 @@ FIELD = "entities"
 
 
 @dataclass(frozen=True)
-class Row:
+class TextRow:
     """One row: its text, and if it came as tokens, where they are in it."""
 
     number: int
@@ -47,15 +47,15 @@ class Row:
             return list(entities)
         starts = list(accumulate((len(token) + 1 for token in self.tokens), initial=0))
         ends = [start + len(token) for start, token in zip(starts, self.tokens, strict=False)]
-        found = []
+        in_tokens = []
         for entity in entities:
             touched = [
                 i
                 for i in range(len(ends))
                 if starts[i] < entity.end and entity.start < max(ends[i], starts[i] + 1)
             ]
-            found.append(entity._replace(start=touched[0], end=touched[-1] + 1))
-        return found
+            in_tokens.append(entity._replace(start=touched[0], end=touched[-1] + 1))
+        return in_tokens
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Fields:
 
 def read_rows(
     source: str, fields: Fields, *, format: str | None = None, block: int = 1024
-) -> Iterator[tuple[list[Row], int, int]]:
+) -> Iterator[tuple[list[TextRow], int, int]]:
     """Blocks of rows, each with the bytes read so far and the bytes in all (0: unknown).
 
     Args:
@@ -100,7 +100,7 @@ def read_rows(
     ) as reader:
         for batch in reader:
             rows = [
-                Row(batch.first_row + i, text, None, None, around)
+                TextRow(batch.first_row + i, text, None, None, around)
                 for i, (text, around) in enumerate(
                     zip(batch.texts, _as_objects(batch, reader), strict=True)
                 )
@@ -134,18 +134,18 @@ def _as_objects(batch: Batch, reader: DocumentReader) -> list[str]:
     raise InputError(problem)
 
 
-def _json_row(number: int, line: str, values: dict[str, Any], at: str, fields: Fields) -> Row:
+def _json_row(number: int, line: str, values: dict[str, Any], at: str, fields: Fields) -> TextRow:
     if FIELD in values:
         problem = f"has a field {FIELD} already; rename or drop it"
     elif fields.tokens is None:
         text = values[fields.text]
         if isinstance(text, str):
-            return Row(number, text, None, None, line)
+            return TextRow(number, text, None, None, line)
         problem = f"has a {fields.text} that is not a string; make it one, or drop the line"
     else:
         tokens, tags = strings(values, fields.tokens), strings(values, fields.tags)
         if tokens is not None and (tags is not None or fields.tags is None):
-            return Row(number, " ".join(tokens), tokens, tags, line)
+            return TextRow(number, " ".join(tokens), tokens, tags, line)
         wrong = fields.tokens if tokens is None else fields.tags
         problem = f"has no list of strings in its field {wrong}; correct it"
     raise InputError(f"{at} {problem}")

@@ -10,7 +10,7 @@ from discreet.text.entities.agreement import Agreement
 from discreet.text.entities.found import Entity, Source, merged
 from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.entities.output import lines_to
-from discreet.text.entities.rows import Fields, Row, read_rows
+from discreet.text.entities.rows import Fields, TextRow, read_rows
 from discreet.text.entities.settings import EntitySettings
 from discreet.text.lines import display_name
 
@@ -114,14 +114,14 @@ class Survey:
         """
         for rows, done, total in read_rows(source, fields, format=format):
             texts = [row.text for row in rows]
-            found = [finder.find(texts) for finder in self._sources]
+            by_source = [finder.find(texts) for finder in self._sources]
             for position, row in enumerate(rows):
-                by_tokens = [row.by_tokens(lists[position]) for lists in found]
+                by_tokens = [row.by_tokens(lists[position]) for lists in by_source]
                 yield row.written(self._kept(row, by_tokens, display_name(source)))
             if progress is not None:
                 progress(done, total)
 
-    def _kept(self, row: Row, found: list[list[Entity]], name: str) -> list[Entity]:
+    def _kept(self, row: TextRow, by_source: list[list[Entity]], name: str) -> list[Entity]:
         gold: list[Entity] = []
         if row.tokens is not None and row.tags is not None:
             try:
@@ -129,7 +129,7 @@ class Survey:
             except BadTags as error:
                 raise InputError(f"line {row.number} of {name} {error}") from None
             self.left_out += other
-        kept = merged([gold, *found] if self._labels else found)
+        kept = merged([gold, *by_source] if self._labels else by_source)
         if self.agreement is not None:
             self.agreement.add(gold, kept)
         self.rows += 1

@@ -66,8 +66,8 @@ class Finder(Protocol):
 class RuleFinder:
     """Identifiers by their patterns: no model, no list but one of common given names.
 
-    >>> found = RuleFinder().find(["write to a@b.example before 5 pm"])
-    >>> [span.type for span in found[0]]
+    >>> spans = RuleFinder().find(["write to a@b.example before 5 pm"])
+    >>> [span.type for span in spans[0]]
     ['email', 'time']
     """
 
@@ -154,12 +154,12 @@ def _names(text: str, spans: Sequence[Span]) -> set[str]:
 
 def _mentions(text: str, names: set[str]) -> list[Span]:
     """Where the words stand, each with the capitalised words right after it."""
-    found, place = list[Span](), 0
+    spans, place = list[Span](), 0
     for word in _WORD.finditer(text):
         if word.start() >= place and word.group() in names:
             place = rest_of_name(text, word.end())
-            found.append(named_span(text, word.start(), place, "person"))
-    return found
+            spans.append(named_span(text, word.start(), place, "person"))
+    return spans
 
 
 def _is_name(word: str) -> bool:

@@ -154,7 +154,7 @@ def identifiers_of(text: str) -> list[Span]:
     >>> [span.type for span in identifiers_of("Dr. Jane Roe, 020 7946 0018, jane@roe.example")]
     ['person', 'phone', 'email']
     """
-    search, found, place = _pattern().search, list[Span](), 0
+    search, spans, place = _pattern().search, list[Span](), 0
     while match := search(text, place):
         start, name = match.start(), match.lastgroup or ""
         kind, value = _ALIASES.get(name, name), match.group()
@@ -167,8 +167,8 @@ def identifiers_of(text: str) -> list[Span]:
                 continue
         place = start + length
         title = re.match(_BEFORE_NAME, value) if kind == "person" else None
-        found.append(named_span(text, start + title.end() if title else start, place, kind))
-    return found
+        spans.append(named_span(text, start + title.end() if title else start, place, kind))
+    return spans
 
 
 def rest_of_name(text: str, place: int) -> int:

@@ -161,9 +161,8 @@ class Identifiers:
         """Segments; and of each identifier the type, the value and the text it stands in."""
         if isinstance(texts, str):
             raise InvalidValue("texts must be a list of texts; got a single text")
-        found = self._finder.find(texts)
         segments, kinds, values, documents = list[str](), list[str](), list[str](), list[int]()
-        for document, (text, spans) in enumerate(zip(texts, found, strict=True)):
+        for document, (text, spans) in enumerate(zip(texts, self._finder.find(texts), strict=True)):
             end = 0
             for start, last, kind in spans:
                 segments.append(text[end:start])
@@ -234,5 +233,4 @@ class Identifiers:
 
 def _bounds(documents: list[int], texts: int) -> Ids:
     """Where the segments of each text begin: one more than it has identifiers."""
-    found = np.bincount(np.array(documents, np.int64), minlength=texts)
-    return offsets_of(found + 1)
+    return offsets_of(np.bincount(np.array(documents, np.int64), minlength=texts) + 1)

@@ -108,8 +108,8 @@ def _filled(form: str, *columns: Sequence[Any]) -> list[str]:
 
 def _numbers(words: Words, low: int, high: int) -> list[int]:
     """Uniform from ``low`` to ``high``, both included."""
-    found: list[int] = (low + _below(words, high - low + 1)).tolist()
-    return found
+    numbers: list[int] = (low + _below(words, high - low + 1)).tolist()
+    return numbers
 
 
 def _person(words: Words) -> list[str]:

@@ -11,13 +11,13 @@ from discreet.errors import InvalidValue
 from discreet.models.factors import Parameters
 from discreet.tensors import Arrays
 from discreet.training.kept_state import fits, kept_arrays, restore_kept
-from discreet.training.user_entity.rules import Plan
+from discreet.training.user_entity.rules import TrainingPlan
 
 
 class Server:
     """Turns the sum of contributions into the next parameters of a model, in place."""
 
-    def __init__(self, plan: Plan, parameters: Parameters) -> None:
+    def __init__(self, plan: TrainingPlan, parameters: Parameters) -> None:
         self.plan = plan
         self.parameters = parameters
         # The optimiser's own view of the same memory, whatever kind of tensors the model holds.

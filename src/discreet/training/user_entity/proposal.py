@@ -107,7 +107,7 @@ def proposals(
 
     alone = noise(0)
     most = max(_weight(users, ratio) for ratio in ratios) / alone
-    found: list[Proposal] = []
+    choices: list[Proposal] = []
     bounds = [(some, each, False, tuple(ratios)) for some, each in product(holders, cells)]
     bounds += [(some, 1, True, (_ONE_CELL_RATIO,)) for some in holders]
     for done, (some, each, one_cell, tried) in enumerate(bounds):
@@ -116,10 +116,10 @@ def proposals(
             needed = noise(some, each * ratio, one_cell)
             signal = _weight(bounded, ratio, one_cell=one_cell) / needed / most
             kept = 1 - dropped.sentences / sentences
-            found.append(Proposal(some, each, ratio, one_cell, needed, kept, signal))
+            choices.append(Proposal(some, each, ratio, one_cell, needed, kept, signal))
         if progress is not None:
             progress(done + 1, len(bounds))
-    return sorted(found, key=lambda one: (-one.signal, one.holders))
+    return sorted(choices, key=lambda one: (-one.signal, one.holders))
 
 
 def _weight(users: Sequence[UserText], ratio: float, *, one_cell: bool = False) -> float:
@@ -147,10 +147,10 @@ def proposals_from_file(
         user_rate=settings.user_rate, entity_rate=settings.entity_rate, delta=settings.delta
     )
     with announce("bounds") as show:
-        found = proposals(
+        proposed = proposals(
             users, rules, steps=settings.steps, epsilon=settings.epsilon, progress=show
         )
-    return found, len(users)
+    return proposed, len(users)
 
 
 class _NoWords:

@@ -173,7 +173,7 @@ class Rules(SharedRules):
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """The rules applied to given users: who takes part with what, and how sums become steps.
 
     For the published algorithms this holds weights and normalisers, which depend on the data.
@@ -191,7 +191,7 @@ class Plan:
     sentence_weight: float = 1.0
 
     @classmethod
-    def of(cls, rules: Rules, users: Sequence[UserText]) -> "Plan":
+    def of(cls, rules: Rules, users: Sequence[UserText]) -> "TrainingPlan":
         """The plan for these users; only the published algorithms look at them."""
         if rules.algorithm not in PUBLISHED:
             deviation = rules.noise * rules.clip if rules.noisy else 0.0

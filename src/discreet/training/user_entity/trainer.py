@@ -48,7 +48,7 @@ from discreet.training.user_entity._sample_level import CAVEAT as SAMPLE_LEVEL_C
 from discreet.training.user_entity._sample_level import SampleLevel
 from discreet.training.user_entity._server import Server
 from discreet.training.user_entity.checkpoints import Curve, RunFolder, fingerprint, salt_of
-from discreet.training.user_entity.rules import Plan, Rules
+from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.settings import RunSettings
 from discreet.training.user_entity.users import UserText
 
@@ -141,7 +141,7 @@ class UserEntityTrainer:
                 one_cell=rules.one_cell,
                 strict=strict,
             )
-        self.plan = Plan.of(rules, self.users)
+        self.plan = TrainingPlan.of(rules, self.users)
         self.server = Server(self.plan, model.trainable())
         sample_level = rules.algorithm == "sample-level"
         self._sample_level = SampleLevel(self.server, model) if sample_level else None

@@ -104,9 +104,9 @@ class SentenceReader:
         if kept is None:
             states, attention = self._lower(batch, rows)
         else:
-            found, present = kept.rows(rows)
+            lower, present = kept.rows(rows)
             device = device_of(self.network)
-            states, attention = moved(found, device), moved(present, device)
+            states, attention = moved(lower, device), moved(present, device)
         if self.frozen:
             states = run_layers_from(self.model, states, attention, self.frozen)
         mask = attention[:, :, None].to(states.dtype)
@@ -135,8 +135,8 @@ class SentenceReader:
             states = self.network.embeddings(input_ids=inputs, token_type_ids=types)
             return run_layers_from(self.model, states, attention, 0, self.frozen), attention
         paired = {"token_type_ids": types} if bool(types.any()) else {}
-        found = self.network(input_ids=inputs, attention_mask=attention, **paired)
-        return found.last_hidden_state, attention
+        output = self.network(input_ids=inputs, attention_mask=attention, **paired)
+        return output.last_hidden_state, attention
 
 
 def joint_tokens(
@@ -183,8 +183,8 @@ def run_layers_from(
         raise InvalidValue("only a plain BERT can be run layer by layer")
     closed = (attention == 0)[:, None, None, :].to(states.dtype) * torch.finfo(states.dtype).min
     for layer in layers[first:last]:
-        found = layer(states, closed)
-        states = found[0] if isinstance(found, tuple) else found
+        output = layer(states, closed)
+        states = output[0] if isinstance(output, tuple) else output
     return states
 
 
