@@ -62,6 +62,7 @@ def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
     values = {
         each: tuple(value) if isinstance(value, list) else value
         for each in declared_in(type(recipe.quick))
+        if each.name in settings  # not if the option came later than the record
         for value in (settings[each.name],)
     }
     changes = {
