@@ -85,6 +85,7 @@ def upstream(app: Any) -> Iterator[str]:
     """Any ASGI application on a free loopback port."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    made = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
+    plain = {"log_config": None, "access_log": False, "ws": "none"}
+    made = uvicorn.Server(uvicorn.Config(app, **plain, timeout_keep_alive=300))
     with running(made, listener):
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -16,6 +16,7 @@ from discreet.release.choice import chosen_sanitizer
 from discreet.service.gateway.releases import MessageReleaser
 from discreet.service.keys import ApiKeys, add_key
 from discreet.service.policy import Policy
+from discreet.service.run import server
 from discreet.service.service import Service
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words
@@ -361,6 +362,11 @@ def test_other_routes(plain):
     assert not re.search(r"(src|href)=.(https?:)?//", page)
     assert plain.client.get("/v1/budget").json()["key"] == "local"
     assert plain.post("/v1/embed", {"documents": ["x"]}).status_code == 404
+
+
+def test_a_client_lets_go_of_an_idle_connection_before_the_service_does(plain):
+    """Or a request meets a connection that is just being closed, now and then, and fails."""
+    assert server(plain.service).config.timeout_keep_alive > 3 * httpx.Limits().keepalive_expiry
 
 
 def test_a_request_may_choose_where_the_policy_lets_it(plain):

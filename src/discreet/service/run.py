@@ -14,6 +14,10 @@ from discreet.service.service import Service
 if TYPE_CHECKING:
     import uvicorn
 
+_IDLE = 75
+"""Seconds that a connection without a request is kept: longer than clients keep theirs, or now and
+then a request would meet a connection that is just being closed."""
+
 
 def server(service: Service) -> "uvicorn.Server":
     """A server for the service, with nothing on that would print a path or a header."""
@@ -31,6 +35,7 @@ def server(service: Service) -> "uvicorn.Server":
             proxy_headers=False,
             ws="none",
             http=HttpProtocol,
+            timeout_keep_alive=_IDLE,
             timeout_graceful_shutdown=settings.stop_timeout,
             ssl_certfile=settings.certificate,
             ssl_keyfile=settings.certificate_key,
