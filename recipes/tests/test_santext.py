@@ -115,9 +115,14 @@ def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):
         for a, b, x, y in zip(texts, others, labels, theirs, strict=True)
     ]
     write_rows(data / "qnli-dev.jsonl.gz", rows)
-    size = replace(SMALL, encoder=str(bert), tuned=64, tuned_tests=40, epochs=4, qnli=90)
+    size = replace(SMALL, encoder=str(bert), tuned=64, tuned_tests=40, epochs=4)
+    size = replace(size, tuned_epsilons=(8.0,))
+    assert TunedBench(data, size, load_space("starter")).tasks == ("sst2",)
+    size = replace(size, qnli=90, pair_epsilons=(8.0, 9.0))
     bench = TunedBench(data, size, load_space("starter"))
     assert bench.tasks == ("sst2", "qnli")
+    assert replace(bench, size=replace(size, joint_pairs=True)).tasks == ("sst2", "stsb", "qnli")
+    assert len(bench.settings("sst2")) < len(bench.settings("qnli"))
     for seed in range(2):
         assert bench.score("sst2", SanTextSetting("unsanitised"), seed) > 0.9
         assert bench.score("sst2", SanTextSetting("uniform"), seed) < 0.9
@@ -127,6 +132,7 @@ def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):
 @pytest.mark.usefixtures("undrawn")
 def test_what_is_shown_beside(data, tmp_path):
     size = replace(SMALL, epsilons=(8.0,), both_epsilons=(4.0, 8.0), tuned_epsilons=(8.0,))
+    size = replace(size, pair_epsilons=(6.0,))
     bench = Bench(data, replace(size, pieces="starter"))
     both = [
         {"space": name, "epsilon": e, **bench.both(name, e)}
@@ -139,7 +145,8 @@ def test_what_is_shown_beside(data, tmp_path):
         "sst2": {
             s.key: [score.get(s.mechanism, 0.6) + 0.2 * (s.calibration == "certified")]
             for s in settings_at((8.0,))
-        }
+        },
+        "stsb": {s.key: [0.4] for s in settings_at((6.0,))},
     }
     influence = [{"w": 0.9, "p": p, "accuracy": [0.6, 0.61]} for p in (0.3, 0.9)]
     record = Record(tmp_path / "out", "santext", {})
@@ -157,6 +164,12 @@ def test_what_is_shown_beside(data, tmp_path):
     assert one_seed.claims[0].verdict == "not settled"
     tables = {table.name: table for table in record.tables}
     assert len(tables["both-spaces"].rows) == 4
+    # Text as it is and at random for both tasks, and five mechanisms at an epsilon of each.
+    cells = [row[-2:] for row in tables["tuned"].rows]
+    assert len(cells) == 12
+    assert [
+        sum(cell not in (None, "") for cell in column) for column in zip(*cells, strict=True)
+    ] == [7, 7]
     assert tables["pretraining-steps"].rows[1][3:] == ("+0.200 ± 0.020", "+0.100 ± 0.020")
     assert tables["vocabularies"].rows[0][1:] == (20_000, 18_000)
     # The phrases as they are, and four ways to sanitise them.

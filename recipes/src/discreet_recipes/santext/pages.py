@@ -62,7 +62,7 @@ def add_pages(record: Record, size: SanTextOptions, figures: Figures) -> None:
         ],
     )
     _privacy(record, utility, figures.privacy)
-    if size.pair_epsilons:
+    if size.pair_epsilons and not size.joint_pairs:
         _pairs(record, size, figures.pairs)
     if figures.pretraining:
         _pretraining(record, size, figures.pretraining)

@@ -76,9 +76,10 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         for c in BOTH
         for e in size.epsilons
     ]
+    frozen = () if size.joint_pairs else size.pair_epsilons
     pairs = {
         s.key: part(f"stsb-{s.key}", partial(bench.pearson, s), _PAIRS)
-        for s in (settings_at(size.pair_epsilons) if size.pair_epsilons else ())
+        for s in (settings_at(frozen) if frozen else ())
     }
     tuning = TunedBench(data, size, bench.words)
     tuned = {
@@ -91,9 +92,9 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
                 )
                 for seed in range(tuning.seeds(task))
             ]
-            for s in settings_at(size.tuned_epsilons)
+            for s in tuning.settings(task)
         }
-        for task in (tuning.tasks if size.tuned_epsilons else ())
+        for task in tuning.tasks
     }
     both = [
         {

@@ -45,11 +45,12 @@ class SanTextOptions(Options):
     pair_task: Annotated[str, Setting("Pairs with a score.", choices=PAIR_TASKS)]
     pairs: Annotated[int, count("Training pairs.", 10)]
     pair_tests: Annotated[int, count("Pairs to test on.", 10)]
-    pair_epsilons: Annotated[Numbers, positive("Epsilons of the pairs.")]
+    pair_epsilons: Annotated[Numbers, positive("Epsilons of the pairs, QNLI's too.")]
     joint_pairs: Annotated[
         bool, Setting("Fine-tune the encoder on joint [SEP] pairs; off: a frozen one.")
     ]
-    qnli: Annotated[int, count("Pairs of qnli-dev; 0 leaves QNLI out.", 0)]
+    pair_epochs: Annotated[int, count("Epochs of fine-tuning on joint pairs.")]
+    qnli: Annotated[int, count("Joint pairs of qnli-dev; 0 leaves QNLI out.", 0)]
     tuned_epsilons: Annotated[Numbers, positive("Epsilons of Table 1 with the fine-tuned encoder.")]
     piece_epsilons: Annotated[Numbers, positive("Epsilons of pretraining, in the space of pieces.")]
     both_epsilons: Annotated[Numbers, positive("Epsilons of Figure 5, in both spaces.")]
@@ -64,7 +65,7 @@ class SanTextOptions(Options):
     tuned_seeds: Annotated[int, count("Repetitions of fine-tuning on phrases.")]
     pair_seeds: Annotated[int, count("Repetitions of fine-tuning on joint pairs.")]
     tuned_tests: Annotated[int, count("Phrases to test the tuned model on.", 10)]
-    epochs: Annotated[int, count("Epochs of fine-tuning.")]
+    epochs: Annotated[int, count("Epochs of fine-tuning on phrases.")]
     attacked: Annotated[int, count("Words that are attacked.")]
 
 
@@ -87,6 +88,7 @@ QUICK = SanTextOptions(
     pair_tests=300,
     pair_epsilons=(8.0,),
     joint_pairs=False,
+    pair_epochs=4,
     qnli=0,
     tuned_epsilons=(),
     piece_epsilons=(12.0,),
@@ -114,7 +116,6 @@ STANDARD = replace(
     words=1000,
     pairs=2000,
     pair_tests=1379,
-    pair_epsilons=(7.0, 8.0, 10.0),
     joint_pairs=True,
     qnli=3000,
     tuned_epsilons=(8.0,),

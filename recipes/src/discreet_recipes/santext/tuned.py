@@ -16,7 +16,7 @@ from discreet.training.texts.classifier import fine_tune
 from discreet.training.texts.settings import FineTuning
 from discreet.training.vectors.reading import joint_tokens
 from discreet_recipes.data_files import data_file, labelled_rows
-from discreet_recipes.santext.data import SanTextSetting
+from discreet_recipes.santext.data import SanTextSetting, settings_at
 from discreet_recipes.santext.sizes import SanTextOptions
 
 Examples = Callable[[int], tuple[Labelled, Labelled]]
@@ -33,13 +33,23 @@ class TunedBench:
     @property
     def tasks(self) -> tuple[str, ...]:
         """Those that can be run: phrases, pairs with a score, and questions if asked for."""
-        pairs = (self.size.pair_task,) if self.size.joint_pairs else ()
-        return ("sst2", *pairs, *(("qnli",) if self.size.qnli else ()))
+        asked = {
+            "sst2": self.size.tuned_epsilons,
+            self.size.pair_task: self.size.pair_epsilons if self.size.joint_pairs else (),
+            "qnli": self.size.pair_epsilons if self.size.qnli else (),
+        }
+        return tuple(task for task, epsilons in asked.items() if epsilons)
+
+    def settings(self, task: str) -> list[SanTextSetting]:
+        """What a task is run with."""
+        size = self.size
+        return settings_at(size.tuned_epsilons if task == "sst2" else size.pair_epsilons)
 
     def uses(self, task: str) -> tuple[str, ...]:
         """The settings that a score depends on, beside the space and the seed."""
-        rows = {"sst2": ("tuned", "tuned_tests"), "qnli": ("qnli",)}
-        return ("encoder", "epochs", *rows.get(task, ("pair_task", "pairs", "pair_tests")))
+        rows = {"sst2": ("epochs", "tuned", "tuned_tests"), "qnli": ("pair_epochs", "qnli")}
+        pairs = ("pair_epochs", "pair_task", "pairs", "pair_tests")
+        return ("encoder", *rows.get(task, pairs))
 
     def seeds(self, task: str) -> int:
         """How often the encoder is fine-tuned on a task."""
@@ -48,19 +58,22 @@ class TunedBench:
     def score(self, task: str, setting: SanTextSetting, seed: int) -> float:
         """Accuracy, or Pearson's correlation."""
         examples = {"sst2": self._phrases, "qnli": self._questions}.get(task, self._scored)
-        return self._one(examples, setting, seed, regression=task == self.size.pair_task)
+        epochs = self.size.epochs if task == "sst2" else self.size.pair_epochs
+        tuning = FineTuning(epochs=epochs, seed=seed)
+        return self._one(examples, setting, tuning, regression=task == self.size.pair_task)
 
     def _one(
-        self, examples: Examples, setting: SanTextSetting, seed: int, *, regression: bool
+        self, examples: Examples, setting: SanTextSetting, tuning: FineTuning, *, regression: bool
     ) -> float:
         mechanism = setting.build(self.space)
+        seed = tuning.seed
         rng = np.random.default_rng([seed, 13])
         train, test = (sanitised(part, mechanism, rng) for part in examples(seed))
         model = load_masked_model(self.size.encoder)
         tuned = fine_tune(
             model,
             Labelled(train.texts, None, train.labels),
-            FineTuning(epochs=self.size.epochs, seed=seed),
+            tuning,
             regression=regression,
             tokens=(joint_tokens(model, train.texts, train.seconds), None),
         )

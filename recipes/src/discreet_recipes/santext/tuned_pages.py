@@ -72,7 +72,16 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
 
 
 def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list[float]]]) -> None:
-    settings = settings_at(size.tuned_epsilons)
+    epsilons = sorted({*size.tuned_epsilons, *size.pair_epsilons})
+    phrases = (
+        f"{size.tuned:,} phrases of SST-2 at most, {size.epochs} epoch(s), "
+        f"{size.tuned_seeds} seed(s)"
+    )
+    pairs = (
+        f"{size.pairs:,} pairs with a score, {size.qnli:,} of QNLI, two thirds of them to train "
+        f"on, {size.pair_epochs} epoch(s), {size.pair_seeds} seed(s): a pair is read jointly, with "
+        "the model's mark between"
+    )
     record.add_table(
         "tuned",
         "Table 1 with the fine-tuned encoder",
@@ -83,21 +92,20 @@ def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list
                 "epsilon": s.epsilon or None,
                 **{
                     _WORDS.get(task, f"{task}, Pearson"): plus_minus(scores[s.key])
+                    if s.key in scores
+                    else None
                     for task, scores in tuned.items()
                 },
             }
-            for s in settings
+            for s in settings_at(epsilons)
+            if any(s.key in scores for scores in tuned.values())
         ],
-        f"{size.encoder}, all weights, {size.epochs} epoch(s); {size.tuned:,} phrases of SST-2 at "
-        f"most, {size.tuned_seeds} seed(s)"
-        + (
-            f"; {size.pairs:,} pairs with a score, {size.qnli:,} of QNLI, two thirds of them to "
-            f"train on, {size.pair_seeds} seed(s): a pair is read jointly, with the model's mark "
-            "between"
-        )
-        * (len(tuned) > 1)
+        f"{size.encoder}, all weights; "
+        + "; ".join([phrases] * ("sst2" in tuned) + [pairs] * any(t != "sst2" for t in tuned))
         + ".",
     )
+    if "sst2" not in tuned:
+        return
     sst2 = tuned["sst2"]
     last = size.tuned_epsilons[-1]
     both = [
