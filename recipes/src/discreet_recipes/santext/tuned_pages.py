@@ -73,15 +73,13 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
 
 def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list[float]]]) -> None:
     epsilons = sorted({*size.tuned_epsilons, *size.pair_epsilons})
-    phrases = (
-        f"{size.tuned:,} phrases of SST-2 at most, {size.epochs} epoch(s), "
-        f"{size.tuned_seeds} seed(s)"
-    )
-    pairs = (
-        f"{size.pairs:,} pairs with a score, {size.qnli:,} of QNLI, two thirds of them to train "
-        f"on, {size.pair_epochs} epoch(s), {size.pair_seeds} seed(s): a pair is read jointly, with "
-        "the model's mark between"
-    )
+    many = f"{size.pair_epochs} epoch(s), {size.pair_seeds} seed(s), read jointly"
+    rows = {
+        "sst2": f"{size.tuned:,} phrases of SST-2 at most, {size.epochs} epoch(s), "
+        f"{size.tuned_seeds} seed(s)",
+        size.pair_task: f"{size.pairs:,} pairs with a score, {many}",
+        "qnli": f"{size.qnli:,} pairs of QNLI, two thirds of them to train on, {many}",
+    }
     record.add_table(
         "tuned",
         "Table 1 with the fine-tuned encoder",
@@ -100,9 +98,7 @@ def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list
             for s in settings_at(epsilons)
             if any(s.key in scores for scores in tuned.values())
         ],
-        f"{size.encoder}, all weights; "
-        + "; ".join([phrases] * ("sst2" in tuned) + [pairs] * any(t != "sst2" for t in tuned))
-        + ".",
+        f"{size.encoder}, all weights; {'; '.join(rows[task] for task in tuned)}.",
     )
     if "sst2" not in tuned:
         return
