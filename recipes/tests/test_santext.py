@@ -148,7 +148,6 @@ def test_what_is_shown_beside(data, tmp_path):
         },
         "stsb": {s.key: [0.4] for s in settings_at((6.0,))},
     }
-    influence = [{"w": 0.9, "p": p, "accuracy": [0.6, 0.61]} for p in (0.3, 0.9)]
     record = Record(tmp_path / "out", "santext", {})
     models = {"original": 0.5, "plain": 0.6, "sanitised": 0.7}
     longer = [
@@ -156,7 +155,7 @@ def test_what_is_shown_beside(data, tmp_path):
         | {name: {"accuracy": [value], "error": 0.01} for name, value in models.items()}
         for steps in (10, 20)
     ]
-    shown = Shown(tuned, both, influence, longer, bench.examples((8.0,)), bench.vocabularies())
+    shown = Shown(tuned, both, longer, bench.examples((8.0,)), bench.vocabularies())
     add_shown(record, replace(size, tuned_seeds=2), shown)
     assert [claim.verdict for claim in record.claims] == ["holds", "holds", "holds"]
     one_seed = Record(tmp_path / "one", "santext", {})
@@ -267,3 +266,14 @@ def test_claims_follow_the_figures(tmp_path, published, certified, sanitised, ve
     page = record.finish().page.read_text()
     assert "Accuracy on SST-2" in page
     assert (tmp_path / "plots" / "utility.png").is_file()
+
+
+def test_what_was_not_asked_for_is_not_shown(tmp_path):
+    """A run of a few parts alone has a record all the same."""
+    none = replace(QUICK, epsilons=(), noise_epsilons=(), order_epsilons=(), pair_epsilons=())
+    record = Record(tmp_path, "santext", {})
+    add_pages(record, none, replace(_figures(0.5, 0.6, 0.7), influence=[], pretraining=[]))
+    add_shown(record, none, Shown({}, [], [], [{"texts": ["a film"]}], [["words", 3, 1]]))
+    assert not record.claims
+    assert [table.name for table in record.tables] == ["vocabularies"]
+    assert "Sizes of the vocabularies" in record.finish().page.read_text()

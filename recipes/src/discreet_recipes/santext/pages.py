@@ -44,36 +44,26 @@ class Figures:
 
 
 def add_pages(record: Record, size: SanTextOptions, figures: Figures) -> None:
-    """Write everything that the figures show."""
+    """Write everything that the figures show; a list of epsilons that is empty shows nothing."""
     utility = figures.utility
-    _utility(record, size, utility)
+    if size.epsilons:
+        _utility(record, size, utility)
+        _privacy(record, utility, figures.privacy)
+        _calibration_claim(record, size, utility)
+        for calibration in BOTH:
+            _order_claim(record, utility, size.epsilons, calibration)
+        _key_figures(record, size, figures)
     if size.order_epsilons:
         _order(record, size, utility)
-    record.add_table(
-        "influence",
-        f"SanText+ (published) at epsilon {size.influence_epsilon:g} over w and p",
-        [
-            {
-                "w: share of sensitive words": row["w"],
-                "p: other words replaced": row["p"],
-                "accuracy ± sd": plus_minus(row["accuracy"]),
-            }
-            for row in figures.influence
-        ],
-    )
-    _privacy(record, utility, figures.privacy)
+        _order_claim(record, utility, size.order_epsilons, "published", few=True)
+    if figures.influence:
+        _influence(record, size, figures.influence)
     if size.pair_epsilons and not size.joint_pairs:
         _pairs(record, size, figures.pairs)
     if figures.pretraining:
         _pretraining(record, size, figures.pretraining)
-    _calibration_claim(record, size, utility)
-    for calibration in BOTH:
-        _order_claim(record, utility, size.epsilons, calibration)
-    if size.order_epsilons:
-        _order_claim(record, utility, size.order_epsilons, "published", few=True)
-    if figures.pretraining:
         _pretraining_claims(record, size, figures.pretraining)
-    _key_figures(record, size, figures)
+    _speed(record, figures.speed)
 
 
 def key_of(mechanism: str, calibration: str, epsilon: float, *, few: bool = False) -> str:
@@ -134,6 +124,33 @@ def _order(record: Record, size: SanTextOptions, utility: dict[str, list[float]]
         ],
         f"Published calibration, in the first {FEW} principal directions of the space, vectors "
         "of length 1: in many dimensions CMP's noise leaves nothing.",
+    )
+
+
+def _influence(record: Record, size: SanTextOptions, influence: list[dict[str, Any]]) -> None:
+    """Figure 3: a curve over p for each w."""
+    title = f"SanText+ (published) at epsilon {size.influence_epsilon:g}"
+    record.add_table(
+        "influence",
+        f"{title} over w and p",
+        [
+            {
+                "w: share of sensitive words": row["w"],
+                "p: other words replaced": row["p"],
+                "accuracy ± sd": plus_minus(row["accuracy"]),
+            }
+            for row in influence
+        ],
+    )
+    record.add_plot(
+        "influence",
+        title,
+        ("p: chance that another word is replaced", "accuracy"),
+        [
+            curve(f"w = {w:g}", {r["p"]: r["accuracy"] for r in influence if r["w"] == w})
+            for w in dict.fromkeys(row["w"] for row in influence)
+        ],
+        "Accuracy against p, a curve for each share w of sensitive words.",
     )
 
 
@@ -315,7 +332,6 @@ def _key_figures(record: Record, size: SanTextOptions, figures: Figures) -> None
         for row in figures.privacy
         if row["epsilon"] == middle
     }
-    speed = figures.speed
     record.add_key_figure(
         "utility",
         f"SST-2 sanitised with SanText at epsilon {middle:g} per unit of distance",
@@ -328,6 +344,9 @@ def _key_figures(record: Record, size: SanTextOptions, figures: Figures) -> None
         f"{defence['certified']:.2f} certified, {defence['published']:.2f} published: what "
         "helps a reader helps an attacker",
     )
+
+
+def _speed(record: Record, speed: dict[str, float]) -> None:
     record.add_key_figure(
         "speed",
         f"in a running process, SanText on {speed['phrases']:,.0f} phrases of SST-2, CMP on "

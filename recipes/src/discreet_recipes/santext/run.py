@@ -145,5 +145,5 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
     examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons), _SPACE)
     counts = part("vocabularies", bench.vocabularies, (*_SPACE, "piece vectors"))
-    add_shown(record, size, Shown(tuned, both, influence, longer, examples, counts))
+    add_shown(record, size, Shown(tuned, both, longer, examples, counts))
     return record.finish()

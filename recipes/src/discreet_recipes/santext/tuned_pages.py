@@ -23,7 +23,6 @@ class Shown:
     tuned: dict[str, dict[str, list[float]]]
     """By task and setting."""
     both: list[dict[str, Any]]
-    influence: list[dict[str, Any]]
     longer: list[dict[str, Any]]
     """Pretraining by epsilon and steps."""
     examples: list[dict[str, Any]]
@@ -36,7 +35,6 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
         _tuned(record, size, shown.tuned)
     if shown.both:
         _both(record, shown.both)
-    _grid(record, size, shown.influence)
     if shown.longer:
         _steps(record, shown.longer)
     record.add_table(
@@ -49,7 +47,12 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
         "The paper takes the words of each data set, which says what is in it: SST-2 14,730, "
         "MedSTS 3,320, QNLI 88,159 with GloVe; 30,522 with BERT. Ours are chosen beforehand.",
     )
-    first, *others = shown.examples
+    if len(shown.examples) > 1:
+        _examples(record, *shown.examples)
+
+
+def _examples(record: Record, first: dict[str, Any], *others: dict[str, Any]) -> None:
+    """The phrases as they are, then what becomes of them."""
     record.add_table(
         "examples",
         "Two public phrases, sanitised (the paper's Table 4)",
@@ -65,9 +68,7 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
                 }
                 for row in others
             ),
-        ]
-        if first["texts"]
-        else [],
+        ],
     )
 
 
@@ -178,21 +179,6 @@ def _both(record: Record, both: list[dict[str, Any]]) -> None:
             for name, rows in own.items()
         ),
         verdict(rises),
-    )
-
-
-def _grid(record: Record, size: SanTextOptions, influence: list[dict[str, Any]]) -> None:
-    """Figure 3: a curve over p for each w."""
-    shares = dict.fromkeys(row["w"] for row in influence)
-    record.add_plot(
-        "influence",
-        f"SanText+ (published) at epsilon {size.influence_epsilon:g}",
-        ("p: chance that another word is replaced", "accuracy"),
-        [
-            curve(f"w = {w:g}", {r["p"]: r["accuracy"] for r in influence if r["w"] == w})
-            for w in shares
-        ],
-        "Accuracy against p, a curve for each share w of sensitive words.",
     )
 
 
