@@ -98,64 +98,29 @@ def _below(words: Words, limit: int) -> NDArray[np.int64]:
     return (words % np.uint64(limit)).astype(np.int64)
 
 
-def _picked(entries: Sequence[str], words: Words) -> list[str]:
+def _picked(entries: Sequence[Any], words: Words) -> list[Any]:
     return [entries[i] for i in _below(words, len(entries)).tolist()]
 
 
-def _filled(form: str, *columns: Sequence[Any]) -> list[str]:
-    return [form.format(*row) for row in zip(*columns, strict=True)]
+def _filled(form: str, *parts: Sequence[Any]) -> Maker:
+    """A form whose places are filled from lists or ranges, each by a random number of its own."""
+
+    def make(words: Words) -> list[str]:
+        columns = [_picked(part, words[:, i]) for i, part in enumerate(parts)]
+        return [form.format(*row) for row in zip(*columns, strict=True)]
+
+    return make
 
 
-def _numbers(words: Words, low: int, high: int) -> list[int]:
-    """Uniform from ``low`` to ``high``, both included."""
-    numbers: list[int] = (low + _below(words, high - low + 1)).tolist()
-    return numbers
-
-
-def _person(words: Words) -> list[str]:
-    first, last = _picked(lists.FIRST_NAMES, words[:, 0]), _picked(lists.SURNAMES, words[:, 1])
-    return _filled("{} {}", first, last)
-
-
-def _place(words: Words) -> list[str]:
-    stems = _picked(lists.PLACE_STEMS, words[:, 0])
-    return _filled("{}{}", stems, _picked(lists.PLACE_ENDINGS, words[:, 1]))
-
-
-def _organisation(words: Words) -> list[str]:
-    stems = _picked(lists.ORGANISATION_STEMS, words[:, 0])
-    return _filled("{} {}", stems, _picked(lists.ORGANISATION_KINDS, words[:, 1]))
-
-
-def _email(words: Words) -> list[str]:
-    names = [name.replace(" ", ".").lower() for name in _person(words)]
-    return _filled("{}@example.{}", names, _picked(("com", "org", "net"), words[:, 2]))
-
-
-def _url(words: Words) -> list[str]:
-    places = [place.lower() for place in _place(words)]
-    return _filled("https://www.example.com/{}/{}", places, _numbers(words[:, 2], 1000, 9999))
-
-
-def _ip(words: Words) -> list[str]:
-    nets = _picked(("192.0.2", "198.51.100", "203.0.113"), words[:, 0])
-    return _filled("{}.{}", nets, _numbers(words[:, 1], 1, 254))
-
-
-def _ipv6(words: Words) -> list[str]:
-    parts = [_numbers(words[:, i], 1, 0xFFFF) for i in range(3)]
-    return _filled("2001:db8:{:x}:{:x}::{:x}", *parts)
-
-
-def _mac(words: Words) -> list[str]:
-    return _filled("00:00:5E:00:53:{:02X}", _numbers(words[:, 0], 0, 255))
+def _small(maker: Maker) -> Maker:
+    return lambda words: [made.lower() for made in maker(words)]
 
 
 def _iban(words: Words) -> list[str]:
     banks = _picked(("GBFAKE", "NLFAKE", "DE00000000"), words[:, 0])
     made = []
     for bank, low, high in zip(
-        banks, _numbers(words[:, 1], 0, 10**8 - 1), _numbers(words[:, 2], 0, 10**6 - 1), strict=True
+        banks, _below(words[:, 1], 10**8).tolist(), _below(words[:, 2], 10**6).tolist(), strict=True
     ):
         country, digits = bank[:2], {"G": 14, "N": 10, "D": 10}[bank[0]]
         account = bank[2:] + f"{low:08d}{high:06d}"[:digits]
@@ -171,57 +136,33 @@ def _card(words: Words) -> list[str]:
     doubled = 2 * digits[:, 0:15:2]
     total = (doubled - 9 * (doubled > 9)).sum(axis=1) + digits[:, 1:15:2].sum(axis=1)
     digits[:, 15] = -total % 10
-    return _filled("{}{}{}{} {}{}{}{} {}{}{}{} {}{}{}{}", *digits.T.tolist())
-
-
-def _ssn(words: Words) -> list[str]:
-    parts = _numbers(words[:, 0], 900, 999), _numbers(words[:, 1], 1, 49)
-    return _filled("{}-{:02d}-{:04d}", *parts, _numbers(words[:, 2], 1, 9999))
-
-
-def _phone(words: Words) -> list[str]:
-    areas = _picked(lists.AREA_CODES, words[:, 0])
-    return _filled("({}) 555-01{:02d}", areas, _numbers(words[:, 1], 0, 99))
+    return ["{}{}{}{} {}{}{}{} {}{}{}{} {}{}{}{}".format(*row) for row in digits.tolist()]
 
 
 def _date(words: Words) -> list[str]:
-    days = [_FIRST_DAY + timedelta(number) for number in _numbers(words[:, 0], 0, _DAYS - 1)]
+    days = [_FIRST_DAY + timedelta(number) for number in _below(words[:, 0], _DAYS).tolist()]
     return [f"{day.day} {lists.MONTHS[day.month - 1]} {day.year}" for day in days]
 
 
-def _time(words: Words) -> list[str]:
-    return _filled("{:02d}:{:02d}", _numbers(words[:, 0], 0, 23), _numbers(words[:, 1], 0, 59))
-
-
-def _amount(words: Words) -> list[str]:
-    return _filled("${:,}.{:02d}", _numbers(words[:, 0], 1, 9999), _numbers(words[:, 1], 0, 99))
-
-
-def _code(words: Words) -> list[str]:
-    letters = [_picked("ABCDEFGHJKLMNPQRSTUVWXYZ", words[:, i]) for i in range(2)]
-    return _filled("{}{}-{:06d}", *letters, _numbers(words[:, 2], 0, 10**6 - 1))
-
-
-def _number(words: Words) -> list[str]:
-    return list(map(str, _numbers(words[:, 0], 1, 999)))
-
-
+_PERSON, _PLACE = (lists.FIRST_NAMES, lists.SURNAMES), (lists.PLACE_STEMS, lists.PLACE_ENDINGS)
+_NETS = ("192.0.2", "198.51.100", "203.0.113")
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _MAKERS: dict[str, Maker] = {
-    "email": _email,
-    "url": _url,
-    "ip": _ip,
-    "ipv6": _ipv6,
-    "mac": _mac,
+    "email": _small(_filled("{}.{}@example.{}", *_PERSON, ("com", "org", "net"))),
+    "url": _small(_filled("https://www.example.com/{}{}/{}", *_PLACE, range(1000, 10_000))),
+    "ip": _filled("{}.{}", _NETS, range(1, 255)),
+    "ipv6": _filled("2001:db8:{:x}:{:x}::{:x}", *[range(1, 0x10000)] * 3),
+    "mac": _filled("00:00:5E:00:53:{:02X}", range(256)),
     "iban": _iban,
     "card": _card,
-    "ssn": _ssn,
+    "ssn": _filled("{}-{:02d}-{:04d}", range(900, 1000), range(1, 50), range(1, 10_000)),
     "date": _date,
-    "time": _time,
-    "phone": _phone,
-    "amount": _amount,
-    "person": _person,
-    "organisation": _organisation,
-    "place": _place,
-    "code": _code,
-    "number": _number,
+    "time": _filled("{:02d}:{:02d}", range(24), range(60)),
+    "phone": _filled("({}) 555-01{:02d}", lists.AREA_CODES, range(100)),
+    "amount": _filled("${:,}.{:02d}", range(1, 10_000), range(100)),
+    "person": _filled("{} {}", *_PERSON),
+    "organisation": _filled("{} {}", lists.ORGANISATION_STEMS, lists.ORGANISATION_KINDS),
+    "place": _filled("{}{}", *_PLACE),
+    "code": _filled("{}{}-{:06d}", _LETTERS, _LETTERS, range(10**6)),
+    "number": _filled("{}", range(1, 1000)),
 }
