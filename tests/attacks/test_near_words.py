@@ -1,16 +1,21 @@
-"""The quick best guess at what near-words released, against the law itself."""
+"""The best guess at what near-words released, without a pass over its law, against the law."""
 
 import numpy as np
 import pytest
 
 from discreet.attacks.bayes import best_guesses
-from discreet.attacks.near_words import near_word_guesses
+from discreet.attacks.inverted import originals
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import NearWords
 from small_spaces import clustered_space, random_space
 from toy_guide import ToyGuide
 
 WORDS = 60
+
+
+def _guesses(mechanism, text, prior, passed=None):
+    text = np.asarray(text)
+    return originals(mechanism, text, np.array([0, len(text)]), prior, passed=passed, keep=1).best()
 
 
 def _prior(seed):
@@ -38,7 +43,7 @@ def test_no_word_is_likelier_than_the_guess(make, guided, epsilon, near, outputs
     text = mechanism.release(
         np.random.default_rng(1).integers(0, WORDS, 40), np.random.default_rng(2), [0, 40]
     )
-    guess = near_word_guesses(mechanism, text, prior)
+    guess = _guesses(mechanism, text, prior)
     scores = _posteriors(mechanism, text, prior)
     found = scores[np.arange(len(text)), guess]
     np.testing.assert_allclose(found, scores.max(axis=1), rtol=1e-9)
@@ -53,14 +58,14 @@ def test_a_guide_that_is_not_read_along_would_show():
     )
     prior = _prior(4)
     text = mechanism.release(np.arange(WORDS), np.random.default_rng(2), [0, WORDS])
-    alone = np.concatenate([near_word_guesses(mechanism, [word], prior) for word in text])
-    assert (near_word_guesses(mechanism, text, prior) != alone).any()
+    alone = np.concatenate([_guesses(mechanism, [word], prior) for word in text])
+    assert (_guesses(mechanism, text, prior) != alone).any()
 
 
 def test_it_agrees_with_the_pass_over_the_whole_law():
     mechanism = NearWords(clustered_space(WORDS), 2.0, near=4, outputs=WORDS)
     released, prior = np.arange(WORDS), _prior(5)
-    quick = near_word_guesses(mechanism, released, prior)
+    quick = _guesses(mechanism, released, prior)
     assert quick.tolist() == best_guesses(mechanism, released, prior).tolist()
 
 
@@ -68,7 +73,7 @@ def test_public_words_are_their_own_guess_and_words_without_a_share_are_none():
     mechanism = NearWords(random_space(WORDS), 3.0, near=2, outputs=WORDS)
     prior = np.where(np.arange(WORDS) < 30, 0.0, 1.0)
     passed = np.arange(40) % 2 == 0
-    guess = near_word_guesses(mechanism, np.arange(40), prior, passed)
+    guess = _guesses(mechanism, np.arange(40), prior, passed)
     assert (guess[passed] == np.arange(40)[passed]).all()
     assert (guess[~passed] >= 30).all()
 
@@ -76,5 +81,7 @@ def test_public_words_are_their_own_guess_and_words_without_a_share_are_none():
 @pytest.mark.parametrize("passed", [[True], [0, 1], [[True, False]]])
 def test_what_passed_must_fit_the_text(passed):
     mechanism = NearWords(random_space(WORDS), 3.0, near=2, outputs=WORDS)
-    with pytest.raises(InvalidValue, match="each released word"):
-        near_word_guesses(mechanism, [1, 2], np.ones(WORDS), passed)
+    with pytest.raises(InvalidValue, match="passed of NearWords must say true or false of each"):
+        mechanism.near_inputs([1, 2], [0, 2], passed)
+    with pytest.raises(InvalidValue, match="passed of NearWords must say true or false of each"):
+        mechanism.release([1, 2], np.random.default_rng(0), passed=passed)

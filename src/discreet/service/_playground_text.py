@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids, Progress
 from discreet.attacks.bayes import best_guesses, says_its_law
-from discreet.attacks.near_words import near_word_guesses
+from discreet.attacks.inverted import originals
 from discreet.evaluation.privacy import likely_outputs
 from discreet.mechanisms.word.near_words import NearWords
 from discreet.protocols import release_texts
@@ -174,7 +174,8 @@ def guesses(
     mechanism = shop.prepared(setting).mechanism
     prior = shop.prior(setting)
     if isinstance(mechanism, NearWords):
-        return near_word_guesses(mechanism, released, prior, passed)
+        whole = np.array([0, len(released)])
+        return originals(mechanism, released, whole, prior, passed=passed, keep=1).best()
     guess = released.copy()
     if not setting.variant.epsilon:
         guess[~passed] = prior.argmax()

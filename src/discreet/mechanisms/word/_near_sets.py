@@ -156,17 +156,6 @@ class NearSets:
             reading.extend(here, np.array([word]))
         return reading.likeliest(np.zeros(len(rows), dtype=np.int64), rows)
 
-    def at(self, rows: Ids, places: Ids, text: Ids) -> Places:
-        """The near places of rows, each as if it stood at a place of a released text."""
-        if self._guide is None:
-            return self.fixed[rows]
-        reading = GuideReading(self, self._guide, len(text) + 1)
-        # Document p is the text up to place p.
-        for place, word in enumerate(text, 1):
-            later = np.arange(place, len(text) + 1)
-            reading.extend(later, np.full(len(later), word))
-        return reading.likeliest(places, rows)
-
     def read_along(self, guide: Guide, starts: Ids) -> Iterator[tuple["GuideReading", Ids, Ids]]:
         """Place after place of some texts, many texts at once: which texts, and where."""
         for part in row_blocks(len(starts) - 1, numbers=guide.documents):
@@ -200,11 +189,11 @@ class NearSets:
         outputs = at[released]
         if (outputs[drawn] < 0).any():
             raise InvalidValue("a word was given that cannot come out of this mechanism")
-        near = self.candidates
-        asked_about = np.arange(near.size)
-        if among is not None:
-            asked_about = np.flatnonzero(np.repeat(among, near.shape[1]))
-        order = asked_about[np.argsort(near.ravel()[asked_about], kind="stable")]
+        near, came_out = self.candidates, np.zeros(len(self.written), np.bool_)
+        came_out[outputs[drawn]] = True
+        asked_about = came_out[near] if among is None else came_out[near] & among[:, None]
+        order = np.flatnonzero(asked_about)
+        order = order[np.argsort(near.ravel()[order], kind="stable")]
         firsts = np.searchsorted(near.ravel()[order], np.arange(len(self.alphabet.words) + 1))
         owners, counts = order // near.shape[1], np.diff(firsts)
         firsts = firsts[:-1]

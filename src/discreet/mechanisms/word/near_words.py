@@ -195,7 +195,9 @@ class NearWords:
                 unknown ones.
         """
         words = self.space.checked_ids(ids)
-        public = np.zeros(len(words), np.bool_) if passed is None else np.asarray(passed)
+        public = np.zeros(len(words), np.bool_)
+        if passed is not None:
+            public = _mask(passed, len(words), "passed")
         rows = self._rows(words, capitals)
         out = words.copy()
         if self.guide is None:
@@ -264,25 +266,11 @@ class NearWords:
             pairs: places in the released text, in rising order, and words.
         """
         came_out = self.space.checked_ids(released)
-        drawn = np.ones(len(came_out), np.bool_) if passed is None else ~np.asarray(passed)
+        drawn = np.ones(len(came_out), np.bool_)
+        if passed is not None:
+            drawn = ~_mask(passed, len(came_out), "passed")
         bounds = _checked_offsets(offsets, len(came_out))
         return self._sets.inverted(came_out, bounds, drawn, among)
-
-    @property
-    def candidates(self) -> Ids:
-        """``(words, n)``: the outputs that can be near each word, whatever was released before."""
-        return self.words[self._sets.candidates]
-
-    def near_at(self, ids: ArrayLike, places: ArrayLike, released: ArrayLike) -> Ids:
-        """``(n, near)``: the near outputs of words, each as if it stood at a place of a text.
-
-        Args:
-            ids: of words.
-            places: for each how many words of the text were released before it.
-            released: the text, as word ids.
-        """
-        words, text = self.space.checked_ids(ids), self.space.checked_ids(released)
-        return self.words[self._sets.at(words, np.asarray(places), text)]
 
     def _release_on(
         self,
@@ -315,10 +303,7 @@ class NearWords:
     def _rows(self, words: Ids, capitals: ArrayLike | None) -> Ids:
         if capitals is None:
             return words
-        mask = np.asarray(capitals)
-        if mask.dtype != np.bool_ or mask.shape != words.shape:
-            raise InvalidValue("capitals of NearWords must say true or false of each word")
-        return self._sets.rows(words, mask)
+        return self._sets.rows(words, _mask(capitals, len(words), "capitals"))
 
     def _guide(self, guide: str | Guide | None) -> Guide | None:
         if isinstance(guide, str):
@@ -356,6 +341,13 @@ class NearWords:
         if self.guide is None:
             return public
         return (*public, f"the guide {self.guide.name} ({self.guide.fingerprint[:16]})")
+
+
+def _mask(given: ArrayLike, count: int, name: str) -> NDArray[np.bool_]:
+    mask = np.asarray(given)
+    if mask.dtype != np.bool_ or mask.shape != (count,):
+        raise InvalidValue(f"{name} of NearWords must say true or false of each word")
+    return mask
 
 
 def _checked_spared(spared: ArrayLike | None, count: int) -> NDArray[np.bool_] | None:
