@@ -77,18 +77,9 @@ def _table(columns: Mapping[str, Sequence[str | None]]) -> pa.Table:
 
 def _of_objects(source: str, batch: Batch, names: list[str]) -> pa.Table:
     columns: dict[str, list[str | None]] = {name: [] for name in names}
-    for row, fields in enumerate(batch.objects if names else (), batch.first_row):
-        if fields is None:
-            raise InputError(
-                f"row {row} of {source} holds a number that is too long to be read, or is nested "
-                "too deeply; write it as a string, or drop it"
-            )
+    for _, fields in batch.objects(source) if names else ():
         for name, column in columns.items():
-            column.append(_as_string(fields.get(name)))
+            value = fields.get(name)
+            is_plain = value is None or isinstance(value, str)
+            column.append(value if is_plain else json.dumps(value, ensure_ascii=False))
     return _table(columns)
-
-
-def _as_string(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)

@@ -104,12 +104,7 @@ def _label(value: object, place: str, name: str) -> str:
 
 def _json_values(source: str, name: str, batch: Batch) -> list[Any]:
     values = []
-    for row, fields in enumerate(batch.objects, batch.first_row):
-        if fields is None:
-            raise InputError(
-                f"row {row} of {source} holds a number that is too long to be read, or is nested "
-                "too deeply; write it as a string, or drop it"
-            )
+    for row, fields in batch.objects(source):
         if name not in fields:
             raise InputError(
                 f"row {row} of {source} has no field {name}; "

@@ -20,6 +20,7 @@ from discreet.text.formats import STANDARD_STREAM, UTF_8
 
 _BOM = b"\xef\xbb\xbf"
 _REMEDY = "save the file as UTF-8, or name its --encoding, such as {} (if the command has it)"
+_LISTED_BYTES = 4096
 _READ_BYTES = 2**20  # decoding by the megabyte keeps one emoji from making 32 MB four times as wide
 
 
@@ -182,6 +183,17 @@ class LineBlocks:
 
     def _too_long(self, line: int) -> InputError:
         return too_large(f"line {line} of {self._name}", self._limit)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a list of short entries, each with its number."""
+    file, _ = open_bytes(path)
+    with file:
+        blocks = LineBlocks(
+            file, str(path), compressed=False, block_bytes=2**20, max_line_bytes=_LISTED_BYTES
+        )
+        for first, block in blocks:
+            yield from enumerate(lines_of(block), first)
 
 
 def lines_of(text: str) -> list[str]:

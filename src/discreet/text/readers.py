@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, cast
 
 from discreet.check import fail, whole
 from discreet.errors import InputError
@@ -90,13 +90,23 @@ class Batch:
     texts: list[str] = field(repr=False)
     rows: "Rows" = field(repr=False)
 
-    @cached_property
-    def objects(self) -> list[dict[str, Any] | None]:
-        """Of jsonl, the fields of each row with an empty text; parsed once for all who ask.
+    def objects(self, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Of jsonl, the number and the fields of each row, with an empty text.
 
-        None where Python refuses to read a row: a whole number of thousands of digits is in it, or
-        it is nested too deeply.
+        Python refuses to read a row with a whole number of thousands of digits, or nested too
+        deeply; ``source`` is what the error calls the file.
         """
+        for row, fields in enumerate(self._objects, self.first_row):
+            if fields is None:
+                raise InputError(
+                    f"row {row} of {source} holds a number that is too long to be read, or is "
+                    "nested too deeply; write it as a string, or drop it"
+                )
+            yield row, fields
+
+    @cached_property
+    def _objects(self) -> list[dict[str, Any] | None]:
+        """Parsed once for all who ask."""
         return [_parsed(f'{before}""{after}') for before, after in cast(Any, self.rows)]
 
     def with_texts(self, texts: list[str]) -> "Batch":
@@ -159,69 +169,68 @@ class DocumentReader:
     def __init__(
         self,
         source: str | Path,
-        file: IO[bytes],
-        *,
-        format: str,
-        compressed: bool,
-        delimiter: str,
-        encoding: str,
+        reading: ReadingSettings,
         text_field: str,
-        total_bytes: int | None,
         limits: _Limits,
         row_groups: Sequence[int] | None = None,
     ) -> None:
         self.name = display_name(source)
         self.path = None if str(source) == STANDARD_STREAM else Path(source)
-        self.format = format
-        self.text_field = None if format == "txt" else text_field
+        self.format, compressed = input_format(str(source), reading.format)
+        if self.format == "parquet" and self.path is None:
+            raise InputError("Parquet cannot be read from standard input; give the name of a file")
+        if self.format != "parquet" and row_groups is not None:
+            raise fail("row_groups", "left out for anything but Parquet", list(row_groups))
+        self.delimiter = delimiter_of(self.format, reading.delimiter)
+        encoding = encoding_of(self.format, reading.encoding)
+        self.text_field = None if self.format == "txt" else text_field
         self.text_index: int | None = None
         self.header: list[str] | None = None
         self.schema: pa.Schema | None = None
         self.group_rows = 1
-        self.delimiter = delimiter
-        self.total_bytes = total_bytes
-        self._file = file
         self._limits = limits
         self._group_rows: Callable[[Sequence[str]], int] | None = None
         self._progress: _Progress
-        self._batches: Iterator[Batch]
-        if format == "parquet":
+        self._file, self.total_bytes = open_bytes(source)
+        try:
+            self._batches = self._opened(text_field, compressed, encoding, row_groups)
+        except BaseException:
+            self.close()
+            raise
+
+    def _opened(
+        self, text_field: str, compressed: bool, encoding: str, row_groups: Sequence[int] | None
+    ) -> Iterator[Batch]:
+        limits = self._limits
+        if self.format == "parquet":
             from discreet.text.parquet import ParquetSource
 
             self._progress = parquet = ParquetSource(
-                file, self.name, text_field, total_bytes, row_groups
+                self._file, self.name, text_field, self.total_bytes, row_groups
             )
             self._group_rows = parquet.group_rows
             self.schema, self.text_index = parquet.schema, parquet.text_index
             self.group_rows = parquet.group_rows([text_field])
-            self._batches = (
-                Batch(*parts)
-                for parts in parquet.batches(
-                    document_bytes=limits.document_bytes,
-                    batch_bytes=limits.batch_bytes,
-                    batch_documents=limits.batch_documents,
-                )
-            )
+            return (Batch(*parts) for parts in parquet.batches(**vars(limits)))
+        self._progress = blocks = LineBlocks(
+            self._file,
+            self.name,
+            compressed=compressed,
+            block_bytes=limits.batch_bytes,
+            max_line_bytes=limits.document_bytes,
+            encoding=encoding,
+        )
+        if self.format == "txt":
+            pieces: Iterator[_Piece] = ((lines_of(text), []) for _, text in blocks)
+        elif self.format == "jsonl":
+            pieces = jsonl.pieces(blocks, self.name, text_field)
         else:
-            self._progress = blocks = LineBlocks(
-                file,
-                self.name,
-                compressed=compressed,
-                block_bytes=limits.batch_bytes,
-                max_line_bytes=limits.document_bytes,
-                encoding=encoding,
-            )
-            if format == "txt":
-                pieces = _txt_pieces(blocks)
-            elif format == "jsonl":
-                pieces = jsonl.pieces(blocks, self.name, text_field)
-            else:
-                table = DelimitedRows(blocks, self.name, delimiter, limits.document_bytes)
-                self.header = table.header
-                refuse_other_delimiter(self.header, text_field, self.name)
-                self.text_index = column_index(self.header, text_field, self.name)
-                pieces = table.pieces(self.text_index)
-            self._batches = self._batched(pieces, blocks)
+            table = DelimitedRows(blocks, self.name, self.delimiter, limits.document_bytes)
+            self.header = table.header
+            refuse_other_delimiter(self.header, text_field, self.name)
+            self.text_index = column_index(self.header, text_field, self.name)
+            pieces = table.pieces(self.text_index)
+        return self._batched(pieces, blocks)
 
     @property
     def bytes_read(self) -> int:
@@ -317,33 +326,4 @@ def open_documents(
     )
     if Path(source).is_dir():  # before its name is asked for a format that it cannot have
         raise InputError(f"{display_name(source)} is a directory; name a file in it")
-    base, compressed = input_format(str(source), reading.format)
-    if base == "parquet" and str(source) == STANDARD_STREAM:
-        raise InputError("Parquet cannot be read from standard input; give the name of a file")
-    if base != "parquet" and row_groups is not None:
-        raise fail("row_groups", "left out for anything but Parquet", list(row_groups))
-    delimiter = delimiter_of(base, reading.delimiter)
-    encoding = encoding_of(base, reading.encoding)
-    file, total_bytes = open_bytes(source)
-    try:
-        return DocumentReader(
-            source,
-            file,
-            format=base,
-            compressed=compressed,
-            delimiter=delimiter,
-            encoding=encoding,
-            text_field=text_field,
-            total_bytes=total_bytes,
-            limits=limits,
-            row_groups=row_groups,
-        )
-    except BaseException:
-        if str(source) != STANDARD_STREAM:
-            file.close()
-        raise
-
-
-def _txt_pieces(blocks: LineBlocks) -> Iterator[_Piece]:
-    for _, text in blocks:
-        yield lines_of(text), []
+    return DocumentReader(source, reading, text_field, limits, row_groups)

@@ -13,12 +13,11 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.text.entities.found import Entity, entity_id, entity_key, is_category
-from discreet.text.lines import LineBlocks, lines_of, open_bytes
+from discreet.text.lines import numbered_lines
 
 DEFAULT_CATEGORY = "misc"
 _WORD = re.compile(r"\w+")
 _LONGEST = 16
-_LINE_BYTES = 4096
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -37,14 +36,14 @@ class Gazetteer:
         self._entries = dict(entries)
         self.categories = frozenset(entries.values())
         self._numbers: dict[str, int] = {}  # of the words that occur in entries, from 1
-        self._hashes: dict[int, set[int]] = {}
+        hashes: dict[int, set[int]] = {}
         for key in entries:
             words = _WORD.findall(key)
             numbers = [self._numbers.setdefault(word, len(self._numbers) + 1) for word in words]
             value = int(_rolled(np.array(numbers, np.uint64), len(numbers))[0])
-            self._hashes.setdefault(len(numbers), set()).add(value)
+            hashes.setdefault(len(numbers), set()).add(value)
         self._sorted = {
-            size: np.sort(np.fromiter(values, np.uint64)) for size, values in self._hashes.items()
+            size: np.sort(np.fromiter(values, np.uint64)) for size, values in hashes.items()
         }
 
     def __len__(self) -> int:
@@ -95,28 +94,22 @@ def load_gazetteer(path: Path, categories: frozenset[str]) -> tuple[Gazetteer, i
     Raises:
         InputError: A line cannot be used; its number is named, never its content.
     """
-    file, _ = open_bytes(path)
     entries: dict[str, str] = {}
     left_out = 0
-    with file:
-        blocks = LineBlocks(
-            file, str(path), compressed=False, block_bytes=2**20, max_line_bytes=_LINE_BYTES
-        )
-        for first, block in blocks:
-            for number, line in enumerate(lines_of(block), first):
-                if not line.strip():
-                    continue
-                entry = _entry(line)
-                if isinstance(entry, str):
-                    raise InputError(f"line {number} of {path} {entry}")
-                key, category = entry
-                if category not in categories:
-                    left_out += 1
-                elif entries.setdefault(key, category) != category:
-                    raise InputError(
-                        f"line {number} of {path} gives an entity another category than a line "
-                        "before it; keep one of them"
-                    )
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        entry = _entry(line)
+        if isinstance(entry, str):
+            raise InputError(f"line {number} of {path} {entry}")
+        key, category = entry
+        if category not in categories:
+            left_out += 1
+        elif entries.setdefault(key, category) != category:
+            raise InputError(
+                f"line {number} of {path} gives an entity another category than a line before it; "
+                "keep one of them"
+            )
     if not entries:
         raise InputError(
             f"{path} lists no entity of the chosen categories; check the file and --categories"

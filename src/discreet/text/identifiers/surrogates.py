@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.errors import InputError, InvalidValue
 from discreet.text.identifiers import lists
 from discreet.text.identifiers.patterns import TYPES
-from discreet.text.lines import LineBlocks, lines_of, open_bytes
+from discreet.text.lines import numbered_lines
 
 Words = NDArray[np.uint64]
 WORDS = 4
@@ -59,20 +59,14 @@ class Surrogates:
 def load_surrogates(path: Path) -> Surrogates:
     """Surrogates with public lists from a file: on each line an entry, a tab and its type."""
     listed: dict[str, list[str]] = {}
-    file, _ = open_bytes(path)
-    with file:
-        blocks = LineBlocks(
-            file, str(path), compressed=False, block_bytes=2**20, max_line_bytes=4096
-        )
-        for first, block in blocks:
-            for number, line in enumerate(lines_of(block), first):
-                entry, tab, kind = line.partition("\t")
-                if not tab or kind not in TYPES:
-                    raise InputError(
-                        f"line {number} of {path} is not a surrogate, a tab and its type; types "
-                        f"are {', '.join(TYPES)}"
-                    )
-                listed.setdefault(kind, []).append(entry)
+    for number, line in numbered_lines(path):
+        entry, tab, kind = line.partition("\t")
+        if not tab or kind not in TYPES:
+            raise InputError(
+                f"line {number} of {path} is not a surrogate, a tab and its type; types are "
+                f"{', '.join(TYPES)}"
+            )
+        listed.setdefault(kind, []).append(entry)
     return Surrogates(listed, path.absolute())
 
 
