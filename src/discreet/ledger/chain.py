@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from discreet.errors import InvalidValue, NotFound
@@ -32,26 +32,15 @@ def append(
     """
     account.events += 1
     account.at = max(now(), account.at)
-    account.head = sealed(
-        key, account.name, account.events, kind, account.at, entry, body, account.head
-    )
-    row = (account.name, account.events, kind, account.at, entry, body, account.head)
-    connection.insert("discreet_event", _EVENT, [row])
+    event = (account.name, account.events, kind, account.at, entry, body)
+    account.head = sealed(key, event, account.head)
+    connection.insert("discreet_event", _EVENT, [(*event, account.head)])
     return account.at
 
 
-def sealed(
-    key: LedgerKey,
-    name: str,
-    number: int,
-    kind: str,
-    at: int,
-    entry: str,
-    body: str,
-    before: str,
-) -> str:
-    """The digest of an event and of all before it."""
-    return key.seal(name, str(number), kind, str(at), entry, body, before)
+def sealed(key: LedgerKey, event: Iterable[object], before: str) -> str:
+    """The digest of an event, as its row says it, and of all before it."""
+    return key.seal(*map(str, event), before)
 
 
 def of_postings(amounts: Mapping[str, Amount]) -> str:

@@ -151,11 +151,8 @@ def _lifted(
             unit=unit,
             over=statement.over.of_whole(statement.unit, 0),
         )
-    if statement.notion in (Notion.NONE, Notion.UTILITY_OPTIMISED):
-        return PrivacyStatement(
-            notion=Notion.NONE, unit=unit, public=statement.public, caveats=statement.caveats
-        )
-    if statement.notion is Notion.APPROXIMATE and count * statement.delta >= 1:
+    unbounded = statement.notion in (Notion.NONE, Notion.UTILITY_OPTIMISED)
+    if unbounded or count * statement.delta >= 1:
         return PrivacyStatement(
             notion=Notion.NONE, unit=unit, public=statement.public, caveats=statement.caveats
         )

@@ -4,15 +4,15 @@ A plain hash of a short name confirms a guess. A keyed one (HMAC-SHA-256) tells 
 without the key. Each purpose has a key of its own, so that equal names of two kinds look unlike.
 """
 
-import contextlib
 import hashlib
 import hmac
-import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
 from discreet.errors import InvalidValue, NotFound
+from discreet.files import staged
+from discreet.staging import PRIVATE
 from discreet.text.identifiers.secret_files import KEY_BYTES, read_key
 
 _NAME_BYTES = 16
@@ -102,21 +102,8 @@ def ledger_key(path: Path, *, new: bool) -> LedgerKey:
                 f"the key of this ledger is not at {path}; name the key file (--ledger-key): names "
                 "in the ledger can be found by its key only"
             )
-        _make(path)
+        with staged(path, mode=PRIVATE) as file:
+            file.path.write_bytes(secrets.token_bytes(KEY_BYTES))
+            file.sync()
+            file.claim()  # if another process was faster, its key is the key
     return LedgerKey(read_key(path))
-
-
-def _make(path: Path) -> None:
-    """Write a new key whole; if another process was faster, its key is the key."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

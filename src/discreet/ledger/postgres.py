@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.errors import LedgerUnavailable, needs_extra
 from discreet.ledger.schema import Connection, Rows, Unlocking
-from discreet.ledger.stores import WAIT_SECONDS, OneConnection
+from discreet.ledger.stores import WAIT_SECONDS, Store
 
 _LOCK = 0x64697363726565  # "discree": of no meaning to anybody else
 # Durable whatever the server's default is; said in each transaction, because a pool of connections
@@ -21,7 +21,7 @@ _BEGIN = "BEGIN; SET LOCAL synchronous_commit = on"
 _DURABLE = "set_config('synchronous_commit', 'on', true)"
 
 
-class PostgresStore(OneConnection):
+class PostgresStore(Store):
     """A PostgreSQL server.
 
     Args:

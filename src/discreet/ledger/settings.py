@@ -1,7 +1,7 @@
 """Where a release is booked, as settings."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -72,13 +72,11 @@ class RowLedgerSettings(LedgerSettings):
         ),
     ] = False
 
-    @contextmanager
-    def booked(self, command: str) -> Iterator[DatasetLedger | None]:
+    def booked(self, command: str) -> AbstractContextManager[DatasetLedger | None]:
         """Where to book, if anywhere."""
         if self.ledger is None and (self.keep_releases or self.again != STORED):
             raise InvalidValue("--again and --keep-releases belong to --ledger; add that")
-        with self.opened(command, self.again, self.keep_releases) as ledger:
-            yield ledger
+        return self.opened(command, self.again, self.keep_releases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +95,11 @@ class VectorLedgerSettings(LedgerSettings):
         str | None, Setting("Column or field that says whose text it is, for limits per person.")
     ] = None
 
-    @contextmanager
-    def booked(self, command: str) -> Iterator[DatasetLedger | None]:
+    def booked(self, command: str) -> AbstractContextManager[DatasetLedger | None]:
         """Where to book, if anywhere."""
         if self.ledger is None and (self.person_field is not None or self.again != "refuse"):
             raise InvalidValue("--person-field and --again belong to --ledger; add that")
-        with self.opened(command, self.again) as ledger:
-            yield ledger
+        return self.opened(command, self.again)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from discreet.errors import DiscreetError, InvalidValue, LedgerUnavailable
@@ -27,78 +27,25 @@ _AHEAD_PAGES = 4000
 _to_disk = getattr(os, "fdatasync", os.fsync)  # where there is none, the other does more
 
 
-class Store(Protocol):
-    """A database with transactions that exclude each other where they must."""
+class Store:
+    """A database with transactions that exclude each other where they must.
 
-    for_update: str
-    """What follows a SELECT of rows that the transaction is going to change."""
-
-    def transaction(self, *, write: bool = True) -> contextlib.AbstractContextManager[Connection]:
-        """Commit what the block did, for good, or nothing of it."""
-        ...
-
-    line: NoLine
-    """Where those wait who write."""
-
-    def unlocked(self) -> contextlib.AbstractContextManager[Unlocking] | None:
-        """A connection on which every statement is a transaction; None where that gains nothing."""
-        ...
-
-    def turn(
-        self, request: bytes | None = None, mark: bytes = b""
-    ) -> contextlib.AbstractContextManager[bool]:
-        """Wait until others who write have gone; False if one of them has done the request.
-
-        What was written, by whomever, has reached the disk when the block has ended.
-        """
-        ...
-
-    def exclude_others(self, connection: Connection) -> None:
-        """Let nobody else change tables before this transaction ends."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the database."""
-        ...
-
-
-def store_of(url: str | Path) -> Store:
-    """A store by its URL: ``sqlite:///path``, a plain path, or ``postgresql://...``."""
-    text = str(url)
-    if text.startswith(("postgresql://", "postgres://")):
-        from discreet.ledger.postgres import PostgresStore
-
-        return PostgresStore(text)
-    path, readable = sqlite_path(text)
-    return SqliteStore(path, read_only=readable)
-
-
-def sqlite_path(url: str) -> tuple[Path, bool]:
-    """The file that a URL names, and whether it is only to be looked at (``?mode=ro``)."""
-    if "://" not in url:
-        if not url:
-            raise InvalidValue("the ledger needs a path or a URL")
-        return Path(url), False
-    parts = urlsplit(url)
-    if parts.scheme != "sqlite" or parts.netloc or not parts.path.strip("/"):
-        raise InvalidValue(
-            "a ledger is at sqlite:///PATH, at a plain path, or at postgresql://USER@HOST/NAME"
-        )
-    # As elsewhere: three slashes for a relative path, four for an absolute one.
-    path = unquote(parts.path)[1:]
-    return Path(path), parse_qs(parts.query).get("mode") == ["ro"]
-
-
-class OneConnection:
-    """What both stores share: one connection, one user at a time, none over a fork."""
+    One connection, one user at a time, none over a fork.
+    """
 
     for_update = ""
+    """What follows a SELECT of rows that the transaction is going to change."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._made: Any = None
         self._process = os.getpid()
         self.line = NoLine()
+        """Where those wait who write."""
+
+    def transaction(self, *, write: bool = True) -> contextlib.AbstractContextManager[Connection]:
+        """Commit what the block did, for good, or nothing of it."""
+        raise NotImplementedError
 
     def _connection(self) -> Any:
         if self._process != os.getpid():
@@ -116,11 +63,18 @@ class OneConnection:
         request: bytes | None = None,  # noqa: ARG002
         mark: bytes = b"",  # noqa: ARG002
     ) -> contextlib.AbstractContextManager[bool]:
-        """Where the database makes others wait, there is no line."""
+        """Wait until others who write have gone; False if one of them has done the request.
+
+        What was written, by whomever, has reached the disk when the block has ended. Where the
+        database makes others wait, there is no line.
+        """
         return contextlib.nullcontext(True)
 
     def unlocked(self) -> contextlib.AbstractContextManager[Unlocking] | None:
-        """Who writes to a file is alone anyway."""
+        """A connection on which every statement is a transaction; None where that gains nothing.
+
+        Who writes to a file is alone anyway.
+        """
         return None
 
     def exclude_others(self, connection: Connection) -> None:
@@ -135,7 +89,7 @@ class OneConnection:
                     made.close()
 
 
-class SqliteStore(OneConnection):
+class SqliteStore(Store):
     """A file, in write-ahead mode; every commit has reached the disk when it returns.
 
     SQLite itself would wait for the disk while it keeps all others from writing. Here it writes
@@ -307,6 +261,33 @@ def _told(where: object) -> Iterator[None]:
 def now() -> int:
     """Microseconds since 1970."""
     return time.time_ns() // 1000
+
+
+def store_of(url: str | Path) -> Store:
+    """A store by its URL: ``sqlite:///path``, a plain path, or ``postgresql://...``."""
+    text = str(url)
+    if text.startswith(("postgresql://", "postgres://")):
+        from discreet.ledger.postgres import PostgresStore
+
+        return PostgresStore(text)
+    path, readable = sqlite_path(text)
+    return SqliteStore(path, read_only=readable)
+
+
+def sqlite_path(url: str) -> tuple[Path, bool]:
+    """The file that a URL names, and whether it is only to be looked at (``?mode=ro``)."""
+    if "://" not in url:
+        if not url:
+            raise InvalidValue("the ledger needs a path or a URL")
+        return Path(url), False
+    parts = urlsplit(url)
+    if parts.scheme != "sqlite" or parts.netloc or not parts.path.strip("/"):
+        raise InvalidValue(
+            "a ledger is at sqlite:///PATH, at a plain path, or at postgresql://USER@HOST/NAME"
+        )
+    # As elsewhere: three slashes for a relative path, four for an absolute one.
+    path = unquote(parts.path)[1:]
+    return Path(path), parse_qs(parts.query).get("mode") == ["ro"]
 
 
 def key_of(store: Store, key: bytes | str | Path | None) -> LedgerKey:

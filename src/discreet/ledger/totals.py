@@ -104,14 +104,10 @@ def require(
     connection: Connection, account: Account, limit: Limit, amounts: Mapping[str, Amount]
 ) -> None:
     """Raise BudgetExceeded unless the limit allows these amounts on top of what is gone."""
-    since = _since(limit, max(now(), account.at))
-    common = account.common
-    if since is not None:
-        common = _sum_since(connection, account.name, EVERYBODY, since)
+    since, common = _common(connection, account, limit)
     if EVERYBODY in amounts:
-        extra = amounts[EVERYBODY]
         own = _most_own(connection, account, limit.person, since)
-        _refuse_unless(common + own, extra, limit)
+        _refuse_unless(common + own, amounts[EVERYBODY], limit)
         return
     whom = amounts if limit.person == EVERYBODY else {limit.person: amounts[limit.person]}
     # Most have spent the same as others, or nothing: each sum is looked at once.
@@ -139,23 +135,20 @@ def _refuse_unless(gone: Amount, extra: Amount, limit: Limit) -> None:
     )
 
 
-def _since(limit: Limit, at: int) -> int | None:
-    if limit.window is None:
-        return None
-    return at - round(limit.window.total_seconds() * 1e6)
-
-
 # -- totals ------------------------------------------------------------------------------------
 
 _SUM = "coalesce(sum(nano), 0), coalesce(sum(atto), 0), coalesce(sum(unbounded), 0)"
 
 
-def _sum_since(connection: Connection, name: str, person: str, since: int) -> Amount:
-    ((nano, atto, unbounded),) = connection.rows(
-        f"SELECT {_SUM} FROM discreet_posting WHERE dataset = ? AND person = ? AND at > ?",
-        *(name, person, since),
-    )
-    return _amount(nano, atto, unbounded)
+def _common(
+    connection: Connection, account: Account, limit: Limit | None
+) -> tuple[int | None, Amount]:
+    """Since when a limit counts, None for ever, and what everybody has lost since."""
+    if limit is None or limit.window is None:
+        return None, account.common
+    since = max(now(), account.at) - round(limit.window.total_seconds() * 1e6)
+    sql = f"SELECT {_SUM} FROM discreet_posting WHERE dataset = ? AND person = '' AND at > ?"
+    return since, amount_of(*connection.rows(sql, account.name, since)[0])
 
 
 def _most_own(connection: Connection, account: Account, person: str, since: int | None) -> Amount:
@@ -176,7 +169,7 @@ def _most_own(connection: Connection, account: Account, person: str, since: int 
             "GROUP BY person) AS own",
             *(account.name, since),
         )
-    return _amount(*rows[0])
+    return amount_of(*rows[0])
 
 
 def _owns(
@@ -199,7 +192,7 @@ def _owns(
                 f"AND person IN ({marks}) AND at > ? GROUP BY person",
                 *(name, *chunk, since),
             )
-        owns |= {str(person): _amount(*rest) for person, *rest in rows}
+        owns |= {str(person): amount_of(*rest) for person, *rest in rows}
     return owns
 
 
@@ -286,10 +279,7 @@ def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
 
 
 def _budget(connection: Connection, account: Account, person: str, limit: Limit | None) -> Budget:
-    since = None if limit is None else _since(limit, max(now(), account.at))
-    common = account.common
-    if since is not None:
-        common = _sum_since(connection, account.name, EVERYBODY, since)
+    since, common = _common(connection, account, limit)
     gone = common + _most_own(connection, account, person, since)
     held = _held(connection, account.name, EVERYBODY, since)
     if person != EVERYBODY:
@@ -310,7 +300,7 @@ _HELD_SUM = "coalesce(sum(p.nano), 0), coalesce(sum(p.atto), 0), coalesce(sum(p.
 
 def _held(connection: Connection, name: str, person: str, since: int | None) -> Amount:
     sql = f"SELECT {_HELD_SUM} {_HELD} AND p.person = ?"
-    return _amount(*connection.rows(sql, name, -1 if since is None else since, person)[0])
+    return amount_of(*connection.rows(sql, name, -1 if since is None else since, person)[0])
 
 
 def _most_held(connection: Connection, name: str, since: int | None) -> Amount:
@@ -319,14 +309,15 @@ def _most_held(connection: Connection, name: str, since: int | None) -> Amount:
         f"(SELECT sum(p.nano) AS nano, sum(p.atto) AS atto, sum(p.unbounded) AS unbounded {_HELD} "
         "AND p.person <> '' GROUP BY p.person) AS held"
     )
-    return _amount(*connection.rows(sql, name, -1 if since is None else since)[0])
+    return amount_of(*connection.rows(sql, name, -1 if since is None else since)[0])
 
 
 def _of(amount: Amount) -> tuple[int, int, int]:
     return amount.nano, amount.atto, amount.unbounded
 
 
-def _amount(nano: Any, atto: Any, unbounded: Any) -> Amount:
+def amount_of(nano: Any, atto: Any, unbounded: Any) -> Amount:
+    """What three numbers of a row are together."""
     # PostgreSQL adds 64-bit numbers up to a decimal one.
     return Amount(int(nano), int(atto), int(unbounded))
 

@@ -12,6 +12,7 @@ from discreet.ledger.amount import Amount
 from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.schema import Connection
+from discreet.ledger.totals import amount_of
 from discreet.receipt import Receipt, is_receipt, receipt_path
 
 
@@ -98,25 +99,21 @@ def _chains(connection: Connection, key: LedgerKey) -> Iterator[str]:
         "SELECT dataset, number, kind, at, entry, body, digest FROM discreet_event "
         "ORDER BY dataset, number"
     ):
-        name, number, kind, at, entry, body, digest = _event(row)
+        *event, digest = row
+        name, number = str(row[0]), int(str(row[1]))
         last, head = before.get(name, (0, ""))
         if name in broken:
             continue
         if number != last + 1:
             yield f"data set {name}: event {last + 1:,} is missing"
             broken.add(name)
-        elif chain.sealed(key, name, number, kind, at, entry, body, head) != digest:
+        elif chain.sealed(key, event, head) != digest:
             yield f"data set {name}: event {number:,} is not as it was written"
             broken.add(name)
-        before[name] = (number, digest)
+        before[name] = (number, str(digest))
     for name, (number, digest) in before.items():
         if name not in broken and heads.get(name) != (number, digest):
             yield f"data set {name}: events after {number:,} are missing"
-
-
-def _event(row: tuple[Any, ...]) -> tuple[str, int, str, int, str, str, str]:
-    name, number, kind, at, entry, body, digest = row
-    return name, number, kind, at, entry, body, digest
 
 
 def _totals(connection: Connection) -> Iterator[str]:
@@ -126,7 +123,7 @@ def _totals(connection: Connection) -> Iterator[str]:
     for name, number, person, nano, atto, unbounded in connection.rows(
         "SELECT dataset, number, person, nano, atto, unbounded FROM discreet_posting"
     ):
-        amount = Amount(int(str(nano)), int(str(atto)), int(str(unbounded)))
+        amount = amount_of(nano, atto, unbounded)
         posted[str(name), int(str(number))][str(person)] = amount
         sums[str(name), str(person)] += amount
     reserved: dict[str, dict[str, Amount]] = {}
@@ -147,13 +144,13 @@ def _totals(connection: Connection) -> Iterator[str]:
     for name, number in posted:
         yield f"data set {name}: there are amounts without their event {number:,}"
     kept = {
-        (str(name), EVERYBODY): _amount(*rest)
+        (str(name), EVERYBODY): amount_of(*rest)
         for name, *rest in connection.rows(
             "SELECT dataset, nano, atto, unbounded FROM discreet_dataset"
         )
     }
     kept |= {
-        (str(name), str(person)): _amount(*rest)
+        (str(name), str(person)): amount_of(*rest)
         for name, person, *rest in connection.rows(
             "SELECT dataset, person, nano, atto, unbounded FROM discreet_account"
         )
@@ -162,7 +159,3 @@ def _totals(connection: Connection) -> Iterator[str]:
         if kept.get(account, Amount()) != sums.get(account, Amount()):
             whose = "of a person" if account[1] else "of everybody"
             yield f"data set {account[0]}: the total {whose} is not the sum of its amounts"
-
-
-def _amount(nano: object, atto: object, unbounded: object) -> Amount:
-    return Amount(int(str(nano)), int(str(atto)), int(str(unbounded)))
