@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError, InvalidValue, OutputError
 from discreet.text.readers import Batch, open_documents
-from discreet.text.writers import open_output
+from discreet.text.writers import DocumentWriter
 
 MARKER = "zanzibar"
 
@@ -48,7 +48,7 @@ def convert(
     """What a command does: read, change the texts, write, finish."""
     with (
         open_documents(source, **limits) as reader,
-        open_output(target, reader, force=force, companions=list(notes)) as writer,
+        DocumentWriter(target, reader, force=force, companions=list(notes)) as writer,
     ):
         for batch in reader:
             writer.write(batch.with_texts(change(batch)))
@@ -304,7 +304,7 @@ def test_a_companion_appears_with_the_output(tmp_path: Path) -> None:
     note = tmp_path / "out.txt.privacy.json"
     with (
         open_documents(source) as reader,
-        open_output(target, reader, companions=[note]) as writer,
+        DocumentWriter(target, reader, companions=[note]) as writer,
     ):
         for batch in reader:
             writer.write(batch)
@@ -326,13 +326,13 @@ def test_a_companion_appears_with_the_output(tmp_path: Path) -> None:
 def test_the_companions_are_those_announced(tmp_path: Path) -> None:
     source, target = source_in(tmp_path, "txt"), tmp_path / "out.txt"
     with open_documents(source) as reader:
-        with open_output(target, reader, companions=[tmp_path / "note"]) as writer:
+        with DocumentWriter(target, reader, companions=[tmp_path / "note"]) as writer:
             with pytest.raises(InvalidValue, match="companion_files must be those announced"):
                 writer.finish()
             with pytest.raises(InvalidValue, match="companion_files must be those announced"):
                 writer.finish({tmp_path / "other": b""})
         with pytest.raises(InvalidValue, match="other files than the output"):
-            open_output(target, reader, companions=[tmp_path / "x" / ".." / "out.txt"])
+            DocumentWriter(target, reader, companions=[tmp_path / "x" / ".." / "out.txt"])
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -373,7 +373,7 @@ def test_an_exception_leaves_nothing(
 
 def test_without_finish_nothing_is_written(tmp_path: Path) -> None:
     source = source_in(tmp_path, "txt")
-    with open_documents(source) as reader, open_output(tmp_path / "out.txt", reader) as writer:
+    with open_documents(source) as reader, DocumentWriter(tmp_path / "out.txt", reader) as writer:
         for batch in reader:
             writer.write(batch)
     assert list(tmp_path.iterdir()) == [source]
@@ -447,10 +447,10 @@ def test_an_existing_output_is_replaced_only_by_force(tmp_path: Path) -> None:
             other.unlink(missing_ok=True)
             existing.write_text("old")
             with pytest.raises(OutputError, match=f"{existing.name} exists already; .* --force"):
-                open_output(target, reader, companions=[note])
+                DocumentWriter(target, reader, companions=[note])
             assert existing.read_text() == "old"
         target.write_text("old")
-        with open_output(target, reader, force=True, companions=[note]) as writer:
+        with DocumentWriter(target, reader, force=True, companions=[note]) as writer:
             for batch in reader:
                 writer.write(batch)
             assert target.read_text() == note.read_text() == "old"
@@ -528,7 +528,7 @@ def test_standard_output_is_written_at_the_end(
     monkeypatch.setattr(sys, "stdout", stream)
     with (
         open_documents(source) as reader,
-        open_output("-", reader, companions=[tmp_path / "note"]) as writer,
+        DocumentWriter("-", reader, companions=[tmp_path / "note"]) as writer,
     ):
         for batch in reader:
             writer.write(batch)
@@ -556,9 +556,9 @@ PIPE = """
 import sys
 from discreet.errors import OutputError
 from discreet.text.readers import open_documents
-from discreet.text.writers import open_output
+from discreet.text.writers import DocumentWriter
 try:
-    with open_documents("-", format=sys.argv[1]) as reader, open_output("-", reader) as writer:
+    with open_documents("-", format=sys.argv[1]) as reader, DocumentWriter("-", reader) as writer:
         for batch in reader:
             writer.write(batch.with_texts([text.upper() for text in batch.texts]))
         writer.finish()

@@ -23,7 +23,7 @@ from discreet.text.fates import ColumnSettings
 from discreet.text.fields import persons_of
 from discreet.text.formats import STANDARD_STREAM
 from discreet.text.readers import Batch, DocumentReader, ReadingSettings, open_documents
-from discreet.text.writers import open_output, output_format
+from discreet.text.writers import DocumentWriter, output_format
 
 
 @fields_as_keywords
@@ -82,7 +82,7 @@ def sanitize_file(
     with opened_again() as reader, ExitStack() as stack:
         persons = None if person_field is None else persons_of(reader, person_field)
         parts = columns_of(reader, fates, output_format(str(output), reader)[0])
-        opened = open_output(
+        opened = DocumentWriter(
             output, reader, shape=parts.shape, force=handover.force, companions=companions
         )
         writer = stack.enter_context(opened)

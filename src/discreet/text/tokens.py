@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,37 +72,6 @@ class TokenBatch:
     def first(self, count: int) -> "TokenBatch":
         """The first documents."""
         return self.only(np.arange(min(count, len(self))))
-
-
-class Tokenizer(Protocol):
-    """Text to ids of a fixed public vocabulary, and ids to text."""
-
-    words: tuple[str, ...]
-    unknown: int | None
-    """Id that stands for everything the vocabulary does not have."""
-    subwords: bool
-    """True if words that begin with ``##`` continue the word before them."""
-
-    def encode(self, texts: Sequence[str]) -> TokenBatch:
-        """The tokens of each text."""
-        ...
-
-    def decode(self, ids: ArrayLike, offsets: ArrayLike) -> list[str]:
-        """The text of each document, with single spaces."""
-        ...
-
-    def pieces(self, chunks: Sequence[str]) -> tuple[Ints, Ids]:
-        """Ids of all chunks end to end (-1: unknown, with no id for it), and how many each has."""
-        ...
-
-    def forget(self) -> None:
-        """Keep nothing in memory of the texts that were seen."""
-        ...
-
-
-def tokenizer_for(words: Sequence[str], unknown: int | None, subwords: bool) -> Tokenizer:
-    """The tokeniser that a vocabulary needs."""
-    return WordPieceTokenizer(words, unknown) if subwords else WordTokenizer(words, unknown)
 
 
 @cache
@@ -183,10 +152,16 @@ def checked_ids(ids: ArrayLike, offsets: ArrayLike, words: int) -> tuple[Ints, I
     return numbers.astype(np.int32, copy=False), bounds
 
 
-class _Vocabulary(ABC):
-    """What the two tokenisers share: everything but the rule for a chunk."""
+class Tokenizer(ABC):
+    """Text to ids of a fixed public vocabulary, and ids to text: all but the rule for a chunk.
+
+    Args:
+        words: the vocabulary.
+        unknown: id that stands for everything the vocabulary does not have.
+    """
 
     subwords = False
+    """True if words that begin with ``##`` continue the word before them."""
 
     def __init__(self, words: Sequence[str], unknown: int | None) -> None:
         if isinstance(words, str) or not len(words):
@@ -243,7 +218,7 @@ def bare_words(words: Sequence[str], subwords: bool) -> list[str]:
     return [w[width:] if w.startswith(CONTINUATION) and len(w) > width else w for w in words]
 
 
-class WordTokenizer(_Vocabulary):
+class WordTokenizer(Tokenizer):
     """Words, numbers, and every other visible character on its own.
 
     A form is looked up as it is written, then without invisible characters and typographic
@@ -341,7 +316,7 @@ def _not_accent(character: str) -> bool:
     return unicodedata.combining(character) in _NOT_ACCENTS and not variation
 
 
-class WordPieceTokenizer(_Vocabulary):
+class WordPieceTokenizer(Tokenizer):
     """BERT's rules: clean, lower-case if the vocabulary is, split at punctuation, longest pieces.
 
     Text such as "[MASK]" is ordinary text: it becomes the pieces of "[", "mask" and "]", never the
@@ -387,3 +362,8 @@ class WordPieceTokenizer(_Vocabulary):
         numbers: list[int] = self._pipeline.encode(text, add_special_tokens=False).ids
         nothing = len(self.words)
         return [self._missing if number == nothing else number for number in numbers]
+
+
+def tokenizer_for(words: Sequence[str], unknown: int | None, subwords: bool) -> Tokenizer:
+    """The tokeniser that a vocabulary needs."""
+    return WordPieceTokenizer(words, unknown) if subwords else WordTokenizer(words, unknown)

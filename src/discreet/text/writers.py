@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Literal, Protocol, Self, cast
 
@@ -44,16 +45,27 @@ class _Sink(Protocol):
 
 
 class DocumentWriter:
-    """Takes batches and, once finished, puts the output in its place.
+    """Takes batches with new texts and, once finished, puts the output in its place.
 
-    Leaving the ``with`` block before :meth:`finish`, by an exception or otherwise, leaves nothing
-    behind.
+    The format is what the target's suffix says, else the reader's. It is the reader's own, or txt,
+    which keeps the texts only. Leaving the ``with`` block before :meth:`finish`, by an exception or
+    otherwise, leaves nothing behind.
+
+    Args:
+        target: A path, or ``-`` for standard output.
+        reader: Where the batches come from.
+        shape: How the batches lie now, if columns were left out or changed.
+        force: Whether to replace files that exist. The input itself is never replaced.
+        companions: Files that will appear together with the output, such as its privacy statement;
+            their contents are given to :meth:`finish`.
 
     Attributes:
         name: What messages call the target.
         path: The file, or ``None`` for standard output.
         format: ``txt``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``.
-        companions: The files that appear together with the output.
+
+    Raises:
+        OutputError: The output cannot be written there, or not in that format.
     """
 
     def __init__(
@@ -177,33 +189,6 @@ class DocumentWriter:
             raise OutputError(f"{self.name} cannot be written ({reason}); {remedy}") from None
 
 
-def open_output(
-    target: str | Path,
-    reader: DocumentReader,
-    *,
-    shape: Shape | None = None,
-    force: bool = False,
-    companions: Sequence[str | Path] = (),
-) -> DocumentWriter:
-    """Open a file, or standard output for ``-``, for the documents of ``reader`` with new texts.
-
-    The format is what the target's suffix says, else the reader's. It is the reader's own, or txt,
-    which keeps the texts only.
-
-    Args:
-        target: A path, or ``-``.
-        reader: Where the batches come from.
-        shape: How the batches lie now, if columns were left out or changed.
-        force: Whether to replace files that exist. The input itself is never replaced.
-        companions: Files that will appear together with the output, such as its privacy statement;
-            their contents are given to :meth:`DocumentWriter.finish`.
-
-    Raises:
-        OutputError: The output cannot be written there, or not in that format.
-    """
-    return DocumentWriter(target, reader, shape=shape, force=force, companions=companions)
-
-
 def output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
     """The format that an output of this name has, and whether it is compressed."""
     base, compressed = format_of_name(name)
@@ -240,8 +225,9 @@ def _sink(file: IO[bytes], format: str, compressed: bool, shape: Shape) -> _Sink
 
         return ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
     if shape.header is not None and shape.text_index is not None and format in DELIMITERS:
-        delimited = _Delimited(shape.delimiter, shape.text_index)
-        return _TextSink(file, compressed, delimited.render, delimited.lines([shape.header]))
+        render = partial(_render_delimited, delimiter=shape.delimiter, index=shape.text_index)
+        header = _delimited([shape.header], shape.delimiter)
+        return _TextSink(file, compressed, render, header)
     return _TextSink(file, compressed, _render_jsonl if format == "jsonl" else _render_txt)
 
 
@@ -294,36 +280,26 @@ def _render_jsonl(batch: Batch) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Delimited:
-    """csv or tsv with as few quotes as will do."""
+def _render_delimited(batch: Batch, delimiter: str, index: int) -> str:
+    rows = cast(list[tuple[str, ...]], batch.rows)
+    joined = [
+        (*row[:index], text, *row[index:]) for text, row in zip(batch.texts, rows, strict=True)
+    ]
+    return _delimited(joined, delimiter)
 
-    def __init__(self, delimiter: str, text_index: int) -> None:
-        self._delimiter = delimiter
-        self._index = text_index
 
-    def render(self, batch: Batch) -> str:
-        index = self._index
-        rows = cast(list[tuple[str, ...]], batch.rows)
-        return self.lines(
-            [
-                (*row[:index], text, *row[index:])
-                for text, row in zip(batch.texts, rows, strict=True)
-            ]
-        )
+def _delimited(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    """Lines of csv or tsv with as few quotes as will do."""
 
-    def lines(self, rows: Sequence[Sequence[str]]) -> str:
-        text = self._written(rows, csv.QUOTE_MINIMAL)
-        if "\r" not in text:
-            return text
-        # Up to Python 3.12 minimal quoting leaves a carriage return bare, and no reader accepts it.
-        return "".join(
-            self._written([row], csv.QUOTE_ALL if "\r" in "".join(row) else csv.QUOTE_MINIMAL)
-            for row in rows
-        )
-
-    def _written(self, rows: Sequence[Sequence[str]], quoting: Literal[0, 1]) -> str:
+    def written(rows: Sequence[Sequence[str]], quoting: Literal[0, 1]) -> str:
         out = io.StringIO(newline="")
-        csv.writer(out, delimiter=self._delimiter, quoting=quoting, lineterminator="\n").writerows(
-            rows
-        )
+        csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(rows)
         return out.getvalue()
+
+    text = written(rows, csv.QUOTE_MINIMAL)
+    if "\r" not in text:
+        return text
+    # Up to Python 3.12 minimal quoting leaves a carriage return bare, and no reader accepts it.
+    return "".join(
+        written([row], csv.QUOTE_ALL if "\r" in "".join(row) else csv.QUOTE_MINIMAL) for row in rows
+    )

@@ -17,7 +17,7 @@ from discreet.files import check_place
 from discreet.settings import fields_as_keywords
 from discreet.text.identifiers.secret_files import read_secret, write_secret
 from discreet.text.readers import ReadingSettings, open_documents
-from discreet.text.writers import open_output
+from discreet.text.writers import DocumentWriter
 
 _FORMAT = "discreet mapping 1"
 _WORD = re.compile(r"\w+")
@@ -200,7 +200,7 @@ def restore_file(
     counts = {"documents": 0, "replaced": 0, "ambiguous": 0}
     with (
         open_documents(source, reading=reading, text_field=text_field) as reader,
-        open_output(output, reader, force=force) as writer,
+        DocumentWriter(output, reader, force=force) as writer,
     ):
         for batch in reader:
             if by_row and batch.first_row - 1 + len(batch.texts) > mapping.documents:
