@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from discreet import __version__
 from discreet.accounting.lifting import group_as
 from discreet.arrays import Progress
@@ -26,7 +24,8 @@ from discreet.release.documents import CandidateSettings, DocumentEmbedder
 from discreet.release.rows import Noise
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.strength import refuse_weak_vectors
-from discreet.release.tables import release_documents, release_sentences
+from discreet.release.tables import release_vectors
+from discreet.release.vector_files import sentences_in
 from discreet.settings import Settings, declared_in, plain_type
 from discreet.staging import Staged
 from discreet.statement import PrivacyStatement, Unit
@@ -34,7 +33,6 @@ from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import columns_of
 from discreet.text.fates import DROP, Fates
 from discreet.text.readers import ReadingSettings, open_documents
-from discreet.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -215,11 +213,7 @@ class EmbedWork:
         if noise is not None:
             used = [name for name in (self.text_field, self.pair_field, self.label_field) if name]
             rng = noise(first_row, [list(map(str, table.column(n).to_pylist())) for n in used])
-        if isinstance(self.made, DocumentEmbedder):
-            return release_documents(
-                self.made, table, self.text_field, rng=rng, first_row=first_row
-            )
-        return release_sentences(
+        return release_vectors(
             self.made,
             table,
             self.text_field,
@@ -228,14 +222,6 @@ class EmbedWork:
             rng=rng,
             first_row=first_row,
         )
-
-    def _units_of(self, table: "pa.Table") -> Any:
-        """How many sentences each text of a table releases, or is a group of."""
-        if self.unit == "document":
-            texts: Any = table.column(self.text_field).to_pylist()
-            ends: Any = split_sentences(texts)[1]
-            return np.diff(ends)
-        return np.full(len(table), 1 if self.pair_field is None else 2)
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part."""
@@ -255,7 +241,9 @@ class EmbedWork:
                     counts["rows"] += len(out)
                     counts["sentences"] += release.units
                     counts["left_out"] += len(table) - len(out)
-                    longest = max(longest, int(self._units_of(table).max(initial=0)))
+                    texts: Any = table.column(self.text_field).to_pylist()
+                    sizes = sentences_in(self.made, texts, pairs=self.pair_field is not None)
+                    longest = max(longest, int(sizes.max(initial=0)))
                 if writer is not None:
                     writer.close()
             return {**counts, _LONGEST: longest}

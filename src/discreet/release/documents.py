@@ -179,9 +179,9 @@ class DocumentEmbedder:
             text: the column of documents.
             rng: leave it out for a release.
         """
-        from discreet.release.tables import release_documents
+        from discreet.release.tables import release_vectors
 
-        return release_documents(self, table, text, rng=rng).values
+        return release_vectors(self, table, text, rng=rng).values
 
     def receipt(self, release: Release[VectorSet], left_out: int = 0) -> Receipt:
         """What was released and how."""

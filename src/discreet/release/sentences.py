@@ -227,9 +227,9 @@ class SentenceEmbedder:
             second: of the second sentences, where rows are pairs.
             rng: leave it out for a release.
         """
-        from discreet.release.tables import release_sentences
+        from discreet.release.tables import release_vectors
 
-        return release_sentences(self, table, text, label=label, second=second, rng=rng).values
+        return release_vectors(self, table, text, label=label, second=second, rng=rng).values
 
     def receipt(self, release: Release[VectorSet]) -> Receipt:
         """What was released and how."""

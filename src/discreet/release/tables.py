@@ -4,7 +4,9 @@ This is what data frames, engines and other libraries call. A table may be as lo
 it is released in slices, so that only a slice of it exists as Python strings at a time.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,7 +17,7 @@ from discreet.arrays import Generator, row_blocks
 from discreet.errors import InputError, InvalidValue
 from discreet.protocols import Release
 from discreet.randomness import secure_generator
-from discreet.release.vectors import VectorSet
+from discreet.release.vectors import VectorSet, arrow_columns
 from discreet.text.fates import shown_name
 from discreet.text.faults import UNUSABLE, column_index, first_unusable
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 ROWS = 100_000
 """So many rows are released at once: fewer cost more for each, more cost memory."""
-VECTOR, SECOND, LABEL = "vector", "vector2", "label"
 
 Frame = TypeVar("Frame", pa.Table, pa.RecordBatch)
 _WHAT = "the table"
@@ -52,7 +53,7 @@ def release_column(
     places = [_text_index(table, name) for name in names]
     release = sanitize([], rng)  # says what holds, also of a table without rows
     units, draws = 0, np.zeros(len(table), dtype=np.int64)
-    identifiers: dict[str, int] = {}
+    identifiers: Counter[str] = Counter()
     out = table
     for name, place in zip(names, places, strict=True):
         pieces = []
@@ -64,50 +65,14 @@ def release_column(
             units += release.units
             if release.draws is not None:
                 draws[start : start + len(known)][known] += release.draws
-            for kind, count in release.identifiers.items():
-                identifiers[kind] = identifiers.get(kind, 0) + count
-        out = _with_column(out, place, pieces)
-    return Release(out, release.statement, units, identifiers, draws)
+            identifiers.update(release.identifiers)
+        field = table.schema.field(place).with_type(pieces[0].type)
+        out = out.set_column(place, field, _one(table, pieces))
+    return Release(out, release.statement, units, dict(identifiers), draws)
 
 
 def release_vectors(
-    table: Frame,
-    text: str,
-    embed: Callable[[Sequence[str], dict[str, list[Any]], int], Release[VectorSet]],
-    *,
-    hidden: Sequence[str] = (),
-    first_row: int = 1,
-) -> Release[Frame]:
-    """A table with the column ``vector`` in place of its texts, and what holds for the vectors.
-
-    Args:
-        table: a table or a record batch.
-        text: the column of texts, which is left out; a null has no vector.
-        embed: releases the vectors of texts, given with what the hidden columns hold beside them
-            and the number of their first row.
-        hidden: other columns that are protected and left out: a second text, a label.
-        first_row: the number of the first row, for messages.
-    """
-    hidden_places = {name: column_index(table.schema.names, name, _WHAT) for name in hidden}
-    place = _text_index(table, text)
-    taken = [text, *hidden]
-    kept = [name for name in table.schema.names if name not in taken]
-    for name in kept:
-        if name in (VECTOR, SECOND, LABEL):
-            raise InputError(f"the table has a column {name} already; rename it first")
-    parts: list[tuple[Release[VectorSet], Any]] = []
-    for start, texts, known in _texts(table.column(place), text):
-        beside = {
-            name: [value for value, is_ in zip(values, known.tolist(), strict=True) if is_]
-            for name, index in hidden_places.items()
-            for values in [table.column(index).slice(start, len(known)).to_pylist()]
-        }
-        parts.append((embed(texts, beside, first_row + start), known))
-    return _joined_vectors(table.select(kept), parts, first_row)
-
-
-def release_sentences(
-    embedder: "SentenceEmbedder",
+    embedder: "SentenceEmbedder | DocumentEmbedder",
     table: Frame,
     text: str = "text",
     *,
@@ -116,35 +81,40 @@ def release_sentences(
     rng: Generator | None = None,
     first_row: int = 1,
 ) -> Release[Frame]:
-    """As :meth:`discreet.SentenceEmbedder.embed_batch`, with what holds and the sentences."""
+    """A table with the column ``vector`` in place of its texts, and what holds for the vectors.
+
+    Args:
+        embedder: what releases vectors; as its ``embed_batch``, with the statement and the units.
+        table: a table or a record batch.
+        text: the column of texts, which is left out; a null has no vector.
+        label: of sentences, the column of their labels, which is protected and left out, too.
+        second: of sentences, the column of the second ones, left out as well.
+        rng: leave it out for a release.
+        first_row: the number of the first row, for messages.
+    """
     rng = secure_generator() if rng is None else rng
-
-    def embed(
-        texts: Sequence[str], beside: Mapping[str, list[Any]], first: int
-    ) -> Release[VectorSet]:
-        labels = None if label is None else [str(value) for value in beside[label]]
-        pairs = None if second is None else beside[second]
-        return embedder.release(texts, labels, rng, second=pairs, first_row=first)
-
-    hidden = [name for name in (label, second) if name is not None]
-    return release_vectors(table, text, embed, hidden=hidden, first_row=first_row)
-
-
-def release_documents(
-    embedder: "DocumentEmbedder",
-    table: Frame,
-    text: str = "text",
-    *,
-    rng: Generator | None = None,
-    first_row: int = 1,
-) -> Release[Frame]:
-    """As :meth:`discreet.DocumentEmbedder.embed_batch`, with what holds and the sentences."""
-    rng = secure_generator() if rng is None else rng
-
-    def embed(texts: Sequence[str], _: Mapping[str, Any], first: int) -> Release[VectorSet]:
-        return embedder.release(texts, rng, first_row=first)
-
-    return release_vectors(table, text, embed, first_row=first_row)
+    hidden = {"labels": label, "second": second}
+    places = {
+        part: column_index(table.schema.names, name, _WHAT)
+        for part, name in hidden.items()
+        if name is not None
+    }
+    place = _text_index(table, text)
+    kept = [name for name in table.schema.names if name not in (text, label, second)]
+    for name in kept:
+        if name in ("vector", "vector2", "label"):
+            raise InputError(f"the table has a column {name} already; rename it first")
+    parts: list[tuple[Release[VectorSet], Any]] = []
+    for start, texts, known in _texts(table.column(place), text):
+        beside: dict[str, Any] = {
+            part: list(compress(table.column(index).slice(start, len(known)).to_pylist(), known))
+            for part, index in places.items()
+        }
+        if label is not None:
+            beside["labels"] = list(map(str, beside["labels"]))
+        release = embedder.release(texts, rng=rng, first_row=first_row + start, **beside)
+        parts.append((release, known))
+    return _joined_vectors(table.select(kept), parts, first_row)
 
 
 def _joined_vectors(
@@ -161,25 +131,13 @@ def _joined_vectors(
         places = np.full(len(known), -1, dtype=np.int64)
         places[rows] = np.arange(len(values))
         taken: Any = pa.array(places, mask=places < 0)
-        for name, column in _columns_of(values).items():
+        own = arrow_columns(values) | {name: pa.array(kept) for name, kept in values.kept.items()}
+        for name, column in own.items():
             columns.setdefault(name, []).append(pc.take(column, taken))
         start += len(known)
     for name, pieces in columns.items():
-        out = _appended(out, name, pieces)
+        out = out.append_column(pa.field(name, pieces[0].type), _one(out, pieces))
     return Release(out, first.statement, sum(release.units for release, _ in parts))
-
-
-def _columns_of(values: VectorSet) -> dict[str, Any]:
-    columns: dict[str, Any] = {VECTOR: _lists(values.vectors)}
-    if values.second is not None:
-        columns[SECOND] = _lists(values.second)
-    if values.labels is not None:
-        columns[LABEL] = pa.array(values.labels, pa.string())
-    return columns | {name: pa.array(column) for name, column in values.kept.items()}
-
-
-def _lists(vectors: Any) -> Any:
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
 
 
 def _text_index(table: Any, name: str) -> int:
@@ -232,15 +190,6 @@ def _with_nulls(texts: list[str], known: Any, kind: Any) -> Any:
     return pa.DictionaryArray.from_arrays(
         coded.indices.cast(index), coded.dictionary, ordered=kind.ordered
     )
-
-
-def _with_column(table: Any, place: int, pieces: Sequence[Any]) -> Any:
-    field = table.schema.field(place).with_type(pieces[0].type)
-    return table.set_column(place, field, _one(table, pieces))
-
-
-def _appended(table: Any, name: str, pieces: Sequence[Any]) -> Any:
-    return table.append_column(pa.field(name, pieces[0].type), _one(table, pieces))
 
 
 def _one(table: Any, pieces: Sequence[Any]) -> Any:

@@ -106,33 +106,46 @@ def embed_file(
     with opened() as reader, ExitStack() as stack:
         kept = {name: field_of(reader, name) for name in keep}
         persons = None if person_field is None else persons_of(reader, person_field)
-        second = None if pair_field is None else strings_of(reader, pair_field, "a second sentence")
-        labels = None if label_field is None else labels_of(reader, label_field)
+        protected: dict[str, Field] = {}
+        if pair_field is not None:
+            protected["second"] = strings_of(reader, pair_field, "a second sentence")
+        if label_field is not None:
+            protected["labels"] = labels_of(reader, label_field)
         made = embedder() if callable(embedder) else embedder
         if isinstance(made, DocumentEmbedder) != of_documents:
             raise InvalidValue(f"unit says {unit}, and the embedder is for another one")
         if not accept_weak:
             refuse_weak_vectors(made.statement)
-        work = _work(made, rng, second, labels)
         booked = BookedRows(ledger, made.whole, made.mechanism.name)
         batches: Iterable[Batch] = reader
         if ledger is not None:
             first, batches = read_twice(reader, source, opened)
             for batch in first:
                 owners = None if persons is None else persons(batch)
-                booked.count(batch.texts, work.units(batch), owners)
+                sizes = sentences_in(made, batch.texts, pairs=pair_field is not None)
+                booked.count(batch.texts, sizes, owners)
 
         def released(batch: Batch, show: Progress) -> Release[VectorSet]:
-            release = work.release(batch, show)
+            own: dict[str, Any] = {name: field(batch) for name, field in protected.items()}
+            release = made.release(
+                batch.texts, rng=rng, first_row=batch.first_row, progress=show, **own
+            )
             booked.remember(batch.texts)
             return release
 
         stack.enter_context(booked.reserved(rng))
         release, read = _released_batches(reader, kept, released, progress, batches)
         fields = {"format": reader.format, "text_field": reader.text_field, "kept": list(keep)}
-        if not of_documents:
+        if isinstance(made, SentenceEmbedder):
             fields |= {"pair_field": pair_field, "label_field": label_field}
-        receipt = work.receipt(release, read).with_section("input", fields)
+            receipt = made.receipt(release)
+        elif not len(release.values):
+            raise InvalidValue(
+                f"none of the {read} documents has 2 sentences; nothing can be released"
+            )
+        else:
+            receipt = made.receipt(release, read - len(release.values))
+        receipt = receipt.with_section("input", fields)
         for heading, told in (tells(made) if tells is not None else {}).items():
             receipt = receipt.with_section(heading, told)
         receipt = booked.entered(receipt.between(handover.operator, handover.recipient))
@@ -141,57 +154,11 @@ def embed_file(
         )
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What differs between sentences and documents."""
-
-    units: Callable[[Batch], Ids]
-    """How many units each text is."""
-    release: Callable[[Batch, Progress], Release[VectorSet]]
-    receipt: Callable[[Release[VectorSet], int], Receipt]
-    """Of what was released, and of how many texts."""
-
-
-def _work(made: Embedder, rng: Generator, second: Field | None, labels: Field | None) -> _Work:
-    if isinstance(made, DocumentEmbedder):
-        return _documents(made, rng)
-    return _sentences(made, rng, second, labels)
-
-
-def _sentences(
-    made: SentenceEmbedder, rng: Generator, second: Field | None, labels: Field | None
-) -> _Work:
-    sides = 1 if second is None else 2
-
-    def release(batch: Batch, show: Progress) -> Release[VectorSet]:
-        return made.release(
-            batch.texts,
-            None if labels is None else labels(batch),
-            rng,
-            second=None if second is None else second(batch),
-            first_row=batch.first_row,
-            progress=show,
-        )
-
-    return _Work(
-        lambda batch: np.full(len(batch.texts), sides),
-        release,
-        lambda release, _: made.receipt(release),
-    )
-
-
-def _documents(made: DocumentEmbedder, rng: Generator) -> _Work:
-    def release(batch: Batch, show: Progress) -> Release[VectorSet]:
-        return made.release(batch.texts, rng, first_row=batch.first_row, progress=show)
-
-    def receipt(release: Release[VectorSet], read: int) -> Receipt:
-        if not len(release.values):
-            raise InvalidValue(
-                f"none of the {read} documents has 2 sentences; nothing can be released"
-            )
-        return made.receipt(release, read - len(release.values))
-
-    return _Work(lambda batch: np.diff(split_sentences(batch.texts)[1]), release, receipt)
+def sentences_in(embedder: Embedder, texts: Sequence[str], *, pairs: bool) -> Ids:
+    """How many sentences each text releases, or is a group of."""
+    if isinstance(embedder, DocumentEmbedder):
+        return np.diff(split_sentences(texts)[1])
+    return np.full(len(texts), 2 if pairs else 1)
 
 
 def _beside_vectors(

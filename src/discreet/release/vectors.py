@@ -216,15 +216,26 @@ def _checked(vectors: ArrayLike, name: str) -> Floats32:
 # -- Parquet -------------------------------------------------------------------------------------
 
 
+def arrow_columns(data: VectorSet) -> dict[str, Any]:
+    """Vectors and labels as columns of Arrow, by their names."""
+    import pyarrow as pa
+
+    def lists(vectors: Floats32) -> Any:
+        return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
+
+    columns: dict[str, Any] = {"vector": lists(data.vectors)}
+    if data.second is not None:
+        columns["vector2"] = lists(data.second)
+    if data.labels is not None:
+        columns["label"] = pa.array(data.labels, pa.string())
+    return columns
+
+
 def _write_parquet(path: Path, data: VectorSet) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: dict[str, Any] = {"vector": _list_column(data.vectors)}
-    if data.second is not None:
-        columns["vector2"] = _list_column(data.second)
-    if data.labels is not None:
-        columns["label"] = pa.array(data.labels, pa.string())
+    columns = arrow_columns(data)
     if data.rows is not None:
         columns["row"] = pa.array(data.rows)
     for name, values in data.kept.items():
@@ -238,12 +249,6 @@ def _write_parquet(path: Path, data: VectorSet) -> None:
             "place for; keep another one"
         )
     pq.write_table(pa.table(columns), path)
-
-
-def _list_column(vectors: Floats32) -> Any:
-    import pyarrow as pa
-
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
 
 
 def _read_parquet(path: Path) -> VectorSet:
@@ -279,7 +284,9 @@ def _matrix(column: Any, path: Path, name: str) -> NDArray[Any]:
 
     kind = column.type
     lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not (lists or pa.types.is_fixed_size_list(kind)) or not _is_number(kind.value_type):
+    if not (lists or pa.types.is_fixed_size_list(kind)) or not (
+        pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)
+    ):
         raise InputError(
             f"the column {name} of {path} does not hold lists of numbers; write it as 'discreet "
             "embed' does"
@@ -290,19 +297,9 @@ def _matrix(column: Any, path: Path, name: str) -> NDArray[Any]:
             f"the vectors in the column {name} of {path} differ in length; keep those of one length"
         )
     width = kind.list_size if not lists else next(iter(lengths), 0)
-    numbers = np.concatenate([np.empty(0, np.float32), *map(_flat, column.chunks)])
+    chunks = (chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks)
+    numbers: NDArray[Any] = np.concatenate([np.empty(0, np.float32), *chunks])
     return numbers.reshape(-1, max(width, 1))
-
-
-def _flat(chunk: Any) -> NDArray[Any]:
-    numbers: NDArray[Any] = chunk.flatten().to_numpy(zero_copy_only=False)
-    return numbers
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 def _no_nulls(column: Any, path: Path, name: str) -> Any:
