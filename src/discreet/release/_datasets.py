@@ -6,7 +6,6 @@ be an old draw, so every release gets a fingerprint of its own, drawn at random.
 
 import json
 import secrets
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import numpy as np
 from discreet.arrays import Generator
 from discreet.errors import InvalidValue
 from discreet.randomness import secure_generator
-from discreet.release._kinds import kind_of, library_kinds
+from discreet.release._kinds import Kind, kind_of, library_kinds
 from discreet.release._plan import Plan
 from discreet.release.rows import Tally
-from discreet.text.fates import DROP, Fates
+from discreet.text.fates import DROP
 
 _LAZY = (("datasets", "IterableDataset"), ("datasets", "IterableDatasetDict"))
 _DRAWS, _COUNTS = "__discreet_draws", "__discreet_counts"
@@ -35,37 +34,16 @@ def is_dataset(data: object) -> bool:
     return bool(kinds & {("datasets", "Dataset"), ("datasets", "DatasetDict")})
 
 
-def splits_of(data: Any) -> Mapping[str, Any]:
-    """The datasets by their names; a dataset alone has none."""
-    return data if isinstance(data, Mapping) else {"": data}
-
-
-def like(data: Any, splits: Mapping[str, Any]) -> Any:
-    """Datasets by their names, or the one that there is, as they came in."""
-    kind: Any = type(data)
-    return kind(splits) if isinstance(data, Mapping) else splits[""]
-
-
-class DatasetKind:
-    """The columns of a dataset, for checks."""
+class DatasetKind(Kind):
+    """The columns of a dataset, for checks; its texts are read block by block, by ``map``."""
 
     def __init__(self, data: Any) -> None:
-        self.what = f"this {type(data).__name__}"
-        self.alone: str | None = None
+        super().__init__(data)
         self._data = data.with_format(None)
         self.names = list(data.column_names)
 
     def values(self, name: str) -> list[Any]:
-        """What a column holds."""
         return list(self._data[name])
-
-    def texts(self, name: str) -> Any:
-        """Not used: its texts are read block by block."""
-        raise NotImplementedError
-
-    def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
-        """Not used: ``map`` makes it anew."""
-        raise NotImplementedError
 
 
 class _ReleasedBlock:

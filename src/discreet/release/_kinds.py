@@ -4,7 +4,7 @@ None of the libraries is imported unless a table of theirs is at hand.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,21 +16,26 @@ TEXT = "text"
 """What the texts are called that come without a name."""
 
 
-class Kind(Protocol):
+class Kind:
     """A table, or a column alone, of some library."""
 
     what: str
     """For messages: such as "this DataFrame"."""
     names: list[str]
     """Of all columns; of a column alone its own, and those of its row labels."""
-    alone: str | None
+    alone: str | None = None
     """The name of a column alone."""
+
+    def __init__(self, data: Any) -> None:
+        self._data, self.what = data, f"this {type(data).__name__}"
 
     def values(self, name: str) -> list[Any]:
         """What a column holds."""
+        raise NotImplementedError
 
     def texts(self, name: str) -> Any:
         """A column of texts as an Arrow array, with nulls where there is none."""
+        return text_array(self.values(name), name, self.what)
 
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
         """The same kind of table.
@@ -39,6 +44,12 @@ class Kind(Protocol):
             fates: what becomes of each column.
             columns: of those that are replaced, as Arrow arrays.
         """
+        raise NotImplementedError
+
+    def _new(self, fates: Fates, columns: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Columns that are replaced, as lists."""
+        new = {name: columns[name].to_pylist() for name in fates.surrogates}
+        return new | {name: _put_back(columns[name], self.values(name)) for name in fates.texts}
 
 
 def text_array(values: Sequence[Any], name: str, what: str) -> Any:
@@ -70,22 +81,17 @@ def _put_back(column: Any, values: Sequence[Any]) -> list[Any]:
     return [old if text is None else text for text, old in zip(new, values, strict=True)]
 
 
-class _List:
+class _List(Kind):
     """A list or tuple of texts, or a NumPy array of them."""
 
     def __init__(self, data: Any) -> None:
-        self.what = f"this {type(data).__name__}"
+        super().__init__(data)
         if getattr(data, "ndim", 1) != 1:
             raise InvalidValue(f"texts must be in one dimension; got {data.ndim}")
-        self.names = [TEXT]
-        self.alone: str | None = TEXT
-        self._data = data
+        self.names, self.alone = [TEXT], TEXT
 
     def values(self, name: str) -> list[Any]:  # noqa: ARG002 - it has but one
         return list(self._data)
-
-    def texts(self, name: str) -> Any:
-        return text_array(self.values(name), name, self.what)
 
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:  # noqa: ARG002
         new = _put_back(columns[TEXT], self._data)
@@ -98,12 +104,11 @@ class _List:
         return out
 
 
-class _Rows:
+class _Rows(Kind):
     """A list of dictionaries, each a row."""
 
     def __init__(self, data: Sequence[Mapping[str, Any]]) -> None:
         self.what, self._data = "this list", data
-        self.alone: str | None = None
         names: dict[str, None] = {}
         for place, row in enumerate(data):
             if not isinstance(row, Mapping):
@@ -116,12 +121,8 @@ class _Rows:
     def values(self, name: str) -> list[Any]:
         return [row.get(name) for row in self._data]
 
-    def texts(self, name: str) -> Any:
-        return text_array(self.values(name), name, self.what)
-
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
-        new = {name: _put_back(columns[name], self.values(name)) for name in fates.texts}
-        new |= {name: columns[name].to_pylist() for name in fates.surrogates}
+        new = self._new(fates, columns)
         return [
             {
                 name: new[name][place] if name in new else value
@@ -132,12 +133,11 @@ class _Rows:
         ]
 
 
-class _Columns:
+class _Columns(Kind):
     """A dictionary of lists, each a column."""
 
     def __init__(self, data: Mapping[str, Sequence[Any]]) -> None:
         self.what, self._data = "this dictionary", data
-        self.alone: str | None = None
         self.names = _plain_names(list(data), self.what)
         if len({len(column) for column in data.values()}) > 1:
             raise InputError("the columns of this dictionary differ in length")
@@ -145,30 +145,24 @@ class _Columns:
     def values(self, name: str) -> list[Any]:
         return list(self._data[name])
 
-    def texts(self, name: str) -> Any:
-        return text_array(self.values(name), name, self.what)
-
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
-        new = {name: _put_back(columns[name], self._data[name]) for name in fates.texts}
-        new |= {name: columns[name].to_pylist() for name in fates.surrogates}
+        new = self._new(fates, columns)
         kept = (name for name in self.names if fates.of(name) != DROP)
         return {name: new.get(name, self._data[name]) for name in kept}
 
 
-class _Arrow:
+class _Arrow(Kind):
     """A table, record batch or array of Arrow. The metadata of a table may tell of what is dropped,
     and goes."""
 
     def __init__(self, data: Any) -> None:
-        self._data = data
-        self.what = f"this {type(data).__name__}"
+        super().__init__(data)
         single = not isinstance(data, pa.Table | pa.RecordBatch)
         self.alone = TEXT if single else None
         self.names = [TEXT] if single else list(data.schema.names)
 
     def values(self, name: str) -> list[Any]:
-        column: list[Any] = self._column(name).to_pylist()
-        return column
+        return list(self._column(name).to_pylist())
 
     def texts(self, name: str) -> Any:
         column = self._column(name)
@@ -195,14 +189,14 @@ def _one_array(column: Any) -> Any:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-class _Pandas:
+class _Pandas(Kind):
     """A data frame or series of pandas; row labels other than 0, 1, 2, ... count as columns."""
 
     def __init__(self, data: Any) -> None:
         import pandas as pd
 
-        self._data, self._pd = data, pd
-        self.what = f"this {type(data).__name__}"
+        super().__init__(data)
+        self._pd = pd
         single = isinstance(data, pd.Series)
         own = [TEXT if data.name is None else data.name] if single else list(data.columns)
         self._own = _plain_names(own, self.what)
@@ -229,7 +223,7 @@ class _Pandas:
                 f"{name} is the index of {self.what} and is kept or dropped; reset_index() makes "
                 "a column of it"
             )
-        return text_array(self.values(name), name, self.what)
+        return super().texts(name)
 
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
         pd = self._pd
@@ -268,14 +262,14 @@ class _Pandas:
         return pd.Series(column.to_pylist(), index=index, dtype=kind)
 
 
-class _Polars:
+class _Polars(Kind):
     """A data frame or series of polars."""
 
     def __init__(self, data: Any) -> None:
         import polars as pl
 
-        self._data, self._pl = data, pl
-        self.what = f"this {type(data).__name__}"
+        super().__init__(data)
+        self._pl = pl
         if isinstance(data, pl.LazyFrame):
             raise InvalidValue(
                 "a LazyFrame is computed anew each time it is used, and would be released each "
@@ -290,7 +284,7 @@ class _Polars:
     def texts(self, name: str) -> Any:
         column, pl = self._column(name), self._pl
         if column.dtype == pl.Object:
-            return text_array(self.values(name), name, self.what)
+            return super().texts(name)
         if column.dtype in (pl.Categorical, pl.Enum, pl.Null):
             column = column.cast(pl.String)
         return column.to_arrow()

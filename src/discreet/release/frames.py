@@ -19,7 +19,7 @@ from discreet.errors import InvalidValue
 from discreet.protocols import Release, WordMechanism, watched
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
-from discreet.release._datasets import DatasetKind, is_dataset, like, released_dataset, splits_of
+from discreet.release._datasets import DatasetKind, is_dataset, released_dataset
 from discreet.release._kinds import Kind, kind_of
 from discreet.release._plan import Plan, refuse_names
 from discreet.release.choice import PYTHON, chosen_sanitizer
@@ -262,7 +262,7 @@ def _of_dataset(
     rng: Generator | None,
     num_proc: int | None,
 ) -> TableRelease[Any]:
-    splits = splits_of(data)
+    splits = data if isinstance(data, Mapping) else {"": data}  # one alone has no name
     kinds = {name: DatasetKind(split) for name, split in splits.items()}
     if not kinds:
         raise InvalidValue("there is no dataset in this DatasetDict")
@@ -272,10 +272,11 @@ def _of_dataset(
     released = {
         name: released_dataset(split, plan, tally, rng, num_proc) for name, split in splits.items()
     }
-    values = like(data, released)
+    kind: Any = type(data)
+    values = kind(released) if isinstance(data, Mapping) else released[""]
     names = list(dict.fromkeys(name for kind in kinds.values() for name in kind.names))
     drawn = secure_generator() if rng is None else rng
-    return _told(values, plan, tally, None, names, type(data).__name__, drawn)
+    return _told(values, plan, tally, None, names, kind.__name__, drawn)
 
 
 def _told(
