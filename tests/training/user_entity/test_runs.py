@@ -14,6 +14,7 @@ import torch
 
 from discreet.errors import BudgetExceeded, InputError, InvalidValue, OutputError
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
+from discreet.staging import held
 from discreet.statement import Notion, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity.rules import Rules, TrainingPlan
@@ -132,12 +133,13 @@ def test_a_damaged_ledger_stops_the_run(tmp_path):
 
 
 def test_two_processes_cannot_spend_the_same_budget(tmp_path):
-    fcntl = pytest.importorskip("fcntl")
+    pytest.importorskip("fcntl")
     trainer().run(1, folder=tmp_path)
-    with (tmp_path / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with held(tmp_path) as ours:
+        assert ours
         with pytest.raises(OutputError, match="in use"):
             trainer().run(2, folder=tmp_path, resume=True)
+    trainer().run(2, folder=tmp_path, resume=True)
 
 
 # -- the budget ----------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ process at a time.
 
 import hashlib
 import json
-import os
 import secrets
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.errors import InputError, OutputError
-from discreet.files import plain_json, private_folder, written_whole
-from discreet.staging import PRIVATE, sync_folder
+from discreet.files import plain_json, private_folder, staged, written_whole
+from discreet.staging import PRIVATE, held, sync_folder
 from discreet.tensors import Arrays, load_tensors, save_tensors
 from discreet.training.user_entity.users import UserText
 
@@ -42,7 +42,6 @@ class RunFolder:
         self._ledger = folder / "ledger.json"
         self._checkpoint = folder / "checkpoint.safetensors"
         self._settings = settings
-        self._lock: IO[str] | None = None
         if resume and not self._ledger.is_file():
             raise InputError(f"{folder} holds no run to resume; leave out --resume to begin one")
         if not resume and self._ledger.exists():
@@ -50,25 +49,27 @@ class RunFolder:
                 f"{folder} holds a run already; add --resume to continue it, or choose another name"
             )
         self._resume = resume
+        self._holding = ExitStack()
         self.charged = 0
         """Steps that count as spent."""
 
     def __enter__(self) -> Self:
         private_folder(self.folder)
-        self._lock = _locked(self.folder / "lock")
-        try:
+        with ExitStack() as holding:
+            if not holding.enter_context(held(self.folder)):
+                raise OutputError(
+                    f"{self.folder} is in use by another process; wait for it, or give another "
+                    "folder"
+                )
             if self._resume:
                 self.charged = self._read()
             else:
                 self._write(0)
-        except BaseException:
-            self._lock.close()
-            raise
+            self._holding = holding.pop_all()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if self._lock is not None:
-            self._lock.close()
+        self._holding.close()
 
     def charge(self, steps: int) -> None:
         """Say that so many steps are spent in all, before the last of them is made."""
@@ -113,13 +114,11 @@ class RunFolder:
         return charged
 
     def _write(self, charged: int) -> None:
-        with (
-            written_whole(self._ledger, mode=PRIVATE) as new,
-            new.open("w", encoding="utf-8") as out,
-        ):
-            json.dump({"charged": charged, "settings": self._settings}, out)
-            out.flush()
-            os.fsync(out.fileno())
+        with staged(self._ledger, mode=PRIVATE) as new:
+            written = {"charged": charged, "settings": self._settings}
+            new.path.write_text(json.dumps(written), "utf-8")
+            new.sync()
+            new.put()
         sync_folder(self.folder)
 
 
@@ -157,20 +156,3 @@ def _other_run(folder: Path) -> InputError:
         f"{folder} holds a run with other settings, another model or other data; a run can only go "
         "on as it began"
     )
-
-
-def _locked(path: Path) -> IO[str]:
-    file = path.open("a", encoding="utf-8")
-    path.chmod(PRIVATE)
-    try:
-        import fcntl
-    except ImportError:  # no locks of this kind on Windows
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise OutputError(
-            f"{path.parent} is in use by another process; wait for it, or give another folder"
-        ) from error
-    return file
