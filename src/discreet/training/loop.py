@@ -16,13 +16,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Floats, Generator, Ids, Progress
+from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
 from discreet.devices import CPU, device_of, own_chance, room_for
 from discreet.errors import InvalidValue, needs_extra
 from discreet.training.kept_state import RunState
 from discreet.training.settings import WARMUP
 
 T = TypeVar("T")
+_BATCHES_OF_POOL = 50
+_READ_AT_ONCE = 64
 Schedule = Callable[[int, int], dict[str, Any]]
 """From a step and the number of steps to what the optimiser is set to."""
 
@@ -105,6 +107,48 @@ class ShuffledRows(Epochs[Ids]):
         """The rows of a step."""
         order, number = self.at(step)
         return order[number * self._batch : (number + 1) * self._batch]
+
+
+class RowsOfLikeLength(Epochs[list[Ids]]):
+    """Rows in random batches of like length: sorted within pools of a random order."""
+
+    def __init__(self, lengths: Ids, batch: int, seed: int) -> None:
+        def prepare(epoch: int) -> list[Ids]:
+            order = epoch_order(len(lengths), seed, epoch)
+            batches = []
+            for part in row_blocks(len(order), numbers=batch * _BATCHES_OF_POOL):
+                some = order[part][np.argsort(lengths[order[part]], kind="stable")]
+                batches += [some[rows] for rows in row_blocks(len(some), numbers=batch)]
+            again = np.random.default_rng([seed, epoch, 1]).permutation(len(batches))
+            return [batches[number] for number in again]
+
+        super().__init__(math.ceil(len(lengths) / batch), prepare)
+
+    def of_step(self, step: int) -> Ids:
+        """The rows of a step."""
+        batches, number = self.at(step)
+        return batches[number]
+
+
+def rows_by_length(lengths: Ids, progress: Progress | None = None) -> Iterator[Ids]:
+    """All rows in blocks of like length: little is then spent on padding."""
+    order = np.argsort(lengths, kind="stable")
+    for part in row_blocks(len(order), numbers=_READ_AT_ONCE, progress=progress):
+        yield order[part]
+
+
+@contextmanager
+def evaluated(network: Any) -> Iterator[None]:
+    """Without gradients and without dropout, and then as before."""
+    import torch
+
+    training = network.training
+    network.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        network.train(training)
 
 
 def epoch_order(documents: int, seed: int, epoch: int) -> Ids:

@@ -15,23 +15,28 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Progress, row_blocks
+from discreet.arrays import Floats32, Ids, Progress
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved
 from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
 from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
-from discreet.training.batches import batches_of_like_length
 from discreet.training.kept_state import RunState
 from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
-from discreet.training.loop import Epochs, TrainingStage, train_in_stages, warmed_up
+from discreet.training.loop import (
+    RowsOfLikeLength,
+    TrainingStage,
+    evaluated,
+    rows_by_length,
+    train_in_stages,
+    warmed_up,
+)
 from discreet.training.settings import Resumption
 from discreet.training.texts.alignment import padded
 from discreet.training.texts.settings import FineTuning, FineTuningResumption
 
 KIND = "text model"
-_ENCODED_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -191,24 +196,17 @@ class _Reader:
         self, first: TokenBatch, second: TokenBatch | None, progress: Progress | None = None
     ) -> Floats32:
         """The features of all texts or pairs, without gradients."""
-        import torch
-
         if second is not None and len(second) != len(first):
             raise InvalidValue(f"{len(first)} texts need as many second texts; got {len(second)}")
-        # Texts of like length together: little is then spent on padding.
-        order = np.argsort(np.diff(first.offsets), kind="stable")
-        blocks = row_blocks(len(order), numbers=_ENCODED_AT_ONCE, progress=progress)
-        training = self.network.training
-        self.network.eval()
-        with torch.inference_mode():
-            parts = [
-                array_of(some)
-                for part in blocks
-                for some in in_halves(partial(self.vectors, first, second), order[part], "a text")
-            ]
-        self.network.train(training)
-        out = np.empty((len(order), parts[0].shape[1]), dtype=np.float32)
-        out[order] = np.concatenate(parts)
+        order: list[Ids] = []
+        parts: list[Floats32] = []
+        with evaluated(self.network):
+            for rows in rows_by_length(np.diff(first.offsets), progress):
+                read = in_halves(partial(self.vectors, first, second), rows, "a text")
+                parts += map(array_of, read)
+                order.append(rows)
+        out = np.empty((len(first), parts[0].shape[1]), dtype=np.float32)
+        out[np.concatenate(order)] = np.concatenate(parts)
         return out
 
     def vectors(self, first: TokenBatch, second: TokenBatch | None, rows: Any) -> Any:
@@ -270,21 +268,16 @@ def _trained_together(
     target = moved(np.asarray(labels, np.float32) if numbers else classes_of(labels)[1], device)
     # In units of the labels' own spread, so that one learning rate suits every scale.
     scale = max(float(target.var()), 1e-12) if numbers and len(target) > 1 else 1.0
-    lengths = np.diff(tokens[0].offsets)
-    epochs = Epochs(
-        math.ceil(len(labels) / settings.batch),
-        lambda epoch: batches_of_like_length(lengths, settings.batch, settings.seed, epoch),
-    )
+    batches = RowsOfLikeLength(np.diff(tokens[0].offsets), settings.batch, settings.seed)
 
     def loss(step: int) -> Any:
-        batches, number = epochs.at(step)
-        rows = batches[number]
+        rows = batches.of_step(step)
         out, wanted = layer(reader.vectors(*tokens, rows)), target[moved(rows, device)]
         return mse_loss(out[:, 0], wanted) / scale if numbers else cross_entropy(out, wanted)
 
     both = torch.nn.ModuleDict({"encoder": reader.network, "head": layer})
     stage = TrainingStage(
-        settings.epochs * epochs.length,
+        settings.epochs * batches.length,
         warmed_up(settings.learning_rate, settings.warmup),
         [p for name, p in both.named_parameters() if ".pooler." not in name],
         loss,

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids, Progress, ragged_places, row_blocks
+from discreet.arrays import Floats32, Ids, Progress, ragged_places
 from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, SpecialPieces
 from discreet.text.tokens import TokenBatch
 from discreet.training.linear_head import require_pairs
+from discreet.training.loop import evaluated, rows_by_length
 from discreet.training.texts.alignment import padded
 
 if TYPE_CHECKING:
     import torch
-
-_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,11 @@ class SentenceReader:
 
     def lower_states(self, batch: TokenBatch, progress: Progress | None = None) -> LowerStates:
         """What the frozen layers make of all texts, without gradients and without dropout."""
-        import torch
-
         lengths = np.minimum(np.diff(batch.offsets), self.longest - 2) + 2
         starts = np.cumsum(lengths) - lengths
         out = np.empty((int(lengths.sum()), self.network.config.hidden_size), dtype=np.float32)
-        with torch.inference_mode(), _evaluated(self.network):
-            for rows in _by_length(lengths, progress):
+        with evaluated(self.network):
+            for rows in rows_by_length(lengths, progress):
                 states, _ = self._lower(batch, rows)
                 places, row = ragged_places(starts[rows], lengths[rows])
                 column, _ = ragged_places(np.zeros_like(rows), lengths[rows])
@@ -119,11 +116,9 @@ class SentenceReader:
         kept: LowerStates | None = None,
     ) -> Floats32:
         """Unit vectors of all texts, without gradients."""
-        import torch
-
         out = np.empty((len(batch), self.network.config.hidden_size), dtype=np.float32)
-        with torch.inference_mode(), _evaluated(self.network):
-            for rows in _by_length(np.diff(batch.offsets), progress):
+        with evaluated(self.network):
+            for rows in rows_by_length(np.diff(batch.offsets), progress):
                 out[rows] = array_of(self.vectors(batch, rows, kept))
         return out
 
@@ -193,23 +188,3 @@ def _layers(model: MaskedModel) -> Any:
     if network.config.model_type != "bert":
         return None
     return network.encoder.layer
-
-
-def _by_length(lengths: Ids, progress: Progress | None) -> Any:
-    """Row numbers in blocks of like length: little is then spent on padding."""
-    order = np.argsort(lengths, kind="stable")
-    for part in row_blocks(len(order), numbers=_AT_ONCE, progress=progress):
-        yield order[part]
-
-
-class _evaluated:
-    """Without dropout, and then as before."""
-
-    def __init__(self, network: Any) -> None:
-        self._network, self._training = network, network.training
-
-    def __enter__(self) -> None:
-        self._network.eval()
-
-    def __exit__(self, *_: object) -> None:
-        self._network.train(self._training)
