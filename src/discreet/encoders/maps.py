@@ -88,8 +88,7 @@ class PublicMap:
                 f"vectors of a public map must have {self.inputs} dimensions; "
                 f"got an array of shape {vectors.shape}"
             )
-        layers = tuple(zip(self.weights, self.biases, strict=True))
-        return run_layers(layers, vectors)
+        return run_layers(tuple(zip(self.weights, self.biases, strict=True)), vectors)
 
     def require(self, encoder: str) -> None:
         """Refuse vectors of an encoder it was not made for."""
@@ -138,7 +137,7 @@ class PublicMap:
     @classmethod
     def random(cls, inputs: int, dimension: int, *, seed: int = 0) -> "PublicMap":
         """A random projection: independent of any data. The seed is public."""
-        _dimensions(inputs, dimension)
+        require_dimension(dimension, inputs)
         rng = np.random.default_rng(seed)
         weight = rng.standard_normal((inputs, dimension), dtype=np.float32)
         about = {"made": "random projection", "seed": seed}
@@ -150,7 +149,7 @@ class PublicMap:
     ) -> "PublicMap":
         """The leading principal directions of PUBLIC vectors, centred on their mean."""
         rows, inputs = vectors.shape
-        _dimensions(inputs, dimension)
+        require_dimension(dimension, inputs)
         if rows <= dimension:
             raise InvalidValue(
                 f"{dimension} principal directions need more than {dimension} public texts; "
@@ -171,7 +170,8 @@ class PublicMap:
         return cls(tuple(w for w, _ in layers), tuple(b for _, b in layers), encoder, about)
 
 
-def _dimensions(inputs: int, dimension: int) -> None:
+def require_dimension(dimension: int, inputs: int) -> None:
+    """Refuse a map to more dimensions than an encoder's vectors have, or to fewer than 2."""
     dimension = check.whole(dimension, "dimension of a public map", at_least=2)
     if dimension > inputs:
         raise InvalidValue(

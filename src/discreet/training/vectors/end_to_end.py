@@ -9,7 +9,6 @@ epoch releases every sentence anew. On PUBLIC text nothing is released while tra
 and M1 that come out are public, and protected sentences can go through them once.
 """
 
-import math
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from discreet.arrays import Floats, Generator, Progress
 from discreet.devices import array_of, device_of
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.layers import affine_network, layers_of
-from discreet.encoders.maps import PublicMap
+from discreet.encoders.maps import PublicMap, require_dimension
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import unit_rows
 from discreet.models.bert import save_masked_model
@@ -31,9 +30,14 @@ from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch
-from discreet.training.batches import batches_of_like_length
 from discreet.training.kept_state import RunState
-from discreet.training.loop import Epochs, TrainingStage, seeded_weights, train_in_stages, warmed_up
+from discreet.training.loop import (
+    RowsOfLikeLength,
+    TrainingStage,
+    seeded_weights,
+    train_in_stages,
+    warmed_up,
+)
 from discreet.training.vectors.reading import LowerStates, SentenceReader, joint_tokens
 from discreet.training.vectors.settings import EndToEndSettings
 from discreet.training.vectors.task import TaskTarget
@@ -171,8 +175,7 @@ def train_end_to_end(
             "sentences once more; leave out the state, or give noise_seed in an experiment"
         )
     size, inputs = settings.dimension, int(reader.network.config.hidden_size)
-    if size > inputs:
-        raise InvalidValue(f"dimension must be at most that of the encoder, {inputs}; got {size}")
+    require_dimension(size, inputs)
     noise = None
     if settings.mechanism is not None and settings.epsilon is not None:
         noise = trainable(settings.mechanism, size, settings.epsilon)
@@ -189,16 +192,10 @@ def train_end_to_end(
             }
         ).to(device)
     secure = secure_generator()
-    batches = Epochs(
-        math.ceil(len(texts) / settings.batch),
-        lambda epoch: batches_of_like_length(
-            np.diff(texts.tokens.offsets), settings.batch, settings.seed, epoch
-        ),
-    )
+    batches = RowsOfLikeLength(np.diff(texts.tokens.offsets), settings.batch, settings.seed)
 
     def loss(step: int) -> Any:
-        order, number = batches.at(step)
-        rows = order[number]
+        rows = batches.of_step(step)
         drawn = secure if noise_seed is None else np.random.default_rng([noise_seed, step])
         units = _on_sphere(parts["m1"](reader.vectors(texts.tokens, rows, texts.kept)))
         released = units if noise is None else through_noise(noise, units, drawn)

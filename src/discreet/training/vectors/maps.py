@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, Rows
 from discreet.encoders.layers import layers_of
-from discreet.encoders.maps import PublicMap
+from discreet.encoders.maps import PublicMap, require_dimension
 from discreet.errors import InvalidValue, needs_extra
 from discreet.models.sphere_noise import trainable
 from discreet.training.linear_head import classes_of, codes_of
@@ -108,12 +108,8 @@ class MapTrainer:
 
     def train(self, settings: MapTrainingSettings, progress: Progress | None = None) -> PublicMap:
         """A map for these settings; its ``about`` holds the validation table."""
-        sizes, widest = settings.dimensions, self._rows.shape[1]
-        if max(sizes) > widest:
-            raise InvalidValue(
-                f"the dimension of a map must be at most that of the encoder, "
-                f"{widest}; got {max(sizes)}"
-            )
+        sizes = settings.dimensions
+        require_dimension(max(sizes), self._rows.shape[1])
         runs = [*sizes, max(sizes, key=starts)]  # at most: which is trained last shows later
         show = _over_several(progress, sum(starts(size) for size in runs))
         early, final = self._targets

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet import check
 from discreet.arrays import Ids, Progress
 from discreet.devices import find_device, moved
 from discreet.encoders.layers import Layers, affine_network, layers_of
-from discreet.encoders.maps import PublicMap
+from discreet.encoders.maps import PublicMap, require_dimension
 from discreet.errors import InvalidValue
 from discreet.models.sphere_noise import through_noise, trainable
 from discreet.models.task import ReleasedAs, TaskModel, features
@@ -207,10 +206,7 @@ def train_published(
         rng: Of the noise; leave it out unless this is an experiment.
         progress: Called with (done, total) steps.
     """
-    if check.whole(dimension, "dimension", at_least=2) > raw.dimension:
-        raise InvalidValue(
-            f"dimension must be at most that of the encoder, {raw.dimension}; got {dimension}"
-        )
+    require_dimension(dimension, raw.dimension)
     noise = trainable(mechanism, dimension, epsilon)
     drawn = generator(None) if rng is None else rng
     settings = settings or TaskSettings()
