@@ -49,16 +49,16 @@ def _changed(mechanism, **attributes):
 
 
 class OtherUnit(RandomizedResponse):
-    @property
-    def statement(self):
-        return replace(super().statement, unit=Unit.WORD)
+    def __init__(self, labels, epsilon):
+        super().__init__(labels, epsilon)
+        self.statement = replace(self.statement, unit=Unit.WORD)
 
 
 class Growing(RandomizedResponse):
     """Its statement depends on what was released."""
 
     def release(self, indices, rng):
-        self._statement = self._statement.repeated(2)
+        self.statement = self.statement.repeated(2)
         return super().release(indices, rng)
 
 
@@ -94,8 +94,8 @@ class OffItsDensity(PlanarLaplace):
 
 
 class OffItsAngles(Purkayastha):
-    def _draw(self, units, rng):
-        return Purkayastha(self.dimension, 1.1 * self.epsilon)._draw(units, rng)
+    def _angles(self, count, rng):
+        return Purkayastha(self.dimension, 1.1 * self.epsilon)._angles(count, rng)
 
 
 class OffItsCounts(VoteHistogram):

@@ -43,12 +43,9 @@ def test_a_sound_law_holds_with_the_figure_of_the_audit(tmp_path):
 
 
 def test_a_law_that_is_too_sharp_does_not_hold(tmp_path):
-    class Sharp(SanText):
-        @property
-        def statement(self):
-            return SanText(SPACE, 0.5).statement
-
-    checked = audited(Sharp(SPACE, 6.0))
+    sharp = SanText(SPACE, 6.0)
+    sharp.statement = SanText(SPACE, 0.5).statement
+    checked = audited(sharp)
     assert checked["found"] > checked["claimed"] == 0.5
     assert claimed(tmp_path, checked).verdict == "does not hold"
 

@@ -27,7 +27,7 @@ def test_law_is_flat_and_costs_nothing():
 def test_anything_that_looks_at_the_word_is_caught():
     space = random_space()
     mutant = SanText(space, epsilon=0.05, calibration="published")
-    mutant._statement = Uniform(space).statement
+    mutant.statement = Uniform(space).statement
     assert excess_loss(mutant, all_distances(space)) > 0.01
 
 

@@ -15,8 +15,7 @@ from discreet.mechanisms.document._documents import (
     public_rows,
     sentence_statement,
 )
-from discreet.mechanisms.selection import Selection
-from discreet.statement import PrivacyStatement
+from discreet.mechanisms.selection import RULES, Selection
 
 
 class LinearVotes:
@@ -29,18 +28,14 @@ class LinearVotes:
         weights: ``(c, d)``, public.
         biases: ``(c,)``, public.
         epsilon: loss allowed for the release of a document, checked already.
-        public: what the statement calls all this.
     """
 
     recoded: ClassVar[bool] = False
+    public: ClassVar[str] = "the choices and what a sentence is scored by"
+    """What the statement calls choices, weights and biases."""
 
     def __init__(
-        self,
-        choices: ArrayLike,
-        weights: ArrayLike,
-        biases: ArrayLike,
-        epsilon: float,
-        public: str,
+        self, choices: ArrayLike, weights: ArrayLike, biases: ArrayLike, epsilon: float
     ) -> None:
         owner = type(self).__name__
         self.choices = public_rows(choices, f"choices of {owner}")
@@ -58,12 +53,8 @@ class LinearVotes:
         self._products = ExactProducts(self.weights)
         self.dimension = self.weights.shape[1]
         self.epsilon = epsilon
-        self._statement = sentence_statement(epsilon, public)
-
-    @property
-    def statement(self) -> PrivacyStatement:
+        self.statement = sentence_statement(epsilon, self.public)
         """The guarantee for each sentence of a released document."""
-        return self._statement
 
     def votes(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
         """``(documents, choices)``: the votes of all sentences, added up. Not private."""
@@ -94,11 +85,10 @@ class OneByVotes(LinearVotes):
         weights: ArrayLike,
         biases: ArrayLike,
         epsilon: float,
-        selection: str,
-        public: str,
+        selection: str = RULES[0],
     ) -> None:
         epsilon = check.non_negative(epsilon, f"epsilon of {type(self).__name__}")
-        super().__init__(choices, weights, biases, epsilon, public)
+        super().__init__(choices, weights, biases, epsilon)
         self._rule = Selection(selection, epsilon)
         self.selection = self._rule.rule
 

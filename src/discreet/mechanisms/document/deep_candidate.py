@@ -18,7 +18,6 @@ from discreet.mechanisms.document._documents import (
 )
 from discreet.mechanisms.selection import RULES, Selection
 from discreet.parallel import ahead
-from discreet.statement import PrivacyStatement
 
 
 class DeepCandidate:
@@ -65,9 +64,10 @@ class DeepCandidate:
         self.projections = public_rows(projections, "projections of DeepCandidate", self.dimension)
         self.epsilon = check.non_negative(epsilon, "epsilon of DeepCandidate")
         self.selection = Selection(selection, self.epsilon).rule
-        self._statement = sentence_statement(
+        self.statement = sentence_statement(
             self.epsilon, "the candidate documents", "the projections"
         )
+        """The guarantee for each sentence of a released document."""
 
     @classmethod
     def from_store(
@@ -87,11 +87,6 @@ class DeepCandidate:
     def candidates(self) -> Rows:
         """The public vectors to choose from."""
         return self.choices
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each sentence of a released document."""
-        return self._statement
 
     def release(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None

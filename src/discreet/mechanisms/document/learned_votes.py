@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-from numpy.typing import ArrayLike
-
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._votes import OneByVotes
 from discreet.mechanisms.selection import RULES
@@ -43,17 +41,6 @@ class LearnedVotes(OneByVotes):
     """
 
     name: ClassVar[str] = "learned-votes"
-
-    def __init__(
-        self,
-        choices: ArrayLike,
-        weights: ArrayLike,
-        biases: ArrayLike,
-        epsilon: float,
-        selection: str = RULES[0],
-    ) -> None:
-        public = "the choices and what a sentence is scored by"
-        super().__init__(choices, weights, biases, epsilon, selection, public)
 
     @classmethod
     def from_store(

@@ -40,13 +40,12 @@ class SentenceVotes(OneByVotes):
     """
 
     name: ClassVar[str] = "sentence-votes"
+    public: ClassVar[str] = "the centroids"
 
     def __init__(self, centroids: ArrayLike, epsilon: float, selection: str = RULES[0]) -> None:
         rows = public_rows(centroids, "centroids of SentenceVotes")
         # |s - c|^2 is smallest where s.c - |c|^2 / 2 is largest.
-        super().__init__(
-            rows, rows, squared_lengths(rows) / -2, epsilon, selection, "the centroids"
-        )
+        super().__init__(rows, rows, squared_lengths(rows) / -2, epsilon, selection)
 
     @classmethod
     def from_store(

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
@@ -48,17 +47,7 @@ class SoftVotes(OneByVotes):
 
     name: ClassVar[str] = "soft-votes"
     unit = GRID
-
-    def __init__(
-        self,
-        choices: ArrayLike,
-        weights: ArrayLike,
-        biases: ArrayLike,
-        epsilon: float,
-        selection: str = RULES[0],
-    ) -> None:
-        public = "the choices and what a sentence is weighed by"
-        super().__init__(choices, weights, biases, epsilon, selection, public)
+    public: ClassVar[str] = "the choices and what a sentence is weighed by"
 
     @classmethod
     def from_store(

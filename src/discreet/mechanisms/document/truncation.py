@@ -19,7 +19,6 @@ from discreet.mechanisms.document._documents import (
 from discreet.mechanisms.sphere import on_grid
 from discreet.mechanisms.whole_noise import SMALLEST_RATE, GeometricNoise
 from discreet.spaces.space import LARGEST_NUMBER
-from discreet.statement import PrivacyStatement
 
 # A width of the box is counted in so many steps, or in as many as the noise leaves room for.
 _MOST_BITS = 20
@@ -80,9 +79,10 @@ class Truncation:
         room = math.frexp(self.epsilon / least)[1] - 1
         self._steps = 2 ** min(_MOST_BITS, room)
         self._noise = GeometricNoise(self.epsilon / (self.dimension * self._steps))
-        self._statement = sentence_statement(
+        self.statement = sentence_statement(
             self.epsilon, "the bounds of the box", "the grid of 2^-20 that vectors are released on"
         )
+        """The guarantee for each sentence of a released document."""
 
     @classmethod
     def from_public(
@@ -104,11 +104,6 @@ class Truncation:
         """
         lower, upper = store.box
         return cls(lower, upper, epsilon)
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each sentence of a released document."""
-        return self._statement
 
     def release(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None

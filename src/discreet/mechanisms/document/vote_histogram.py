@@ -60,8 +60,7 @@ class VoteHistogram(LinearVotes):
             check.in_range(epsilon, "epsilon of VoteHistogram", at_least=2 * SMALLEST_RATE)
         )
         self._noise = GeometricNoise(epsilon / 2)
-        public = "the choices and what a sentence is scored by"
-        super().__init__(choices, weights, biases, epsilon, public)
+        super().__init__(choices, weights, biases, epsilon)
 
     @classmethod
     def from_store(cls, store: CandidateStore, epsilon: float) -> "VoteHistogram":

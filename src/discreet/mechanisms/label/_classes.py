@@ -19,17 +19,10 @@ class LabelLaw(ABC):
     """A mechanism for labels whose law is a row for each of them."""
 
     def __init__(self, classes: int, statement: PrivacyStatement) -> None:
-        self._classes, self._statement = classes, statement
-
-    @property
-    def classes(self) -> int:
+        self.classes = classes
         """How many labels there are."""
-        return self._classes
-
-    @property
-    def statement(self) -> PrivacyStatement:
+        self.statement = statement
         """The guarantee for each released label."""
-        return self._statement
 
     @property
     def transition(self) -> NDArray[np.float64]:

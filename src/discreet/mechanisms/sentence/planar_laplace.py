@@ -7,8 +7,8 @@ import numpy as np
 from discreet import check
 from discreet.arrays import Floats
 from discreet.mechanisms.noise import SphericalNoise
-from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, NoisyDirection, chord_metric
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.mechanisms.sentence._sphere import NoisyDirection, chord_metric, vector_statement
+from discreet.statement import Notion
 
 
 class PlanarLaplace(NoisyDirection):
@@ -41,15 +41,7 @@ class PlanarLaplace(NoisyDirection):
         super().__init__(
             dimension,
             SphericalNoise(dimension, self.epsilon),
-            PrivacyStatement(
-                notion=Notion.METRIC,
-                epsilon=self.epsilon,
-                metric=chord_metric(dimension),
-                unit=Unit.SENTENCE,
-                adjacency=Adjacency.REPLACE,
-                scope=SCOPE,
-                public=PUBLIC,
-            ),
+            vector_statement(Notion.METRIC, self.epsilon, metric=chord_metric(dimension)),
         )
 
     def random_parts(self, count: int, rng: np.random.Generator) -> tuple[None, Floats]:

@@ -4,16 +4,15 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, betaln, gammaln
 
-from discreet import check
 from discreet.arrays import Floats
 from discreet.mechanisms.angle_law import AngleLaw
-from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE
-from discreet.mechanisms.sphere import angles_released, in_blocks, turned
+from discreet.mechanisms.sentence._sphere import TurnedDirection, vector_statement
+from discreet.mechanisms.sphere import angles_released
 from discreet.randomness import bernoulli_exp, exponential
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.statement import Notion
 
 # The share of the sphere that the best cap covers is a normal float64 up to here.
 LARGEST_EPSILON = 500.0
@@ -23,7 +22,7 @@ _MARGIN = 1e-9
 _WIDE = 0.05
 
 
-class PrivUnit:
+class PrivUnit(TurnedDirection):
     """Release each unit vector x as a vector near it, or as one that is not, uniform in either.
 
     Privacy: unit sentence, adjacency replace, pure notion. For any two unit vectors x, x' and any
@@ -53,10 +52,7 @@ class PrivUnit:
     name: ClassVar[str] = "priv-unit"
 
     def __init__(self, dimension: int, epsilon: float) -> None:
-        self.dimension = check.whole(dimension, "dimension of PrivUnit", at_least=2)
-        self.epsilon = check.non_negative(epsilon, "epsilon of PrivUnit")
-        if self.epsilon > LARGEST_EPSILON:
-            raise check.fail("epsilon of PrivUnit", f"at most {LARGEST_EPSILON:g}", epsilon)
+        super().__init__(dimension, epsilon, LARGEST_EPSILON)
         self._loss = self.epsilon * (1.0 - _MARGIN)
         self.cap = _best_cap(self.dimension, self._loss)
         share = _share(self.cap, self.dimension)
@@ -64,19 +60,7 @@ class PrivUnit:
         self._log_inside = self._log_low + self._loss + math.log(share)
         self._wide = share > _WIDE
         self._uniform = AngleLaw(self.dimension, 0.0)
-        self._statement = PrivacyStatement(
-            notion=Notion.PURE,
-            epsilon=self.epsilon,
-            unit=Unit.SENTENCE,
-            adjacency=Adjacency.REPLACE,
-            scope=SCOPE,
-            public=PUBLIC,
-        )
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released vector."""
-        return self._statement
+        self.statement = vector_statement(Notion.PURE, self.epsilon)
 
     @property
     def mean_cosine(self) -> float:
@@ -84,14 +68,6 @@ class PrivUnit:
         if self.epsilon == 0.0:
             return 0.0
         return math.exp(_log_mean_cosine(self.cap, self.dimension, self._loss))
-
-    def release(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.float32]:
-        """An independent draw for each unit row, on the grid of 2^-20 (so of length about 1)."""
-
-        def noisy(units: Floats) -> Floats:
-            return turned(units, self._angles(len(units), rng), rng)
-
-        return in_blocks(vectors, self.dimension, "PrivUnit", noisy)
 
     def log_density(self, vectors: ArrayLike, outputs: ArrayLike) -> Floats:
         """Log-density of each output row given the vector in the same row, before rounding.
@@ -104,10 +80,6 @@ class PrivUnit:
         area = math.log(2.0) + half * math.log(math.pi) - float(gammaln(half))
         inside = angles <= self.cap
         return np.where(inside, self._loss, 0.0) + (self._log_low - area)
-
-    def random_parts(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Angles, and directions of which the part across a vector is what counts."""
-        return self._angles(count, rng), rng.standard_normal((count, self.dimension))
 
     def _angles(self, count: int, rng: np.random.Generator) -> Floats:
         inside = bernoulli_exp(np.full(count, -self._log_inside), rng)

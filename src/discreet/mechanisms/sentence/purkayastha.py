@@ -4,21 +4,20 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from discreet import check
 from discreet.arrays import Floats
 from discreet.mechanisms.angle_law import AngleLaw
-from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, angle_metric
-from discreet.mechanisms.sphere import angles_released, in_blocks, turned
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.mechanisms.sentence._sphere import TurnedDirection, angle_metric, vector_statement
+from discreet.mechanisms.sphere import angles_released
+from discreet.statement import Notion
 
 # Here the noise is already finer than the grid it is released on.
 LARGEST_EPSILON = 1e6
 
 
-class Purkayastha:
+class Purkayastha(TurnedDirection):
     """Release each unit vector x as ``y`` with density proportional to ``exp(-epsilon * angle)``.
 
     Privacy: unit sentence, adjacency replace, metric notion. For any two unit vectors x, x' and any
@@ -43,33 +42,10 @@ class Purkayastha:
     name: ClassVar[str] = "purkayastha"
 
     def __init__(self, dimension: int, epsilon: float) -> None:
-        self.dimension = check.whole(dimension, "dimension of Purkayastha", at_least=2)
-        self.epsilon = check.non_negative(epsilon, "epsilon of Purkayastha")
-        if self.epsilon > LARGEST_EPSILON:
-            raise check.fail("epsilon of Purkayastha", f"at most {LARGEST_EPSILON:g}", epsilon)
+        super().__init__(dimension, epsilon, LARGEST_EPSILON)
         self.law = AngleLaw(self.dimension, self.epsilon)
-        self._statement = PrivacyStatement(
-            notion=Notion.METRIC,
-            epsilon=self.epsilon,
-            metric=angle_metric(self.dimension),
-            unit=Unit.SENTENCE,
-            adjacency=Adjacency.REPLACE,
-            scope=SCOPE,
-            public=PUBLIC,
-        )
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released vector."""
-        return self._statement
-
-    def release(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.float32]:
-        """An independent draw for each unit row, on the grid of 2^-20 (so of length about 1)."""
-
-        def noisy(units: Floats) -> Floats:
-            return self._draw(units, rng)
-
-        return in_blocks(vectors, self.dimension, "Purkayastha", noisy)
+        metric = angle_metric(self.dimension)
+        self.statement = vector_statement(Notion.METRIC, self.epsilon, metric=metric)
 
     def log_density(self, vectors: ArrayLike, outputs: ArrayLike) -> Floats:
         """Log-density of each output row given the vector in the same row, before rounding.
@@ -80,10 +56,6 @@ class Purkayastha:
         angles = angles_released(vectors, outputs, self.dimension, "Purkayastha")
         return self._log_constant - self.epsilon * angles
 
-    def random_parts(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Angles, and directions of which the part across a vector is what counts."""
-        return self.law.sample(count, rng), rng.standard_normal((count, self.dimension))
-
     @property
     def _log_constant(self) -> float:
         # Surface of the sphere of tangent directions; in two dimensions these are two points.
@@ -91,5 +63,5 @@ class Purkayastha:
         surface = math.log(2.0) + half * math.log(math.pi) - float(gammaln(half))
         return -surface - self.law.log_normaliser
 
-    def _draw(self, units: Floats, rng: np.random.Generator) -> Floats:
-        return turned(units, self.law.sample(len(units), rng), rng)
+    def _angles(self, count: int, rng: np.random.Generator) -> Floats:
+        return self.law.sample(count, rng)

@@ -6,8 +6,8 @@ from typing import ClassVar
 from discreet import check
 from discreet.errors import InvalidValue
 from discreet.mechanisms.noise import GaussianNoise, gaussian_multiplier
-from discreet.mechanisms.sentence._sphere import PUBLIC, SCOPE, NoisyDirection
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
+from discreet.mechanisms.sentence._sphere import NoisyDirection, vector_statement
+from discreet.statement import Notion
 
 # Two unit vectors are at most 2 apart; the margin covers the rounding of their length.
 _SENSITIVITY = 2.0 * (1.0 + 1e-9)
@@ -46,16 +46,5 @@ class SphereGaussian(NoisyDirection):
                 "the noise of SphereGaussian is too large for a floating-point number; "
                 "raise epsilon or delta"
             )
-        super().__init__(
-            dimension,
-            GaussianNoise(deviation),
-            PrivacyStatement(
-                notion=Notion.APPROXIMATE,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                unit=Unit.SENTENCE,
-                adjacency=Adjacency.REPLACE,
-                scope=SCOPE,
-                public=PUBLIC,
-            ),
-        )
+        statement = vector_statement(Notion.APPROXIMATE, self.epsilon, delta=self.delta)
+        super().__init__(dimension, GaussianNoise(deviation), statement)

@@ -55,17 +55,13 @@ class NoisyNearest:
         self.space = space
         self.points = points
         self.noise = noise
-        self._statement = statement
+        self.statement = statement
+        """The guarantee for each released word."""
         largest = math.frexp(float(max(points.max(), -points.min())))[1]
         self.grid = math.ldexp(
             1.0, max(math.frexp(noise.width)[1] - 1 - _GRID_BITS, largest - _FINEST_BITS, -1000)
         )
         """What the search sees noisy vectors in multiples of: a power of two."""
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released word."""
-        return self._statement
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Noise on each word's vector, then the nearest word; memory is a block."""

@@ -6,9 +6,9 @@ from discreet import check
 from discreet.mechanisms.certificate import metric_of
 from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
-from discreet.mechanisms.word._words import PUBLIC, SCOPE
+from discreet.mechanisms.word._words import word_statement
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 
 class CMP(NoisyNearest):
@@ -43,14 +43,5 @@ class CMP(NoisyNearest):
             space,
             space.vectors,
             SphericalNoise(space.dimension, self.epsilon),
-            PrivacyStatement(
-                notion=Notion.METRIC,
-                epsilon=self.epsilon,
-                metric=metric_of(space),
-                unit=Unit.WORD,
-                adjacency=Adjacency.REPLACE,
-                over=Scope(cut=space.fingerprint),
-                scope=SCOPE,
-                public=PUBLIC,
-            ),
+            word_statement(space, Notion.METRIC, self.epsilon, metric=metric_of(space)),
         )

@@ -15,9 +15,9 @@ from discreet.mechanisms.word._sensitivity import (
     noise_scale,
     sensitivity_of,
 )
-from discreet.mechanisms.word._words import CALIBRATIONS
+from discreet.mechanisms.word._words import CALIBRATIONS, word_statement
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 
 class Gaussian(NoisyNearest):
@@ -87,13 +87,11 @@ class Gaussian(NoisyNearest):
             space,
             points,
             GaussianNoise(noise_scale(multiplier * self.sensitivity.value, "Gaussian")),
-            PrivacyStatement(
-                notion=Notion.APPROXIMATE,
-                epsilon=self.epsilon,
+            word_statement(
+                space,
+                Notion.APPROXIMATE,
+                self.epsilon,
                 delta=self.delta,
-                unit=Unit.WORD,
-                adjacency=Adjacency.REPLACE,
-                over=Scope(cut=space.fingerprint),
                 scope=SCOPE,
                 public=CLIPPED_PUBLIC,
             ),

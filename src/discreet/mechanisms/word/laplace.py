@@ -15,9 +15,10 @@ from discreet.mechanisms.word._sensitivity import (
     noise_scale,
     sensitivity_of,
 )
+from discreet.mechanisms.word._words import word_statement
 from discreet.randomness import exponential
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 
 def symmetric(magnitudes: Floats, rng: np.random.Generator) -> Floats:
@@ -118,13 +119,5 @@ class Laplace(NoisyNearest):
             space,
             points,
             LaplaceNoise(noise_scale(self.sensitivity.value / self.epsilon, "Laplace")),
-            PrivacyStatement(
-                notion=Notion.PURE,
-                epsilon=self.epsilon,
-                unit=Unit.WORD,
-                adjacency=Adjacency.REPLACE,
-                over=Scope(cut=space.fingerprint),
-                scope=SCOPE,
-                public=CLIPPED_PUBLIC,
-            ),
+            word_statement(space, Notion.PURE, self.epsilon, scope=SCOPE, public=CLIPPED_PUBLIC),
         )

@@ -11,10 +11,10 @@ from discreet.arrays import Floats, Ids, row_blocks
 from discreet.errors import InvalidValue
 from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
-from discreet.mechanisms.word._words import PUBLIC, SCOPE
+from discreet.mechanisms.word._words import word_statement
 from discreet.spaces.distances import euclidean_metric
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Metric, MetricKind, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Metric, MetricKind, Notion
 
 # Below this share of the largest, an eigenvalue is rounding and not the shape of the words.
 _FLATTEST = 1e-10
@@ -93,32 +93,20 @@ class Mahalanobis(NoisyNearest):
     """
 
     name: ClassVar[str] = "mahalanobis"
+    noise: EllipticalNoise
 
     def __init__(self, space: EmbeddingSpace, epsilon: float, *, shrinkage: float = 0.2) -> None:
         self.epsilon = check.positive(epsilon, "epsilon of Mahalanobis")
         self.shrinkage = _from_0_to_1(shrinkage)
         noise = EllipticalNoise(shaped_covariance(space, self.shrinkage), self.epsilon)
-        super().__init__(
-            space,
-            space.vectors,
-            noise,
-            PrivacyStatement(
-                notion=Notion.METRIC,
-                epsilon=self.epsilon,
-                metric=_metric(space, noise.inverse_root, self.shrinkage),
-                unit=Unit.WORD,
-                adjacency=Adjacency.REPLACE,
-                over=Scope(cut=space.fingerprint),
-                scope=SCOPE,
-                public=PUBLIC,
-            ),
-        )
-        self._inverse_root = noise.inverse_root
+        metric = _metric(space, noise.inverse_root, self.shrinkage)
+        statement = word_statement(space, Notion.METRIC, self.epsilon, metric=metric)
+        super().__init__(space, space.vectors, noise, statement)
 
     def distance(self, first: Ids, second: Ids) -> Floats:
         """Distance of each pair of word ids in the metric of the statement."""
         gap = self.points[first].astype(np.float64) - self.points[second]
-        return np.asarray(np.linalg.norm(gap @ self._inverse_root, axis=1))
+        return np.asarray(np.linalg.norm(gap @ self.noise.inverse_root, axis=1))
 
 
 def shaped_covariance(space: EmbeddingSpace, shrinkage: float) -> Floats:

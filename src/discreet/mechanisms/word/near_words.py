@@ -15,11 +15,11 @@ from discreet.guides import load_guide
 from discreet.mechanisms.word._alphabet import Wanted, choose
 from discreet.mechanisms.word._near_sets import NearSets
 from discreet.mechanisms.word._two_weights import TwoWeights
-from discreet.mechanisms.word._words import PUBLIC
+from discreet.mechanisms.word._words import PUBLIC, word_statement
 from discreet.protocols import Guide
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 NO_GUIDE = "none"
 # Measured on reviews and news with the n-gram guide; see the mechanism's page.
@@ -101,20 +101,10 @@ class NearWords:
         self.pool, self.weight = self._pool(pool, weight)
         self._law = TwoWeights(self.epsilon, self.near, self.outputs)
         self._sets = NearSets(self._alphabet, self.guide, self.pool, self.weight)
-        self._statement = PrivacyStatement(
-            notion=Notion.PURE,
-            epsilon=self.epsilon,
-            unit=Unit.WORD,
-            adjacency=Adjacency.REPLACE,
-            over=Scope(cut=space.fingerprint),
-            scope=self._scope(),
-            public=self._public(),
+        self.statement = word_statement(
+            space, Notion.PURE, self.epsilon, scope=self._scope(), public=self._public()
         )
-
-    @property
-    def statement(self) -> PrivacyStatement:
         """The guarantee for each released word."""
-        return self._statement
 
     @property
     def words(self) -> Ids:

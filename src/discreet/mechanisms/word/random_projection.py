@@ -14,10 +14,10 @@ from discreet.files import Memo
 from discreet.mechanisms.certificate import metric_of
 from discreet.mechanisms.noise import SphericalNoise
 from discreet.mechanisms.word._noisy_nearest import NoisyNearest
-from discreet.mechanisms.word._words import PUBLIC, SCOPE
+from discreet.mechanisms.word._words import PUBLIC, word_statement
 from discreet.spaces.neighbours import first_equal, middle
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 _UNIT_ROUNDOFF = 2.0**-24
 # More than any underflow of a float32 can amount to.
@@ -86,14 +86,11 @@ class RandomProjection(NoisyNearest):
             space,
             points,
             SphericalNoise(self.dimension, self.projected_epsilon),
-            PrivacyStatement(
-                notion=Notion.METRIC,
-                epsilon=self.epsilon,
+            word_statement(
+                space,
+                Notion.METRIC,
+                self.epsilon,
                 metric=metric_of(space),
-                unit=Unit.WORD,
-                adjacency=Adjacency.REPLACE,
-                over=Scope(cut=space.fingerprint),
-                scope=SCOPE,
                 public=(*PUBLIC, f"the projection (seed {self.seed}, matrix {mark})"),
             ),
         )

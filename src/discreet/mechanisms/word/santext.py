@@ -15,10 +15,10 @@ from discreet.mechanisms.certificate import (
     metric_of,
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, SCOPE
+from discreet.mechanisms.word._words import CALIBRATIONS, word_statement
 from discreet.spaces.index import cached_index
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 
 class SanText:
@@ -71,26 +71,13 @@ class SanText:
         )
         self._law = DistanceLaw(space, self.kappa, index=cached_index(space))
         self._metric = metric_of(space)
-        self._statement = PrivacyStatement(
-            notion=Notion.METRIC,
-            epsilon=self.epsilon,
-            metric=self._metric,
-            unit=Unit.WORD,
-            adjacency=Adjacency.REPLACE,
-            over=Scope(cut=space.fingerprint),
-            scope=SCOPE,
-            public=PUBLIC,
-        )
+        self.statement = word_statement(space, Notion.METRIC, self.epsilon, metric=self._metric)
+        """The guarantee for each released word."""
 
     @property
     def kappa(self) -> float:
         """How fast the probability falls with distance."""
         return self.certificate.kappa
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released word."""
-        return self._statement
 
     @property
     def unit_loss(self) -> UnitLoss:

@@ -17,9 +17,9 @@ from discreet.mechanisms.certificate import (
     metric_of,
 )
 from discreet.mechanisms.word._distance_law import DistanceLaw
-from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC
+from discreet.mechanisms.word._words import CALIBRATIONS, PUBLIC, word_statement
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 from discreet.text.readers import open_documents
 
 
@@ -80,14 +80,12 @@ class SanTextPlus:
             else by_theorem(space.fingerprint, self.epsilon)
         )
         self._law = DistanceLaw(space, self.kappa, targets=chosen)
-        self._statement = PrivacyStatement(
-            notion=Notion.UTILITY_OPTIMISED,
-            epsilon=self.epsilon,
+        self.statement = word_statement(
+            space,
+            Notion.UTILITY_OPTIMISED,
+            self.epsilon,
             slack=math.log(1 / self.p),
             metric=metric_of(space),
-            unit=Unit.WORD,
-            adjacency=Adjacency.REPLACE,
-            over=Scope(cut=space.fingerprint),
             scope=(
                 f"only the {len(chosen):,} words of the public sensitive list are protected; a "
                 f"word outside it comes out unchanged with probability {1 - self.p:.6g}, and is "
@@ -95,6 +93,7 @@ class SanTextPlus:
             ),
             public=(*PUBLIC, "the list of sensitive words"),
         )
+        """The guarantee for each released word."""
 
     @classmethod
     def from_space(
@@ -130,11 +129,6 @@ class SanTextPlus:
     def kappa(self) -> float:
         """How fast the probability falls with distance."""
         return self.certificate.kappa
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released word."""
-        return self._statement
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,12 +21,12 @@ from discreet.mechanisms.word._sensitivity import (
     noise_scale,
     sensitivity_of,
 )
-from discreet.mechanisms.word._words import CALIBRATIONS
+from discreet.mechanisms.word._words import CALIBRATIONS, word_statement
 from discreet.mechanisms.word.laplace import symmetric
 from discreet.randomness import exponential
 from discreet.search import last_whole_that_holds
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 _OWNER = "TruncatedLaplace"
 # Below, probabilities are no longer full-precision floating-point numbers.
@@ -201,12 +200,21 @@ class TruncatedLaplace(NoisyNearest):
         seen = float(_box.coordinate_exponent(shift, width).sum()) / _box.MARGIN
         self.least_delta = self.true_delta if exact else -math.expm1(-seen)
         """What the true delta is at least: the mass of two words that are far apart."""
-        stated = self._what_holds(log_claimed) if published else self._stated(self.delta)
+        held = self.true_delta if published else self.delta
+        none = held >= 1.0
         super().__init__(
             space,
             points,
             TruncatedLaplaceNoise(scale, noise_scale(width * scale, _OWNER)),
-            replace(stated, over=Scope(cut=space.fingerprint)),
+            word_statement(
+                space,
+                Notion.NONE if none else Notion.APPROXIMATE,
+                math.inf if none else self.epsilon,
+                delta=0.0 if none else held,
+                scope=SCOPE,
+                public=CLIPPED_PUBLIC,
+                caveats=self._caveats(log_claimed) if published else (),
+            ),
         )
 
     @property
@@ -214,30 +222,17 @@ class TruncatedLaplace(NoisyNearest):
         """The noise of each coordinate lies between minus this and this."""
         return self.noise.half_width
 
-    def _stated(self, delta: float, *caveats: str) -> PrivacyStatement:
-        none = delta >= 1.0
-        return PrivacyStatement(
-            notion=Notion.NONE if none else Notion.APPROXIMATE,
-            epsilon=math.inf if none else self.epsilon,
-            delta=0.0 if none else delta,
-            unit=Unit.WORD,
-            adjacency=Adjacency.REPLACE,
-            scope=SCOPE,
-            public=CLIPPED_PUBLIC,
-            caveats=caveats,
-        )
-
-    def _what_holds(self, log_claimed: float) -> PrivacyStatement:
+    def _caveats(self, log_claimed: float) -> tuple[str, ...]:
+        """What the paper claims of this noise, if less than that holds."""
         if self.true_delta <= math.exp(log_claimed):
-            return self._stated(self.true_delta)
+            return ()
         claimed = f"{self.delta:.3g}"
         if self.log_delta is not None:
             claimed = f"1e{log_claimed / math.log(10):.0f}"
         actual = f"{self.true_delta:.3g}"
         if not self.true_delta_is_exact:
             actual = f"at least {self.least_delta:.3g} and at most {actual}"
-        return self._stated(
-            self.true_delta,
+        return (
             f"the paper claims delta = {claimed} for this noise at epsilon = "
             f"{self.epsilon:.6g}, but delta is {actual}: its proof takes the part of one box "
             "outside the other for a small cube, and it is a set of slabs",

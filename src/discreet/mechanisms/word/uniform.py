@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.word._words import PUBLIC, SCOPE
+from discreet.mechanisms.word._words import word_statement
 from discreet.spaces.space import EmbeddingSpace
-from discreet.statement import Adjacency, Notion, PrivacyStatement, Scope, Unit
+from discreet.statement import Notion
 
 
 class Uniform:
@@ -32,20 +32,8 @@ class Uniform:
 
     def __init__(self, space: EmbeddingSpace) -> None:
         self.space = space
-        self._statement = PrivacyStatement(
-            notion=Notion.PURE,
-            epsilon=self.epsilon,
-            unit=Unit.WORD,
-            adjacency=Adjacency.REPLACE,
-            over=Scope(cut=space.fingerprint),
-            scope=SCOPE,
-            public=PUBLIC,
-        )
-
-    @property
-    def statement(self) -> PrivacyStatement:
+        self.statement = word_statement(space, Notion.PURE, self.epsilon)
         """The guarantee for each released word."""
-        return self._statement
 
     def release(self, ids: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """An independent draw for each word id."""
