@@ -6,7 +6,7 @@ the budget is gone and nothing was released; never the other way round.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -57,7 +57,47 @@ def counting(made: object) -> CountingSanitizer:
 
 
 @dataclass
-class BookedSanitizer:
+class _Booked:
+    """What is counted, and then released under one reservation."""
+
+    wholes: Wholes = field(default_factory=Wholes, init=False)
+    """What was counted."""
+    units: int = field(default=0, init=False)
+    reservation: Reservation | None = field(default=None, init=False)
+    charge: Charge | None = field(default=None, init=False)
+
+    @contextmanager
+    def _reserve(
+        self,
+        ledger: DatasetLedger,
+        lifted: Callable[[int, Unit], PrivacyStatement],
+        mechanism: str,
+        rng: Generator,
+    ) -> Iterator[Reservation]:
+        self.charge = self.wholes.charged(
+            lifted,
+            dataset=ledger.dataset,
+            command=ledger.command,
+            mechanism=mechanism,
+            units=self.units,
+        )
+        with ledger.reserved(self.charge, rng=rng) as self.reservation:
+            yield self.reservation
+
+    def entered(self, receipt: Receipt) -> Receipt:
+        """The receipt, which says where it is booked."""
+        if self.reservation is None or self.charge is None:
+            return receipt
+        return with_entry(receipt, self.reservation, self.charge)
+
+    def commit(self, receipt: Receipt) -> None:
+        """All is drawn and staged: put the receipt's digest into the ledger."""
+        if self.reservation is not None:
+            commit_receipt(self.reservation, receipt)
+
+
+@dataclass
+class BookedSanitizer(_Booked):
     """A sanitizer whose texts are counted first and then released under one reservation.
 
     Args:
@@ -69,11 +109,6 @@ class BookedSanitizer:
     ledger: DatasetLedger
     made: CountingSanitizer
     delta: float
-    wholes: Wholes = field(default_factory=Wholes)
-    """What was counted."""
-    units: int = 0
-    reservation: Reservation | None = None
-    charge: Charge | None = None
     mechanism: WordMechanism = field(init=False)
     about: Mapping[str, Any] = field(init=False)
     _stored: dict[str, str] = field(default_factory=dict, repr=False)
@@ -114,19 +149,10 @@ class BookedSanitizer:
             self._stored[texts[place]] = kept
         return list(screening.new)
 
-    @contextmanager
-    def reserved(self, rng: Generator) -> Iterator[Reservation]:
+    def reserved(self, rng: Generator) -> AbstractContextManager[Reservation]:
         """The budget for all that was counted."""
         lifted = whole_of(self.statement, self.mechanism, self.delta, counted_in(self.about))
-        self.charge = self.wholes.charged(
-            lifted,
-            dataset=self.ledger.dataset,
-            command=self.ledger.command,
-            mechanism=self.mechanism.name,
-            units=self.units,
-        )
-        with self.ledger.reserved(self.charge, rng=rng) as self.reservation:
-            yield self.reservation
+        return self._reserve(self.ledger, lifted, self.mechanism.name, rng)
 
     def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
         """Release texts that were counted; those released before come out as they did."""
@@ -150,17 +176,6 @@ class BookedSanitizer:
         own.ledger.remember(self.reservation, own.dataset, fresh, kept)
         statement = release.statement.with_public(_AGAIN) if self._stored else release.statement
         return replace(release, values=values, statement=statement, draws=draws)
-
-    def entered(self, receipt: Receipt) -> Receipt:
-        """The receipt, which says where it is booked."""
-        if self.reservation is None or self.charge is None:
-            return receipt
-        return with_entry(receipt, self.reservation, self.charge)
-
-    def commit(self, receipt: Receipt) -> None:
-        """All is drawn and staged: put the receipt's digest into the ledger."""
-        if self.reservation is not None:
-            commit_receipt(self.reservation, receipt)
 
     def require_same(self, wholes: Wholes) -> None:
         """Refuse a file that was not the same when it was read a second time."""
@@ -214,7 +229,7 @@ def _all_of(opened: Callable[[], DocumentReader]) -> Iterator[Batch]:
 
 
 @dataclass
-class BookedRows:
+class BookedRows(_Booked):
     """Rows of which vectors are released, booked in a ledger as a whole.
 
     Args:
@@ -226,10 +241,6 @@ class BookedRows:
     ledger: DatasetLedger | None
     lifted: Callable[[int, Unit], PrivacyStatement]
     mechanism: str
-    wholes: Wholes = field(default_factory=Wholes)
-    units: int = 0
-    reservation: Reservation | None = None
-    charge: Charge | None = None
     _read: tuple[Any, Any] = field(
         default_factory=lambda: (hashlib.sha256(), hashlib.sha256()), repr=False
     )
@@ -244,21 +255,11 @@ class BookedRows:
         self.wholes.add(units, persons)
         self._read[0].update("\0".join(texts).encode("utf-8", "surrogatepass"))
 
-    @contextmanager
-    def reserved(self, rng: Generator) -> Iterator[None]:
+    def reserved(self, rng: Generator) -> AbstractContextManager[Reservation | None]:
         """The budget for all that was counted."""
         if self.ledger is None:
-            yield
-            return
-        self.charge = self.wholes.charged(
-            self.lifted,
-            dataset=self.ledger.dataset,
-            command=self.ledger.command,
-            mechanism=self.mechanism,
-            units=self.units,
-        )
-        with self.ledger.reserved(self.charge, rng=rng) as self.reservation:
-            yield
+            return nullcontext()
+        return self._reserve(self.ledger, self.lifted, self.mechanism, rng)
 
     def remember(self, texts: Sequence[str]) -> None:
         """Keep the fingerprints of rows that were released."""
@@ -266,15 +267,8 @@ class BookedRows:
             self._read[1].update("\0".join(texts).encode("utf-8", "surrogatepass"))
             self.ledger.ledger.remember(self.reservation, self.ledger.dataset, texts)
 
-    def entered(self, receipt: Receipt) -> Receipt:
-        """The receipt, which says where it is booked."""
-        if self.reservation is None or self.charge is None:
-            return receipt
-        return with_entry(receipt, self.reservation, self.charge)
-
     def commit(self, receipt: Receipt) -> None:
-        """All is drawn and staged: put the receipt's digest into the ledger."""
-        if self.reservation is not None:
-            if self._read[0].digest() != self._read[1].digest():
-                raise InputError(_CHANGED)
-            commit_receipt(self.reservation, receipt)
+        """As of any release, if the rows that were drawn are those that were counted."""
+        if self.reservation is not None and self._read[0].digest() != self._read[1].digest():
+            raise InputError(_CHANGED)
+        super().commit(receipt)
