@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Floats, Rows
+from discreet.arrays import Floats, Rows, row_blocks
 from discreet.errors import InvalidValue
 from discreet.exact import lengths
 
@@ -35,7 +35,7 @@ def checked_outputs(outputs: ArrayLike, units: Floats, owner: str) -> Floats:
     rows: Floats = _matrix(outputs, units.shape[1], name).astype(np.float64)
     if len(rows) != len(units):
         raise InvalidValue(f"{name} must be as many as vectors, {len(units)}; got {len(rows)}")
-    _refuse(~np.isfinite(np.abs(rows).max(axis=1, initial=0.0)), name, "finite", 0)
+    refuse(~np.isfinite(np.abs(rows).max(axis=1, initial=0.0)), name, "finite")
     return rows
 
 
@@ -52,10 +52,8 @@ def in_blocks(
     """``noisy`` of every block of unit rows, rounded to the public grid; memory is a block."""
     rows = _matrix(vectors, dimension, f"vectors of {owner}")
     out = np.empty(rows.shape, dtype=np.float32)
-    step = max(1, _BLOCK_NUMBERS // dimension)
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        out[part] = on_grid(noisy(_units(rows[part], owner, start)))
+    for part in row_blocks(len(rows), dimension, _BLOCK_NUMBERS):
+        out[part] = on_grid(noisy(_units(rows[part], owner, part.start)))
     return out
 
 
@@ -111,6 +109,12 @@ def _matrix(vectors: ArrayLike, dimension: int | None, name: str) -> Rows:
     if array.size == 0 and array.ndim <= 2:
         width = array.shape[1] if array.ndim == 2 else dimension or 0
         array = np.empty((0, width))
+    return number_rows(array, dimension, name)
+
+
+def number_rows(vectors: ArrayLike, dimension: int | None, name: str) -> Rows:
+    """Rows of numbers, of the right width if one is given; anything else is an error."""
+    array = np.asarray(vectors)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise InvalidValue(
             f"{name} must be rows of numbers; got {array.ndim} dimensions of {array.dtype}"
@@ -120,27 +124,30 @@ def _matrix(vectors: ArrayLike, dimension: int | None, name: str) -> Rows:
     return array
 
 
+def refuse(
+    bad: NDArray[np.bool_], name: str, rule: str, *, first: int = 0, what: str = "row"
+) -> None:
+    """An error that names the place of the first that breaks a rule, if any does."""
+    if bad.any():
+        place = first + int(bad.argmax())
+        raise InvalidValue(f"{name} must be {rule}; {what} {place} (counted from 0) is not")
+
+
 def _units(rows: Rows, owner: str, first: int) -> Floats:
     name = f"vectors of {owner}"
     units = _normalised(rows, name, first)
     with np.errstate(over="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    _refuse(np.abs(norms - 1.0) > _TOLERANCE, name, "of length 1 (use unit_rows)", first)
+    refuse(np.abs(norms - 1.0) > _TOLERANCE, name, "of length 1 (use unit_rows)", first=first)
     return units
 
 
 def _normalised(rows: Rows, name: str, first: int) -> Floats:
     units: Floats = rows.astype(np.float64)
     largest = np.abs(units).max(axis=1, initial=0.0)
-    _refuse(~np.isfinite(largest), name, "finite", first)
-    _refuse(largest == 0, name, "other than zero", first)
+    refuse(~np.isfinite(largest), name, "finite", first=first)
+    refuse(largest == 0, name, "other than zero", first=first)
     # Dividing by the largest entry first keeps the squares in range.
     units /= largest[:, None]
     units /= lengths(units)[:, None]
     return units
-
-
-def _refuse(bad: NDArray[np.bool_], name: str, rule: str, first: int) -> None:
-    if bad.any():
-        row = first + int(bad.argmax())
-        raise InvalidValue(f"{name} must be {rule}; row {row} (counted from 0) is not")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Ids, Rows, ragged_blocks, row_blocks
 from discreet.errors import InvalidValue
+from discreet.mechanisms.sphere import number_rows, refuse
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 FEWEST_SENTENCES = 2
@@ -34,10 +35,10 @@ def sentence_statement(epsilon: float, *public: str) -> PrivacyStatement:
 
 def public_rows(vectors: ArrayLike, name: str, dimension: int | None = None) -> Rows:
     """Finite rows of numbers, at least one, kept read-only in 32 bits."""
-    array = np.array(_numbers(vectors, name, dimension), dtype=np.float32)
+    array = np.array(number_rows(vectors, dimension, name), dtype=np.float32)
     if not array.size:
         raise InvalidValue(f"{name} must be at least one row of numbers; got none")
-    _refuse(_not_finite(array), name, "finite", "row")
+    refuse(_not_finite(array), name, "finite")
     array.flags.writeable = False
     return array
 
@@ -54,7 +55,7 @@ def checked_documents(
         owner: what messages call the mechanism.
     """
     name = f"sentence vectors of {owner}"
-    rows = _numbers(vectors, name, dimension)
+    rows = number_rows(vectors, dimension, name)
     ends = np.array([0, len(rows)]) if offsets is None else np.asarray(offsets)
     if ends.ndim != 1 or not ends.size or ends.dtype.kind not in "iu":
         raise InvalidValue(
@@ -66,15 +67,15 @@ def checked_documents(
         raise InvalidValue(
             f"offsets of {owner} must rise from 0 to the number of sentence vectors, {len(rows)}"
         )
-    _refuse(lengths == 0, f"documents of {owner}", "of at least 1 sentence", "document")
-    _refuse(
+    refuse(lengths == 0, f"documents of {owner}", "of at least 1 sentence", what="document")
+    refuse(
         lengths < FEWEST_SENTENCES,
         f"documents of {owner}",
         f"of at least {FEWEST_SENTENCES} sentences, which one of them could hide among",
-        "document",
+        what="document",
     )
     for part in row_blocks(len(rows), numbers=_BLOCK_SENTENCES):
-        _refuse(_not_finite(rows[part]), name, "finite", "row", part.start)
+        refuse(_not_finite(rows[part]), name, "finite", first=part.start)
     return rows, starts
 
 
@@ -83,22 +84,5 @@ def document_blocks(offsets: Ids) -> Iterator[tuple[int, int]]:
     return ragged_blocks(offsets, _BLOCK_SENTENCES, _BLOCK_DOCUMENTS)
 
 
-def _numbers(vectors: ArrayLike, name: str, dimension: int | None) -> Rows:
-    array = np.asarray(vectors)
-    if array.ndim != 2 or array.dtype.kind not in "fiu":
-        raise InvalidValue(
-            f"{name} must be rows of numbers; got {array.ndim} dimensions of {array.dtype}"
-        )
-    if dimension is not None and array.shape[1] != dimension:
-        raise InvalidValue(f"{name} must have {dimension} columns; got {array.shape[1]}")
-    return array
-
-
 def _not_finite(rows: Rows) -> NDArray[np.bool_]:
     return np.asarray(~np.isfinite(rows).all(axis=1))
-
-
-def _refuse(bad: NDArray[np.bool_], name: str, rule: str, what: str, first: int = 0) -> None:
-    if bad.any():
-        place = first + int(bad.argmax())
-        raise InvalidValue(f"{name} must be {rule}; {what} {place} (counted from 0) is not")
