@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
 
-from discreet.service.playground import application
+from discreet.service.playground import routes
 from discreet.spaces.loaders import load_space
 from discreet.spaces.saved_files import save_space
 from discreet.spaces.space import EmbeddingSpace
@@ -39,7 +40,7 @@ def small_space(folder: Path) -> Path:
 def served(space: Path):
     """The address of a playground that runs in a thread."""
     plain = {"log_level": "warning", "lifespan": "off", "ws": "none"}
-    config = uvicorn.Config(application(str(space)), host="127.0.0.1", port=0, **plain)
+    config = uvicorn.Config(Starlette(routes=routes(str(space))), host="127.0.0.1", port=0, **plain)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -7,6 +7,7 @@ import json
 import httpx
 import numpy as np
 import pytest
+from starlette.applications import Starlette
 
 from discreet.attacks.bayes import says_its_law
 from discreet.release.text import Sanitizer
@@ -52,7 +53,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def client(space):
-    return Client(playground.application(str(space)))
+    return Client(Starlette(routes=playground.routes(str(space))))
 
 
 def _asked(client, path, **body):

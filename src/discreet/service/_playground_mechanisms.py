@@ -238,10 +238,6 @@ class Workshop:
         key = ("rate", setting.variant, setting.epsilon, setting.public_words)
         return self.kept(key, lambda: best_guess(self.prepared(setting).mechanism))
 
-    def near_chance(self, setting: PageSetting) -> float | None:
-        """How often one of the near words comes out, where there are such."""
-        return getattr(self.prepared(setting).mechanism, "near_chance", None)
-
     def kept_rate(self, setting: PageSetting) -> float:
         """How often a word stays as it is: who guesses that it did is right as often.
 
@@ -272,7 +268,7 @@ class Workshop:
         return {
             "guess": self.kept_rate(setting) if guess is None else guess,
             "least": guess is None,
-            "near": self.near_chance(setting),
+            "near": getattr(self.prepared(setting).mechanism, "near_chance", None),
         }
 
     def frontier(self, setting: PageSetting) -> list[dict[str, float | bool | None]]:

@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,7 +17,6 @@ from discreet.service.policy import Policy
 from discreet.service.problems import Problem
 from discreet.service.service import Service
 
-_PLAYGROUND = "discreet.service.playground"
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -52,8 +49,10 @@ def application(policy: Policy | Service) -> ASGIApp:
     }
     routes = [Route(path, each, methods=[method]) for path, (method, each) in direct.items()]
     # The page asks for no key, so it is there only where anybody on this machine may ask.
-    if service.settings.keys is None and find_spec(_PLAYGROUND) is not None:
-        routes += import_module(_PLAYGROUND).routes()
+    if service.settings.keys is None:
+        from discreet.service import playground
+
+        routes += playground.routes()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
@@ -81,9 +80,8 @@ def _gateway(service: Service) -> dict[str, tuple[str, endpoints.Handler]]:
         return {}
     from discreet.service.gateway.routes import Gateway
 
-    gateway = Gateway(service)
-    service.closing.append(gateway.close)
-    return {path: ("POST", each) for path, each in gateway.handlers().items()}
+    handlers = Gateway(service, service.policy.gateway).handlers()
+    return {path: ("POST", each) for path, each in handlers.items()}
 
 
 class _Direct:

@@ -52,9 +52,13 @@ def admitted(service: Service, request: Request, scope: str) -> ApiKey:
     return key
 
 
-def answer(text: str, headers: Mapping[str, str] | None = None) -> Response:
-    """JSON that nobody on the way may keep."""
-    return Response(text, headers={**_NO_STORE, **(headers or {})}, media_type="application/json")
+def answer(
+    values: Mapping[str, Any] | str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON, or what becomes JSON, that nobody on the way may keep."""
+    text = values if isinstance(values, str) else json.dumps(values)
+    own = {**_NO_STORE, **(headers or {})}
+    return Response(text, status, headers=own, media_type="application/json")
 
 
 async def sanitize(service: Service, request: Request) -> Response:
@@ -127,13 +131,11 @@ async def embed(service: Service, request: Request) -> Response:
     if len(texts) == 1:
         await service.on_the_grid(began)
     return answer(
-        json.dumps(
-            {
-                "vectors": release.values.vectors.tolist(),
-                "statement": release.statement.to_dict(),
-                "receipt": json.loads(told),
-            }
-        )
+        {
+            "vectors": release.values.vectors.tolist(),
+            "statement": release.statement.to_dict(),
+            "receipt": json.loads(told),
+        }
     )
 
 
@@ -152,7 +154,7 @@ async def explained(service: Service, request: Request) -> Response:
     explanation = await service.within_time(
         lambda: explain(releaser.mechanism, space.spread_words(), shown)
     )
-    return answer(json.dumps(explanation.to_dict()))
+    return answer(explanation.to_dict())
 
 
 async def restored(service: Service, request: Request) -> Response:
@@ -164,7 +166,10 @@ async def restored(service: Service, request: Request) -> Response:
     by_row = bool(field_of(body, "by_row", bool, False))
     given = field_of(body, "mapping", list, [])
     try:
-        rows = [(_number(row), _text(surrogate), _text(value)) for row, surrogate, value in given]
+        rows = [(row, surrogate, value) for row, surrogate, value in given]
+        for row, *said in rows:
+            if type(row) is not int or not 0 <= row < 10**9 or list(map(type, said)) != [str, str]:
+                raise TypeError
     except (TypeError, ValueError):
         raise Problem(422, "mapping must be the list that /v1/sanitize gave") from None
     mapping = SurrogateMapping()
@@ -177,51 +182,35 @@ async def restored(service: Service, request: Request) -> Response:
 
     done = await service.within_time(put_back)
     return answer(
-        json.dumps(
-            {
-                "documents": [each.text for each in done],
-                "replaced": sum(each.replaced for each in done),
-                "ambiguous": sum(each.ambiguous for each in done),
-            }
-        )
+        {
+            "documents": [each.text for each in done],
+            "replaced": sum(each.replaced for each in done),
+            "ambiguous": sum(each.ambiguous for each in done),
+        }
     )
-
-
-def _number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 10**9:
-        raise ValueError
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
 
 
 async def budget(service: Service, request: Request) -> Response:
     """What the key that asks has spent, and what is left."""
     key = admitted(service, request, "budget")
     spending = await asyncio.to_thread(service.accounts.budget, key)
-    return answer(json.dumps({"key": key.name, **spending}))
+    return answer({"key": key.name, **spending})
 
 
 async def mechanisms(service: Service, request: Request) -> Response:
     """The profiles of this service with their statements, and every word mechanism there is."""
     admitted(service, request, "explain")
     return answer(
-        json.dumps(
-            {
-                "profiles": {name: _told(each) for name, each in service.releasers.items()},
-                "mechanisms": {
-                    entry.name: {
-                        "summary": entry.summary,
-                        "settings": {each.name: each.setting.help for each in entry.settings},
-                    }
-                    for entry in entries("word")
-                },
-            }
-        )
+        {
+            "profiles": {name: _told(each) for name, each in service.releasers.items()},
+            "mechanisms": {
+                entry.name: {
+                    "summary": entry.summary,
+                    "settings": {each.name: each.setting.help for each in entry.settings},
+                }
+                for entry in entries("word")
+            },
+        }
     )
 
 
@@ -242,7 +231,7 @@ def _told(releaser: TextReleaser) -> dict[str, Any]:
 
 async def health(service: Service, request: Request) -> Response:  # noqa: ARG001
     """That the service runs at all."""
-    return answer('{"status": "ok"}')
+    return answer({"status": "ok"})
 
 
 async def ready(service: Service, request: Request) -> Response:  # noqa: ARG001
@@ -251,7 +240,7 @@ async def ready(service: Service, request: Request) -> Response:  # noqa: ARG001
         raise busy("the service is stopping", 5)
     if not await asyncio.to_thread(service.accounts.reachable):
         raise busy("the ledger cannot be reached", 5)
-    return answer('{"status": "ready"}')
+    return answer({"status": "ready"})
 
 
 async def metrics(service: Service, request: Request) -> Response:

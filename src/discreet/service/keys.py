@@ -55,10 +55,6 @@ class ApiKey(Settings):
         for scope in self.scopes:
             check.one_of(scope, SCOPES, f"scopes of key {self.name}")
 
-    def may(self, scope: str) -> bool:
-        """Whether it has a scope."""
-        return scope in self.scopes
-
 
 ANYONE = ApiKey(name="local", sha256="0" * 64)
 """Who asks where there are no keys: somebody on this machine."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,7 +20,7 @@ from starlette.routing import Route
 
 from discreet.release.text import LAYOUTS
 from discreet.service._playground_mechanisms import LEAST, MOST, PageSetting, Workshop
-from discreet.service._playground_text import Tried, guesses, outcomes, told, tried
+from discreet.service._playground_text import guesses, outcomes, told, tried
 from discreet.service.logs import log_error
 from discreet.service.problems import Problem, problem_of
 from discreet.service.requests import Gone, json_body
@@ -82,11 +81,6 @@ def routes(space: str | None = None) -> list[Route]:
     ]
 
 
-def application(space: str | None = None) -> Starlette:
-    """The playground alone, as an ASGI application."""
-    return Starlette(routes=routes(space))
-
-
 class _Playground:
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
@@ -126,17 +120,16 @@ class _Playground:
             "ids": result.ids.tolist(),
             "released": result.released.tolist(),
             "passed": result.passed.tolist(),
-            "words": self._words(setting, result),
+            "words": self._words(setting, *result.ids.tolist(), *result.released.tolist()),
             "unknown": self._shop.space(setting.variant).unknown,
             "identifiers": result.identifiers,
             "counts": {"drawn": count, "passed": int((~drawn).sum()), "same": same},
             "guarantee": told(self._shop, setting, count),
         }
 
-    def _words(self, setting: PageSetting, result: Tried) -> dict[str, str]:
+    def _words(self, setting: PageSetting, *ids: int) -> dict[str, str]:
         words = self._shop.space(setting.variant).words
-        named = np.unique(np.concatenate([result.ids, result.released])).tolist()
-        return {str(each): words[each] for each in named}
+        return {str(each): words[each] for each in sorted({*ids})}
 
     async def outcomes(self, _: Request, body: dict[str, Any]) -> dict[str, Any]:
         """What a word could have become."""
@@ -170,13 +163,11 @@ class _Playground:
                 return best
 
         guessed = await _unless_gone(request, work, stop)
-        words = self._shop.space(setting.variant).words
-        return {"guesses": guessed, "words": {str(each): words[each] for each in set(guessed)}}
+        return {"guesses": guessed, "words": self._words(setting, *guessed)}
 
     async def frontier(self, _: Request, body: dict[str, Any]) -> dict[str, Any]:
         """Epsilon against the attacker's success, and where the present setting stands."""
-        setting = self._setting(body)
-        return await run_in_threadpool(self._frontier, setting)
+        return await run_in_threadpool(self._frontier, self._setting(body))
 
     def _frontier(self, setting: PageSetting) -> dict[str, Any]:
         mechanism = self._shop.prepared(setting).mechanism

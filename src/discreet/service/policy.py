@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from discreet import check
-from discreet.encoders.settings import EncoderSettings, MapSettings
+from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.mechanisms.registry import DEFAULTS
 from discreet.release.text import LAYOUTS, REPEATS
@@ -86,10 +86,6 @@ class EmbeddingProfile(Settings):
     map: Annotated[str, Setting("random, pca or trained:PATH.")] = "random"
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the mechanism, by the names of its parameters."""
-
-    def maps(self) -> MapSettings:
-        """Which public map."""
-        return MapSettings(dim=self.dim, map=self.map)
 
 
 @dataclass(frozen=True, kw_only=True)

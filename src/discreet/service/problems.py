@@ -15,38 +15,23 @@ from starlette.responses import Response
 
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerUnavailable
 
-_TITLES = {
-    400: "The request cannot be read",
-    401: "Not authenticated",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    413: "Too large",
-    415: "Not JSON",
-    421: "Not this host",
-    422: "The request cannot be fulfilled as it is",
-    429: "Too many requests",
-    500: "Something went wrong here",
-    502: "The upstream failed",
-    503: "Not now",
-    504: "Took too long",
-}
 _KINDS = {
-    400: "not-readable",
-    401: "no-key",
-    403: "not-allowed",
-    404: "not-found",
-    405: "method",
-    413: "too-large",
-    415: "not-json",
-    421: "wrong-host",
-    422: "not-valid",
-    429: "rate",
-    500: "failed",
-    502: "upstream",
-    503: "busy",
-    504: "time",
+    400: ("not-readable", "The request cannot be read"),
+    401: ("no-key", "Not authenticated"),
+    403: ("not-allowed", "Not allowed"),
+    404: ("not-found", "Not found"),
+    405: ("method", "Method not allowed"),
+    413: ("too-large", "Too large"),
+    415: ("not-json", "Not JSON"),
+    421: ("wrong-host", "Not this host"),
+    422: ("not-valid", "The request cannot be fulfilled as it is"),
+    429: ("rate", "Too many requests"),
+    500: ("failed", "Something went wrong here"),
+    502: ("upstream", "The upstream failed"),
+    503: ("busy", "Not now"),
+    504: ("time", "Took too long"),
 }
+"""What each status means: for programs, and for people."""
 # What a client of OpenAI's API knows; the rest of 4xx is the request, the rest of 5xx the server.
 _OPENAI_TYPES = {
     401: "authentication_error",
@@ -64,7 +49,6 @@ class Problem(Exception):
         detail: what is wrong and what to do.
         kind: a short name for programs; by the status unless given.
         headers: such as Retry-After.
-        extra: further members of the document.
     """
 
     def __init__(
@@ -74,23 +58,20 @@ class Problem(Exception):
         *,
         kind: str | None = None,
         headers: Mapping[str, str] | None = None,
-        extra: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status, self.detail = status, detail
-        self.kind = kind or _KINDS[status]
+        self.kind = kind or _KINDS[status][0]
         self.headers = dict(headers or {})
-        self.extra = dict(extra or {})
 
     def document(self) -> dict[str, Any]:
         """The members of the problem document."""
         return {
             "type": f"urn:discreet:problem:{self.kind}",
-            "title": _TITLES[self.status],
+            "title": _KINDS[self.status][1],
             "status": self.status,
             "detail": self.detail,
             "error": self.error(),
-            **self.extra,
         }
 
     def error(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -60,16 +60,25 @@ class Job:
     """Whether what was replaced is given back to whoever asked."""
 
 
-class IdentifierCutter(Protocol):
-    """Replaces the identifiers of the texts of some requests."""
+class IdentifierCutter:
+    """What a sanitizer asks for identifiers, answered for the requests whose texts it has."""
 
     public: tuple[str, ...]
     caveats: tuple[str, ...]
     about: dict[str, Any]
+    jobs: Sequence[Job] = ()
+    """The requests of this moment."""
+    replaced: Sequence[Replaced] = ()
+    """What was replaced in each of them."""
 
-    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
+    def cut(self, texts: Sequence[str], rng: Generator) -> Cut:  # noqa: ARG002
+        """All texts of the requests without their identifiers."""
+        cut, self.replaced = self.cut_jobs(self.jobs, rng)
+        return cut
+
+    def cut_jobs(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
         """All their texts without their identifiers, and what was replaced in each request."""
-        ...
+        raise NotImplementedError
 
 
 class _Collector(SurrogateMapping):
@@ -79,7 +88,7 @@ class _Collector(SurrogateMapping):
         self.taken = list(entries)
 
 
-class RequestCutter:
+class RequestCutter(IdentifierCutter):
     """Surrogates as ``discreet sanitize`` makes them: nothing is shared but within a document."""
 
     def __init__(self, profile: Profile) -> None:
@@ -91,7 +100,7 @@ class RequestCutter:
         self.caveats = self._identifiers.caveats
         self.about = self._identifiers.about | {"mapping_kept": False}
 
-    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
+    def cut_jobs(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
         """All their texts without their identifiers, and what was replaced in each request."""
         try:
             cut = self._identifiers.cut([text for job in jobs for text in job.texts], rng)
@@ -131,20 +140,6 @@ class JobRelease:
     def words(self) -> int:
         """How many words were drawn."""
         return sum(self.draws)
-
-
-class _JobIdentifiers:
-    """What a sanitizer asks for identifiers, answered for the requests whose texts it has."""
-
-    def __init__(self, cutter: IdentifierCutter) -> None:
-        self._cutter = cutter
-        self.public, self.caveats, self.about = cutter.public, cutter.caveats, cutter.about
-        self.jobs: Sequence[Job] = ()
-        self.replaced: list[Replaced] = []
-
-    def cut(self, texts: Sequence[str], rng: Generator) -> Cut:  # noqa: ARG002
-        cut, self.replaced = self._cutter.cut(self.jobs, rng)
-        return cut
 
 
 class Vocabularies:
@@ -187,7 +182,7 @@ class TextReleaser:
         space = (vocabularies or Vocabularies()).of(profile, progress)
         if cutter is None and profile.identifiers is not None:
             cutter = RequestCutter(profile)
-        self._identifiers = None if cutter is None else _JobIdentifiers(cutter)
+        self._cutter = cutter
         shown: Mapping[str, Any] = READABLE
         if not profile.readable:
             shown = {
@@ -203,7 +198,7 @@ class TextReleaser:
                 public=shown["public"],
                 progress=progress,
             ),
-            identifiers=self._identifiers,  # type: ignore[arg-type]
+            identifiers=cutter,  # type: ignore[arg-type]
             repeat=profile.repeat,
             **shown,
         )
@@ -224,16 +219,16 @@ class TextReleaser:
     def release(self, jobs: Sequence[Job]) -> list[JobRelease]:
         """Release the texts of some requests, in one call; from one thread at a time."""
         texts = [text for job in jobs for text in job.texts]
-        replaced: list[Replaced] = [({}, [])] * len(jobs)
-        if self._identifiers is not None:
-            self._identifiers.jobs = jobs
-        try:
+        replaced: Sequence[Replaced] = [({}, [])] * len(jobs)
+        if self._cutter is None:
             release = self.sanitizer.sanitize(texts, self._rng)
-            if self._identifiers is not None:
-                replaced = self._identifiers.replaced
-        finally:
-            if self._identifiers is not None:
-                self._identifiers.jobs, self._identifiers.replaced = (), []
+        else:
+            self._cutter.jobs = jobs
+            try:
+                release = self.sanitizer.sanitize(texts, self._rng)
+                replaced = self._cutter.replaced
+            finally:
+                self._cutter.jobs = self._cutter.replaced = ()
         if release.draws is None:
             raise InvalidValue("this mechanism does not say how many draws a text took")
         draws, start = release.draws.tolist(), 0
@@ -266,25 +261,19 @@ class TextReleaser:
     def charge(self, job: Job, outcome: JobRelease, dataset: str) -> Charge:
         """What a ledger books for it: the longest text, or each person's texts, all replaced."""
         if job.persons is not None:
-            return Charge.of_draws(
-                self.statement,
-                outcome.draws,
-                dataset=dataset,
-                command=job.command,
-                persons=job.persons,
-                law=getattr(self.mechanism, "unit_loss", None),
-                mechanism=self.profile.mechanism,
-            )
-        draws = outcome.words if job.together else max(outcome.draws, default=0)
-        lifted = self._lifted(draws)
+            lifted = self._lift(outcome.draws, job.persons)
+        else:
+            draws = outcome.words if job.together else max(outcome.draws, default=0)
+            lifted = self._lifted(draws)
         return replace(lifted, dataset=dataset, command=job.command, units=outcome.words)
 
-    def _lift(self, draws: int) -> Charge:
+    def _lift(self, draws: Sequence[int] | int, persons: Sequence[str] | None = None) -> Charge:
         return Charge.of_draws(
             self.statement,
             draws,
             dataset="any",
             command="serve",
+            persons=persons,
             law=getattr(self.mechanism, "unit_loss", None),
             mechanism=self.profile.mechanism,
         )

@@ -73,7 +73,7 @@ class Doorkeeper:
     def admit(self, headers: Mapping[str, str], scope: str) -> ApiKey:
         """Who asks."""
         key = self._holder(headers)
-        if not key.may(scope):
+        if scope not in key.scopes:
             raise Problem(403, f"this key does not have the scope {scope}")
         rate = key.rate or self._rate
         if rate is not None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from discreet.arrays import Progress
-from discreet.encoders.settings import EncoderSettings
+from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.errors import DiscreetError, InvalidValue
 from discreet.mechanisms.registry import names
 from discreet.release.sentences import SentenceEmbedder
@@ -16,7 +16,7 @@ from discreet.service.accounts import Accounts
 from discreet.service.batching import Batcher
 from discreet.service.keys import ApiKey, ApiKeys
 from discreet.service.metrics import Metrics
-from discreet.service.policy import DEFAULT, EmbeddingProfile, Policy, Profile
+from discreet.service.policy import DEFAULT, Policy, Profile
 from discreet.service.problems import Problem
 from discreet.service.releasing import Job, JobRelease, TextReleaser, Vocabularies
 from discreet.service.requests import Doorkeeper
@@ -51,7 +51,13 @@ class Service:
             name: TextReleaser(profile, self.vocabularies, progress=progress)
             for name, profile in policy.profiles.items()
         }
-        self.embedder = None if policy.embedding is None else _embedder(policy.embedding)
+        self.embedder: SentenceEmbedder | None = None
+        if (told := policy.embedding) is not None:
+            maps = MapSettings(dim=told.dim, map=told.map)
+            encoder = EncoderSettings(encoder=told.encoder)
+            self.embedder = SentenceEmbedder.from_names(
+                told.mechanism, told.settings, maps, encoder
+            )
         self._chosen: OrderedDict[tuple[str, str, float, bool], TextReleaser] = OrderedDict()
         self.batcher = Batcher(
             self.settings.waiting,
@@ -160,9 +166,3 @@ class Service:
         if grid:
             passed = time.monotonic() - began
             await asyncio.sleep(grid - passed % grid)
-
-
-def _embedder(profile: EmbeddingProfile) -> SentenceEmbedder:
-    """What makes vectors."""
-    encoder = EncoderSettings(encoder=profile.encoder)
-    return SentenceEmbedder.from_names(profile.mechanism, profile.settings, profile.maps(), encoder)

@@ -17,13 +17,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Generator, offsets_of
+from discreet.service.gateway.fields import ARGUMENTS, canonical
 from discreet.service.policy import Profile
-from discreet.service.releasing import Entry, Job, Replaced
+from discreet.service.releasing import Entry, IdentifierCutter, Job, Replaced
 from discreet.text.identifiers import Identifiers, Surrogates
 from discreet.text.identifiers.consistency import Consistency
 from discreet.text.identifiers.finder import finder_of
@@ -60,7 +60,7 @@ class Conversation:
         self.size = 0
         self.grow(0)
         self.releases: dict[bytes, asyncio.Future[Remembered]] = {}
-        self.answers: dict[bytes, str] = {}
+        self._answers: dict[bytes, str] = {}
         self.surrogates: dict[bytes, str] = {}
         self.taken: set[str] = set()
 
@@ -97,8 +97,15 @@ class Conversation:
 
     def keep_answer(self, form: str, restored: str, original: str) -> None:
         """Keep what the upstream wrote, under what the client was given for it."""
-        self.answers[self.print_of(form, restored)] = original
+        self._answers[self._spelling(form, restored)] = original
         self.grow(len(original))
+
+    def answer_as_written(self, form: str, restored: str) -> str | None:
+        """What the upstream wrote, if the client was given this for it."""
+        return self._answers.get(self._spelling(form, restored))
+
+    def _spelling(self, form: str, text: str) -> bytes:
+        return self.print_of(form, canonical(text) if form == ARGUMENTS else text)
 
 
 class RememberedConversations:
@@ -150,7 +157,7 @@ class RememberedConversations:
             oldest.home = None  # somebody may still be at it
 
 
-class ConversationCutter:
+class ConversationCutter(IdentifierCutter):
     """Replaces identifiers by surrogates that stay the same through a conversation."""
 
     def __init__(self, profile: Profile) -> None:
@@ -159,9 +166,9 @@ class ConversationCutter:
         plain = Identifiers(self._finder, consistent="document")
         self.public = (*plain.public, EQUAL_IDENTIFIERS)
         self.caveats = plain.caveats
-        self.about: dict[str, Any] = plain.about | {"consistent": "conversation"}
+        self.about = plain.about | {"consistent": "conversation"}
 
-    def cut(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
+    def cut_jobs(self, jobs: Sequence[Job], rng: Generator) -> tuple[Cut, list[Replaced]]:
         """All texts without their identifiers; of each, its surrogate and where it stood."""
         segments, surrogates, types = list[str](), list[str](), list[str]()
         lengths, replaced = list[int](), list[Replaced]()

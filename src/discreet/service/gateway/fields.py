@@ -70,6 +70,16 @@ def word(value: Any) -> bool:
     return value is None or (isinstance(value, str) and _WORD.fullmatch(value) is not None)
 
 
+def off(value: Any) -> bool:
+    """False or nothing."""
+    return value in (None, False)
+
+
+def nothing(value: Any) -> bool:
+    """Nothing, or none of what there may be several of."""
+    return value is None or value == []
+
+
 def _only(**rules: Rule) -> Rule:
     def holds(value: Any) -> bool:
         return value is None or (
@@ -90,37 +100,34 @@ def _names(value: Any) -> bool:
 
 
 _plain_format = _only(type=lambda value: value in ("text", "json_object"))
-_CHAT: dict[str, Rule] = {
+_BOTH: dict[str, Rule] = {
+    **dict.fromkeys(("stream", "parallel_tool_calls"), switch),
+    **dict.fromkeys(("temperature", "top_p", "top_logprobs"), number),
     "model": name,
-    "stream": switch,
-    "stream_options": _only(include_usage=switch, include_obfuscation=switch),
-    "store": lambda value: value in (None, False),
-    "parallel_tool_calls": switch,
-    "logprobs": switch,
+    "service_tier": word,
+    "store": off,
     "tool_choice": _tool_choice,
+}
+_CHAT: dict[str, Rule] = {
+    **_BOTH,
+    "stream_options": _only(include_usage=switch, include_obfuscation=switch),
+    "logprobs": switch,
     "function_call": _tool_choice,
     "response_format": _plain_format,
     "modalities": lambda value: value in (None, ["text"]),
-    **dict.fromkeys(("reasoning_effort", "service_tier", "verbosity"), word),
-    **dict.fromkeys(
-        ("temperature", "top_p", "n", "max_tokens", "max_completion_tokens", "seed"), number
-    ),
-    **dict.fromkeys(("presence_penalty", "frequency_penalty", "top_logprobs", "top_k"), number),
+    **dict.fromkeys(("reasoning_effort", "verbosity"), word),
+    **dict.fromkeys(("n", "max_tokens", "max_completion_tokens", "seed"), number),
+    **dict.fromkeys(("presence_penalty", "frequency_penalty", "top_k"), number),
 }
 _RESPONSES: dict[str, Rule] = {
-    "model": name,
-    "stream": switch,
+    **_BOTH,
     "stream_options": _only(include_obfuscation=switch),
-    "store": lambda value: value in (None, False),
-    "background": lambda value: value in (None, False),
-    "parallel_tool_calls": switch,
-    "tool_choice": _tool_choice,
+    "background": off,
     "reasoning": _only(effort=word, summary=word),
     "text": _only(format=_plain_format, verbosity=word),
     "include": _names,
-    **dict.fromkeys(("truncation", "service_tier"), word),
-    **dict.fromkeys(("temperature", "top_p", "max_output_tokens", "max_tool_calls"), number),
-    "top_logprobs": number,
+    "truncation": word,
+    **dict.fromkeys(("max_output_tokens", "max_tool_calls"), number),
 }
 _EMBEDDINGS: dict[str, Rule] = {"model": name, "dimensions": number, "encoding_format": word}
 # Known to carry text: named in the refusal, so that whoever means it can put it on the list.
@@ -182,6 +189,7 @@ class RequestReader:
         kind = body.get("text")
         format = kind.get("format") if isinstance(kind, dict) else None
         fields.json_answer = isinstance(format, dict) and format.get("type") != "text"
+        body.setdefault("store", False)  # the provider keeps what is not refused
         return fields
 
     def embeddings(self, body: dict[str, Any]) -> RequestFields:
@@ -203,13 +211,14 @@ class RequestReader:
         if not isinstance(values, dict):
             raise Problem(422, "a message or item of the request must be an object")
         for key, value in values.items():
-            if key in own:
-                continue
-            if key in rules and rules[key](value):
-                continue
-            if key not in self._allow:
-                raise _refused(key)
-            fields.passed.add(key)
+            if key not in own and not (key in rules and rules[key](value)):
+                self._pass(key, fields)
+
+    def _pass(self, what: Any, fields: RequestFields) -> None:
+        """Let a field or a kind of content go as it is, if the policy names it."""
+        if not isinstance(what, str) or what not in self._allow:
+            raise _refused(str(what))
+        fields.passed.add(what)
 
     def _message(self, message: Any, fields: RequestFields) -> None:
         role = message.get("role") if isinstance(message, dict) else None
@@ -218,7 +227,6 @@ class RequestReader:
         rules: dict[str, Rule] = {"role": word, "tool_call_id": name}
         if role == "function":
             rules["name"] = name
-        nothing: Rule = lambda value: value is None or value == []  # noqa: E731
         rules |= dict.fromkeys(
             ("audio", "function_call", "annotations", "reasoning_content"), nothing
         )
@@ -252,10 +260,8 @@ class RequestReader:
         elif kind == "function_call_output":
             self._checked(item, rules, ("output",), fields)
             self._text(item, "output", "tool", fields)
-        elif isinstance(kind, str) and kind in self._allow:
-            fields.passed.add(kind)
         else:
-            raise _refused(str(kind))
+            self._pass(kind, fields)
 
     def _content(self, message: dict[str, Any], role: str, fields: RequestFields) -> None:
         content = message.get("content")
@@ -265,17 +271,14 @@ class RequestReader:
         for part in content:
             kind = part.get("type") if isinstance(part, dict) else None
             if kind in ("text", "input_text", "output_text"):
-                plain: Rule = lambda value: value in (None, [])  # noqa: E731
-                rules = {"type": word, "annotations": plain, "logprobs": plain}
+                rules = {"type": word, "annotations": nothing, "logprobs": nothing}
                 self._checked(part, rules, ("text",), fields)
                 self._text(part, "text", role, fields)
             elif kind == "refusal":
                 self._checked(part, {"type": word}, ("refusal",), fields)
                 self._text(part, "refusal", role, fields)
-            elif isinstance(kind, str) and kind in self._allow:
-                fields.passed.add(kind)
             else:
-                raise _refused(str(kind))
+                self._pass(kind, fields)
 
     def _text(
         self, holder: dict[str, Any], key: str, role: str, fields: RequestFields, form: str = TEXT

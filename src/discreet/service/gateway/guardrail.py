@@ -4,7 +4,6 @@ Between the two calls the values of one request are held in memory, for a few mi
 answer comes back without the request that it answers.
 """
 
-import json
 import time
 from collections import OrderedDict
 from typing import Any
@@ -33,27 +32,25 @@ class Guardrail:
 
     def __init__(
         self,
-        service: Service,
         messages: MessageReleaser,
         conversations: RememberedConversations,
         settings: GatewaySettings,
     ) -> None:
-        self._service, self._messages = service, messages
-        self._conversations, self._settings = conversations, settings
+        self._messages, self._conversations, self._settings = messages, conversations, settings
         self._calls: OrderedDict[tuple[str, str], tuple[float, Restorer]] = OrderedDict()
 
-    async def answer(self, service: Service, request: Request) -> Response:  # noqa: ARG002
+    async def answer(self, service: Service, request: Request) -> Response:
         """Sanitise or restore. A refusal is an answer: LiteLLM may be told to pass on errors."""
         try:
-            key = admitted(self._service, request, "gateway")
-            body = await json_body(request, self._service.settings.max_request_bytes)
+            key = admitted(service, request, "gateway")
+            body = await json_body(request, service.settings.max_request_bytes)
             told = await self._told(key, body, request)
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:
                 log_error(error)
             told = {"action": "BLOCKED", "blocked_reason": problem.detail}
-        return answer(json.dumps(told))
+        return answer(told)
 
     async def _told(self, key: ApiKey, body: dict[str, Any], request: Request) -> dict[str, Any]:
         texts = field_of(body, "texts", list, []) or []

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from discreet.service.gateway.conversations import (
     EQUAL_MESSAGES,
@@ -12,7 +11,7 @@ from discreet.service.gateway.conversations import (
     ConversationCutter,
     Remembered,
 )
-from discreet.service.gateway.fields import ARGUMENTS, Slot, canonical
+from discreet.service.gateway.fields import ARGUMENTS, Slot
 from discreet.service.gateway.restoring import Restorer
 from discreet.service.keys import ApiKey
 from discreet.service.problems import Problem, busy
@@ -111,8 +110,7 @@ class MessageReleaser:
 
     def _answered(self, conversation: Conversation, slot: Slot) -> bool:
         """Whether this is an answer that was handed out; it goes back as the upstream wrote it."""
-        text = canonical(slot.text) if slot.form == ARGUMENTS else slot.text
-        known = conversation.answers.get(conversation.print_of(slot.form, text))
+        known = conversation.answer_as_written(slot.form, slot.text)
         if known is not None and slot.role == "assistant":
             slot.put(known)
             return True
@@ -149,13 +147,3 @@ class MessageReleaser:
             future.set_result(Remembered(text, words, tuple(places[number])))
             conversation.grow(len(text))
         return outcome.words
-
-
-def keeper(conversation: Conversation) -> Any:
-    """A function that keeps answers of the upstream for when the client sends them again."""
-
-    def keep(form: str, restored: str, original: str) -> None:
-        text = canonical(restored) if form == ARGUMENTS else restored
-        conversation.keep_answer(form, text, original)
-
-    return keep

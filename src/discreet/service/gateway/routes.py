@@ -1,124 +1,91 @@
 """The routes of the gateway: as OpenAI's API has them, and LiteLLM's generic guardrail."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from discreet.errors import InvalidValue
-from discreet.service.endpoints import admitted, answer
+from discreet.service.endpoints import Handler, admitted, answer
 from discreet.service.gateway.conversations import Conversation, RememberedConversations
 from discreet.service.gateway.fields import RequestFields, RequestReader
 from discreet.service.gateway.guardrail import Guardrail
-from discreet.service.gateway.releases import MessageReleaser, Released, keeper
-from discreet.service.gateway.streams import ChatStream, ResponsesStream, json_names
+from discreet.service.gateway.releases import MessageReleaser, Released
+from discreet.service.gateway.streams import (
+    ChatStream,
+    ResponsesStream,
+    RestoredEvents,
+    json_names,
+)
 from discreet.service.gateway.upstream import Upstream, broken_off, events, forwarded, whole
 from discreet.service.keys import ApiKey
 from discreet.service.logs import log_error
+from discreet.service.policy import GatewaySettings
 from discreet.service.problems import Problem
 from discreet.service.requests import json_body
 from discreet.service.service import Service
 
 CONVERSATION = "discreet-conversation"
 _DEVELOPERS = ("system", "developer")
+Kept = Callable[[Any], Iterator[tuple[str, str]]]
+"""Texts of an answer that a client sends again, each with its form."""
 
 
 class Gateway:
     """Stands in front of a provider.
 
     Args:
-        service: whose policy has a gateway.
+        service: whose requests it answers.
+        settings: of the service's policy.
     """
 
-    def __init__(self, service: Service) -> None:
-        settings = service.policy.gateway
-        if settings is None:
-            raise InvalidValue("the policy has no gateway; add one, or leave its routes out")
-        self._service = service
+    def __init__(self, service: Service, settings: GatewaySettings) -> None:
         self._reader = RequestReader(settings)
         self._conversations = RememberedConversations(
             int(settings.remember_mb * 2**20), 60 * settings.remember_minutes
         )
         self._messages = MessageReleaser(service, settings.profile)
         self._upstream = Upstream(settings, forwards_authorization=service.settings.keys is None)
-        self._guardrail = Guardrail(service, self._messages, self._conversations, settings)
+        self._guardrail = Guardrail(self._messages, self._conversations, settings)
         service.sweeping += [self._conversations.forget, self._guardrail.forget]
+        service.closing.append(self._upstream.close)
 
-    def handlers(self) -> dict[str, Callable[[Service, Request], Awaitable[Response]]]:
+    def handlers(self) -> dict[str, Handler]:
         """What answers each route."""
-        return {
-            "/v1/chat/completions": self._chat,
-            "/v1/responses": self._responses,
-            "/v1/embeddings": self._embeddings,
-            "/beta/litellm_basic_guardrail_api": self._guardrail.answer,
-        }
+        own = {path: partial(self._answer, path) for path in _ROUTES}
+        return {**own, "/beta/litellm_basic_guardrail_api": self._guardrail.answer}
 
-    async def close(self) -> None:
-        """End all connections to the provider."""
-        await self._upstream.close()
-
-    async def _chat(self, service: Service, request: Request) -> Response:  # noqa: ARG002
-        key, body = await self._read(request)
-        fields = self._reader.chat(body)
-        conversation = self._conversation(request, key, fields)
-        done = await self._replaced(request, key, conversation, fields)
-        upstream = await self._upstream.call("/chat/completions", body, request.headers)
-        if body.get("stream") and upstream.status_code == 200:
-            keep = keeper(conversation)
-            stream = ChatStream(done.restorer, keep, json_answer=fields.json_answer)
+    async def _answer(self, path: str, service: Service, request: Request) -> Response:
+        route = _ROUTES[path]
+        key = admitted(service, request, "gateway")
+        body = await json_body(request, service.settings.max_request_bytes)
+        fields = route.read(self._reader, body)
+        conversation = self._conversation(request, key, fields, begins=route.stream is not None)
+        passed = sorted(fields.passed)
+        done = await self._messages.replace(key, conversation, fields.slots, path, passed)
+        request.scope["discreet"] |= {"words": done.words, "charged": done.new_words}
+        upstream = await self._upstream.call(path.removeprefix("/v1"), body, request.headers)
+        if route.stream is not None and body.get("stream") and upstream.status_code == 200:
+            keep, json_answer = conversation.keep_answer, fields.json_answer
+            stream = route.stream(done.restorer, keep, json_answer=json_answer)
             return self._streamed(upstream, stream, done)
-        return await self._whole(upstream, done, fields, conversation, _kept_of_chat)
+        return await self._whole(upstream, done, fields, conversation, route.kept)
 
-    async def _responses(self, service: Service, request: Request) -> Response:  # noqa: ARG002
-        key, body = await self._read(request)
-        fields = self._reader.responses(body)
-        conversation = self._conversation(request, key, fields)
-        done = await self._replaced(request, key, conversation, fields)
-        body.setdefault("store", False)  # the provider keeps what is not refused
-        upstream = await self._upstream.call("/responses", body, request.headers)
-        if body.get("stream") and upstream.status_code == 200:
-            keep = keeper(conversation)
-            stream = ResponsesStream(done.restorer, keep, json_answer=fields.json_answer)
-            return self._streamed(upstream, stream, done)
-        return await self._whole(upstream, done, fields, conversation, _kept_of_response)
-
-    async def _embeddings(self, service: Service, request: Request) -> Response:  # noqa: ARG002
-        key, body = await self._read(request)
-        fields = self._reader.embeddings(body)
-        named = CONVERSATION in request.headers
-        conversation = (
-            self._conversation(request, key, fields) if named else self._conversations.fresh()
-        )
-        done = await self._replaced(request, key, conversation, fields)
-        upstream = await self._upstream.call("/embeddings", body, request.headers)
-        return await self._whole(upstream, done, fields, conversation, lambda _: iter(()))
-
-    async def _read(self, request: Request) -> tuple[ApiKey, dict[str, Any]]:
-        key = admitted(self._service, request, "gateway")
-        return key, await json_body(request, self._service.settings.max_request_bytes)
-
-    def _conversation(self, request: Request, key: ApiKey, fields: RequestFields) -> Conversation:
-        """By the name that the client gives it, or by how it begins."""
+    def _conversation(
+        self, request: Request, key: ApiKey, fields: RequestFields, *, begins: bool
+    ) -> Conversation:
+        """By the name that the client gives it, or by how it begins, if it is one."""
         named = request.headers.get(CONVERSATION)
         if named is not None:
             return self._conversations.of(key.name, "named", named)
         first = next((slot for slot in fields.slots if slot.role not in _DEVELOPERS), None)
-        if first is None:
+        if first is None or not begins:
             return self._conversations.fresh()
         return self._conversations.of(key.name, "begins", first.role, first.text)
-
-    async def _replaced(
-        self, request: Request, key: ApiKey, conversation: Conversation, fields: RequestFields
-    ) -> Released:
-        route = request.scope["path"]
-        done = await self._messages.replace(
-            key, conversation, fields.slots, route, sorted(fields.passed)
-        )
-        request.scope["discreet"] |= {"words": done.words, "charged": done.new_words}
-        return done
 
     async def _whole(
         self,
@@ -126,7 +93,7 @@ class Gateway:
         done: Released,
         fields: RequestFields,
         conversation: Conversation,
-        kept: Callable[[Any], Iterator[tuple[str, str]]],
+        kept: Kept,
     ) -> Response:
         """An answer in one piece, restored; an upstream's refusal is passed on."""
         if upstream.status_code >= 500:
@@ -142,15 +109,13 @@ class Gateway:
                 raise Problem(
                     502, "the upstream's answer is not of the shape it has to be"
                 ) from None
-            keep = keeper(conversation)
             for (form, theirs), (_, ours) in zip(texts, kept(restored), strict=True):
-                keep(form, ours, theirs)
-        made = answer(json.dumps(restored), {**done.headers(), **forwarded(upstream)})
-        made.status_code = upstream.status_code
-        return made
+                conversation.keep_answer(form, ours, theirs)
+        headers = {**done.headers(), **forwarded(upstream)}
+        return answer(json.dumps(restored), upstream.status_code, headers)
 
     def _streamed(
-        self, upstream: httpx.Response, stream: ChatStream | ResponsesStream, done: Released
+        self, upstream: httpx.Response, stream: RestoredEvents, done: Released
     ) -> Response:
         """An answer in parts, restored as it goes by."""
 
@@ -179,7 +144,6 @@ def _framed(name: str | None, data: str) -> bytes:
 
 
 def _kept_of_chat(body: Any) -> Iterator[tuple[str, str]]:
-    """Texts of an answer that a client sends again."""
     for choice in body.get("choices") or () if isinstance(body, dict) else ():
         message = choice.get("message") or {}
         for field in ("content", "refusal"):
@@ -198,3 +162,20 @@ def _kept_of_response(body: Any) -> Iterator[tuple[str, str]]:
                 yield "text", part["text"]
         if isinstance(item.get("arguments"), str):
             yield "arguments", item["arguments"]
+
+
+@dataclass(frozen=True)
+class _Route:
+    """How requests of a route are read, and what becomes of their answers."""
+
+    read: Callable[[RequestReader, dict[str, Any]], RequestFields]
+    stream: type[RestoredEvents] | None
+    """Of an answer in parts; None where there is no conversation."""
+    kept: Kept
+
+
+_ROUTES = {
+    "/v1/chat/completions": _Route(RequestReader.chat, ChatStream, _kept_of_chat),
+    "/v1/responses": _Route(RequestReader.responses, ResponsesStream, _kept_of_response),
+    "/v1/embeddings": _Route(RequestReader.embeddings, None, lambda _: iter(())),
+}

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from discreet.service.gateway.restoring import Restorer, RestoringStream
@@ -11,22 +11,36 @@ Event = tuple[str | None, str]
 Keep = Callable[[str, str, str], None]
 """Called with a form (text or arguments), what the client got, and what the upstream wrote."""
 _IN_DELTA = ("content", "refusal", "reasoning_content", "reasoning")
-_WHOLE = {
-    "response.output_text.done": "text",
-    "response.refusal.done": "refusal",
-    "response.function_call_arguments.done": "arguments",
-}
 
 
-class _StreamTexts:
-    """The texts of one stream, each under its place."""
+class RestoredEvents:
+    """The events of one stream, whose texts are restored each under its place."""
 
-    def __init__(self, restorer: Restorer, keep: Keep) -> None:
-        self._restorer, self._keep = restorer, keep
-        self._streams: dict[Hashable, tuple[RestoringStream, str]] = {}
-        self._whole: dict[Hashable, tuple[list[str], list[str]]] = {}
+    def __init__(self, restorer: Restorer, keep: Keep, *, json_answer: bool) -> None:
+        self._restorer, self._keep, self._json_answer = restorer, keep, json_answer
+        self._streams: dict[Any, tuple[RestoringStream, str]] = {}
+        self._whole: dict[Any, tuple[list[str], list[str]]] = {}
 
-    def feed(self, place: Hashable, part: str, form: str, *, as_json: bool) -> str:
+    def restored(self, event: Event) -> Iterator[Event]:
+        """What the client gets for an event of the upstream."""
+        name, data = event
+        if data.strip() == "[DONE]":
+            yield from self.rest()
+            yield event
+            return
+        value = json.loads(data)
+        if not isinstance(value, dict):
+            raise ValueError("not an object")
+        yield from self._events(name, value)
+
+    def rest(self) -> Iterator[Event]:
+        """What is left of texts that never said that they are finished."""
+        raise NotImplementedError
+
+    def _events(self, name: str | None, value: dict[str, Any]) -> Iterator[Event]:
+        raise NotImplementedError
+
+    def _feed(self, place: Any, part: str, form: str, *, as_json: bool) -> str:
         """What is clear of a text after one more part."""
         if place not in self._streams:
             self._streams[place] = (self._restorer.stream(as_json=as_json), form)
@@ -37,10 +51,7 @@ class _StreamTexts:
         restored.append(out)
         return out
 
-    def open_places(self, begins: Callable[[Any], bool]) -> list[Any]:
-        return [place for place in self._streams if begins(place)]
-
-    def finish(self, place: Hashable) -> str:
+    def _finish(self, place: Any) -> str:
         """The rest of a text, which is then kept."""
         if place not in self._streams:
             return ""
@@ -51,57 +62,47 @@ class _StreamTexts:
         return rest
 
 
-class ChatStream:
+class ChatStream(RestoredEvents):
     """Chunks of chat completions."""
 
-    def __init__(self, restorer: Restorer, keep: Keep, *, json_answer: bool) -> None:
-        self._texts, self._json_answer = _StreamTexts(restorer, keep), json_answer
-        self._last: dict[str, Any] = {}
+    _last: dict[str, Any] | None = None
 
-    def restored(self, event: Event) -> Iterator[Event]:
-        """What the client gets for an event of the upstream."""
-        name, data = event
-        if data.strip() == "[DONE]":
-            yield from self.rest()
-            yield event
-            return
-        chunk = _object(data)
-        self._last = {k: chunk[k] for k in ("id", "object", "created", "model") if k in chunk}
-        for choice in chunk.get("choices") or ():
+    def _events(self, name: str | None, value: dict[str, Any]) -> Iterator[Event]:
+        self._last = {k: value[k] for k in ("id", "object", "created", "model") if k in value}
+        for choice in value.get("choices") or ():
             index = choice.get("index", 0)
             delta = choice.get("delta")
             if isinstance(delta, dict):
                 self._delta(index, delta)
                 if choice.get("finish_reason") is not None:
                     self._close(index, delta)
-        yield name, json.dumps(chunk)
+        yield name, json.dumps(value)
 
     def rest(self) -> Iterator[Event]:
         """What is left of choices that never said that they are finished."""
-        indices = sorted({place[0] for place in self._texts.open_places(lambda _: True)})
-        for index in indices:
+        for index in sorted({place[0] for place in self._streams}):
             delta: dict[str, Any] = {}
             self._close(index, delta)
             if delta:
                 choices = [{"index": index, "delta": delta, "finish_reason": None}]
-                yield None, json.dumps({**self._last, "choices": choices})
+                yield None, json.dumps({**(self._last or {}), "choices": choices})
 
     def _delta(self, index: int, delta: dict[str, Any]) -> None:
         for field in _IN_DELTA:
             if isinstance(delta.get(field), str):
                 as_json = self._json_answer and field == "content"
                 part = delta[field]
-                delta[field] = self._texts.feed((index, field), part, "text", as_json=as_json)
+                delta[field] = self._feed((index, field), part, "text", as_json=as_json)
         for call in delta.get("tool_calls") or ():
             function = call.get("function") or {}
             if isinstance(function.get("arguments"), str):
                 place = (index, "tool_calls", call.get("index", 0))
                 part = function["arguments"]
-                function["arguments"] = self._texts.feed(place, part, "arguments", as_json=True)
+                function["arguments"] = self._feed(place, part, "arguments", as_json=True)
 
     def _close(self, index: int, delta: dict[str, Any]) -> None:
-        for place in self._texts.open_places(lambda place: place[0] == index):
-            rest = self._texts.finish(place)
+        for place in [place for place in self._streams if place[0] == index]:
+            rest = self._finish(place)
             if not rest:
                 continue
             if place[1] != "tool_calls":
@@ -116,23 +117,15 @@ class ChatStream:
                 function["arguments"] = (function.get("arguments") or "") + rest
 
 
-class ResponsesStream:
+class ResponsesStream(RestoredEvents):
     """Events of responses."""
 
     def __init__(self, restorer: Restorer, keep: Keep, *, json_answer: bool) -> None:
-        self._restorer, self._json_answer = restorer, json_answer
-        self._texts = _StreamTexts(restorer, keep)
-        self._deltas: dict[Hashable, tuple[str | None, dict[str, Any]]] = {}
+        super().__init__(restorer, keep, json_answer=json_answer)
+        self._deltas: dict[Any, tuple[str | None, dict[str, Any]]] = {}
         self._more = 0
 
-    def restored(self, event: Event) -> Iterator[Event]:
-        """What the client gets for an event of the upstream."""
-        name, data = event
-        if data.strip() == "[DONE]":
-            yield from self.rest()
-            yield event
-            return
-        value = _object(data)
+    def _events(self, name: str | None, value: dict[str, Any]) -> Iterator[Event]:
         kind = str(value.get("type", ""))
         if kind.endswith(".delta") and isinstance(value.get("delta"), str):
             place = (kind.removesuffix(".delta"), *_place(value))
@@ -140,7 +133,7 @@ class ResponsesStream:
             as_json = arguments or (self._json_answer and "output_text" in kind)
             self._deltas[place] = (name, copy.deepcopy(value))
             form = "arguments" if arguments else "text"
-            value["delta"] = self._texts.feed(place, value["delta"], form, as_json=as_json)
+            value["delta"] = self._feed(place, value["delta"], form, as_json=as_json)
         elif kind.endswith(".done"):
             yield from self._closed((kind.removesuffix(".done"), *_place(value)))
             value = self._walked(value)
@@ -150,11 +143,11 @@ class ResponsesStream:
 
     def rest(self) -> Iterator[Event]:
         """What is left of texts that never said that they are done."""
-        for place in self._texts.open_places(lambda _: True):
+        for place in list(self._streams):
             yield from self._closed(place)
 
     def _closed(self, place: Any) -> Iterator[Event]:
-        rest = self._texts.finish(place)
+        rest = self._finish(place)
         if rest:
             name, like = self._deltas[place]
             self._more += 1
@@ -178,10 +171,3 @@ def json_names(json_answer: bool) -> Callable[[str], bool]:
 
 def _place(value: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(value.get(each) for each in ("item_id", "output_index", "content_index"))
-
-
-def _object(data: str) -> dict[str, Any]:
-    value = json.loads(data)
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    return value
