@@ -14,7 +14,6 @@ from discreet.mechanisms.noise import GaussianNoise, SphericalNoise
 from discreet.mechanisms.word import CMP
 from discreet.mechanisms.word.laplace import LaplaceNoise
 from discreet.mechanisms.word.mahalanobis import EllipticalNoise
-from discreet.mechanisms.word.truncated_laplace import TruncatedLaplaceNoise
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Metric, Notion, Unit
 from goodness import fits
@@ -189,7 +188,7 @@ def test_a_release_says_how_far_it_is_and_draws_the_same(monkeypatch):
         SphericalNoise(3, 2.0),
         GaussianNoise(0.7),
         LaplaceNoise(0.5),
-        TruncatedLaplaceNoise(0.5, 1.2),
+        LaplaceNoise(0.5, 1.2),
         EllipticalNoise(np.diag([1.0, 2.0, 0.5]), 2.0),
     ],
     ids=lambda noise: type(noise).__name__,

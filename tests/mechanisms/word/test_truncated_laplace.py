@@ -9,8 +9,8 @@ from scipy import stats
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import _box
 from discreet.mechanisms.word.gaussian import Gaussian
-from discreet.mechanisms.word.laplace import Laplace
-from discreet.mechanisms.word.truncated_laplace import TruncatedLaplace, TruncatedLaplaceNoise
+from discreet.mechanisms.word.laplace import Laplace, LaplaceNoise
+from discreet.mechanisms.word.truncated_laplace import TruncatedLaplace
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 from goodness import LEVEL, follows
@@ -74,7 +74,7 @@ def hockey_stick(mechanism_noise, shift: np.ndarray, epsilon: float) -> float:
 
 @pytest.mark.parametrize(("scale", "half_width"), [(1.0, 0.01), (2.0, 3.0), (0.1, 0.9), (5.0, 300)])
 def test_noise_follows_the_law_and_a_5_percent_error_is_seen(scale, half_width):
-    noise = TruncatedLaplaceNoise(scale, half_width)
+    noise = LaplaceNoise(scale, half_width)
     vectors = np.tile([0.3, -2.0, 5.0, 0.0], (100_000, 1))
     draws = noise.add_noise(vectors, np.random.default_rng(2)) - vectors
     assert np.abs(draws).max() <= half_width * (1 + 1e-12)
@@ -88,15 +88,15 @@ def test_noise_follows_the_law_and_a_5_percent_error_is_seen(scale, half_width):
 
 
 def test_standard_deviation_is_smooth_where_the_formula_changes():
-    below = TruncatedLaplaceNoise(1.0, 0.0099999).standard_deviation / 0.0099999
-    above = TruncatedLaplaceNoise(1.0, 0.0100001).standard_deviation / 0.0100001
+    below = LaplaceNoise(1.0, 0.0099999).standard_deviation / 0.0099999
+    above = LaplaceNoise(1.0, 0.0100001).standard_deviation / 0.0100001
     assert below == pytest.approx(above, rel=1e-6)
-    assert TruncatedLaplaceNoise(1.0, 1e-9).standard_deviation == pytest.approx(1e-9 / 3**0.5)
-    assert TruncatedLaplaceNoise(1.0, 1e3).standard_deviation == pytest.approx(2**0.5)
+    assert LaplaceNoise(1.0, 1e-9).standard_deviation == pytest.approx(1e-9 / 3**0.5)
+    assert LaplaceNoise(1.0, 1e3).standard_deviation == pytest.approx(2**0.5)
 
 
 def test_density_is_normalised_and_nothing_outside():
-    noise = TruncatedLaplaceNoise(0.7, 1.2)
+    noise = LaplaceNoise(0.7, 1.2)
     assert hockey_stick(noise, np.array([0.5, 0.1]), 0.3) >= 0  # asserts the mass itself
     rng = np.random.default_rng(4)
     vectors = rng.standard_normal((200, 3))
@@ -111,7 +111,7 @@ def test_density_is_normalised_and_nothing_outside():
 
 
 def test_every_number_gets_its_own_noise():
-    noise = TruncatedLaplaceNoise(1.0, 2.0)
+    noise = LaplaceNoise(1.0, 2.0)
     draws = noise.add_noise(np.zeros((50_000, 3)), np.random.default_rng(3))
     for table in (draws, np.abs(draws), np.sign(draws)):
         correlation = np.corrcoef(np.column_stack([table[:-1], table[1:]]).T)
@@ -135,7 +135,7 @@ def test_mass_formula_against_scipy_and_by_drawing(scale, half_width, shift):
     exponent = _box.coordinate_exponent(shift / scale, half_width / scale).sum()
     mass = -math.expm1(-exponent)
     assert mass == pytest.approx(slow_mass(shift, scale, half_width), rel=1e-12)
-    noise = TruncatedLaplaceNoise(scale, half_width)
+    noise = LaplaceNoise(scale, half_width)
     draws = noise.add_noise(np.zeros((200_000, len(shift))), np.random.default_rng(8))
     hits = int((np.abs(draws - shift) > half_width).any(axis=1).sum())
     assert stats.binomtest(hits, 200_000, mass).pvalue > LEVEL
@@ -239,11 +239,11 @@ def test_certified_inequality_by_density_and_mutants_break_it(dimension, epsilon
     assert max(found) <= delta * (1 + 1e-6)
     assert max(found) >= delta * (1 - 1e-6)
     worst = all_shifts(mechanism)[int(np.argmax(found))]
-    smaller = TruncatedLaplaceNoise(noise.scale, 0.95 * noise.half_width)
+    smaller = LaplaceNoise(noise.scale, 0.95 * noise.half_width)
     assert hockey_stick(smaller, worst, epsilon) > delta * 1.01
     # A rate that is too high loses more than epsilon where the boxes overlap.
     far = all_shifts(mechanism)[int(all_shifts(mechanism).sum(axis=1).argmax())]
-    sharper = TruncatedLaplaceNoise(0.8 * noise.scale, noise.half_width)
+    sharper = LaplaceNoise(0.8 * noise.scale, noise.half_width)
     assert hockey_stick(sharper, far, epsilon) > delta * 1.01
 
 

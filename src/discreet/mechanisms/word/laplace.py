@@ -21,46 +21,63 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion
 
 
-def symmetric(magnitudes: Floats, rng: np.random.Generator) -> Floats:
-    """The same magnitudes with independent, fair signs (in place)."""
-    minus = rng.integers(0, 2, magnitudes.shape, dtype=np.bool_)
-    return np.negative(magnitudes, out=magnitudes, where=minus)
-
-
 class LaplaceNoise:
-    """Independent Laplace noise of one scale on every coordinate."""
+    """Independent Laplace noise of one scale on every coordinate, given that it is inside a box.
 
-    def __init__(self, scale: float) -> None:
-        self.scale = scale
+    Args:
+        scale: of the noise without a box.
+        half_width: the noise of each coordinate lies between minus this and this.
+    """
+
+    def __init__(self, scale: float, half_width: float = math.inf) -> None:
+        self.scale, self.half_width = scale, half_width
 
     @property
     def width(self) -> float:
-        """The distance over which the density changes by a factor of e."""
-        return self.scale
+        """The distance over which the density changes by a factor of e, or ends."""
+        return min(self.scale, self.half_width)
 
     @property
     def standard_deviation(self) -> float:
         """Of each coordinate."""
-        return math.sqrt(2.0) * self.scale
+        width = self.half_width / self.scale
+        if width < 1e-2:
+            # The closed form loses its digits; this is the series about the uniform law.
+            return self.half_width * math.sqrt((1 - width / 4 + width**2 / 120) / 3)
+        width = min(width, 1e3)  # beyond, nothing is left to be cut off
+        cut = width * (width + 2.0) * math.exp(-width) / -math.expm1(-width)
+        return self.scale * math.sqrt(2.0 - cut)
 
     def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
         """A fresh, independent noise vector for every row."""
-        noise = symmetric(exponential(vectors.shape, rng), rng)
+        noise = exponential(vectors.shape, rng, self.half_width / self.scale)
+        np.negative(noise, out=noise, where=rng.integers(0, 2, noise.shape, dtype=np.bool_))
         noise *= self.scale
+        if self.half_width < math.inf:
+            np.clip(noise, -self.half_width, self.half_width, out=noise)
         noise += vectors
         return noise
 
     def log_density(self, vectors: Floats, outputs: Floats) -> Floats:
-        """Log-density of each output row given the vector in the same row."""
-        away = np.abs(outputs - vectors).sum(axis=1) / self.scale
-        return np.asarray(-away - vectors.shape[1] * math.log(2.0 * self.scale))
+        """Log-density of each output row given the vector in the same row; -inf outside the box."""
+        away = np.abs(outputs - vectors)
+        return self._logs(away.sum(axis=1), away.max(axis=1, initial=0.0), vectors.shape[1])
 
     def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
         """``(outputs, vectors)``: the log-density of every output given every vector."""
         from scipy.spatial.distance import cdist  # slow to import, and only needed here
 
-        away = cdist(outputs, vectors, "cityblock") / self.scale
-        return np.asarray(-away - vectors.shape[1] * math.log(2.0 * self.scale))
+        away = cdist(outputs, vectors, "cityblock")
+        boxed = self.half_width < math.inf
+        farthest = cdist(outputs, vectors, "chebyshev") if boxed else away
+        return self._logs(away, farthest, vectors.shape[1])
+
+    def _logs(self, away: Floats, farthest: Floats, dimension: int) -> Floats:
+        """By the distance in all coordinates together, and in the one where it is largest."""
+        mass = -math.expm1(-self.half_width / self.scale)
+        constant = dimension * (math.log(2.0 * self.scale) + math.log(mass))
+        logs = -away / self.scale - constant
+        return np.where(farthest <= self.half_width, logs, -math.inf)
 
 
 class Laplace(NoisyNearest):

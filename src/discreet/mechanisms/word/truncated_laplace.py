@@ -22,8 +22,7 @@ from discreet.mechanisms.word._sensitivity import (
     sensitivity_of,
 )
 from discreet.mechanisms.word._words import CALIBRATIONS, word_statement
-from discreet.mechanisms.word.laplace import symmetric
-from discreet.randomness import exponential
+from discreet.mechanisms.word.laplace import LaplaceNoise
 from discreet.search import last_whole_that_holds
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion
@@ -33,57 +32,6 @@ _OWNER = "TruncatedLaplace"
 _SMALLEST_DELTA = 1e-300
 _SAMPLED_WORDS = 4096
 _STEPS = 4
-
-
-class TruncatedLaplaceNoise:
-    """Independent Laplace noise of one scale on every coordinate, given that it is inside a box."""
-
-    def __init__(self, scale: float, half_width: float) -> None:
-        self.scale = scale
-        self.half_width = half_width
-        """The noise of each coordinate lies between minus this and this."""
-
-    @property
-    def width(self) -> float:
-        """The distance over which the density changes by a factor of e, or ends."""
-        return min(self.scale, self.half_width)
-
-    @property
-    def standard_deviation(self) -> float:
-        """Of each coordinate."""
-        width = self.half_width / self.scale
-        if width < 1e-2:
-            # The closed form loses its digits; this is the series about the uniform law.
-            return self.half_width * math.sqrt((1 - width / 4 + width**2 / 120) / 3)
-        cut = width * (width + 2.0) * math.exp(-width) / -math.expm1(-width)
-        return self.scale * math.sqrt(2.0 - cut)
-
-    def add_noise(self, vectors: Floats, rng: np.random.Generator) -> Floats:
-        """A fresh, independent noise vector for every row."""
-        longest = self.half_width / self.scale
-        noise = symmetric(exponential(vectors.shape, rng, longest), rng)
-        noise *= self.scale
-        np.clip(noise, -self.half_width, self.half_width, out=noise)
-        noise += vectors
-        return noise
-
-    def log_density(self, vectors: Floats, outputs: Floats) -> Floats:
-        """Log-density of each output row given the vector in the same row; -inf outside the box."""
-        away = np.abs(outputs - vectors)
-        mass = -math.expm1(-self.half_width / self.scale)
-        constant = vectors.shape[1] * (math.log(2.0 * self.scale) + math.log(mass))
-        logs = -away.sum(axis=1) / self.scale - constant
-        return np.where((away <= self.half_width).all(axis=1), logs, -math.inf)
-
-    def log_densities(self, vectors: Floats, outputs: Floats) -> Floats:
-        """``(outputs, vectors)``: the log-density of every output given every vector."""
-        from scipy.spatial.distance import cdist  # slow to import, and only needed here
-
-        mass = -math.expm1(-self.half_width / self.scale)
-        constant = vectors.shape[1] * (math.log(2.0 * self.scale) + math.log(mass))
-        logs = -cdist(outputs, vectors, "cityblock") / self.scale - constant
-        inside = cdist(outputs, vectors, "chebyshev") <= self.half_width
-        return np.where(inside, logs, -math.inf)
 
 
 class TruncatedLaplace(NoisyNearest):
@@ -128,7 +76,7 @@ class TruncatedLaplace(NoisyNearest):
     """
 
     name: ClassVar[str] = "truncated-laplace"
-    noise: TruncatedLaplaceNoise
+    noise: LaplaceNoise
 
     def __init__(
         self,
@@ -205,7 +153,7 @@ class TruncatedLaplace(NoisyNearest):
         super().__init__(
             space,
             points,
-            TruncatedLaplaceNoise(scale, noise_scale(width * scale, _OWNER)),
+            LaplaceNoise(scale, noise_scale(width * scale, _OWNER)),
             word_statement(
                 space,
                 Notion.NONE if none else Notion.APPROXIMATE,
