@@ -2,15 +2,20 @@
 
     python scripts/publish_run.py [RUN]
 
-RUN holds a folder for each recipe that was run, as ``discreet reproduce all -o RUN`` leaves it. Its
+RUN holds a folder for each recipe that was run, as ``discreet reproduce all -o RUN`` leaves it. A
+recipe may be run in pieces, each with options of its own: RUN/santext, RUN/santext.pairs, ... Their
 records are kept in recipes/records, without tables of examples, which quote the data sets, and
-without anybody's folders. The page docs/background/run.md and its pictures in docs/images/run/ are
-written from what is kept there. Every command is written out of the record's own settings.
+without anybody's folders. Finished parts are kept beside them: copied to RUN/NAME/parts they are
+not computed again when a run is to have more. The page docs/background/run.md and its pictures in
+docs/images/run/ are written from what is kept there. Every command is written out of the record's
+own settings.
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +45,35 @@ table says otherwise; what rests on one seed has no ±.
 """
 
 
-def keep(recipe: Recipe, folder: Path) -> None:
+@dataclass(frozen=True)
+class Piece:
+    """A recipe that was run, or a piece of it, with what came out."""
+
+    recipe: Recipe
+    name: str
+    """Of its folder: that of the recipe, for a piece with more words behind a dot."""
+    record: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """What it is a record of."""
+        words = self.name.partition(".")[2].replace("-", " ")
+        return f"{self.recipe.subject}, {words}" if words else self.recipe.subject
+
+
+def keep(record: Path, name: str) -> None:
     """Take a record into the repository."""
-    record = json.loads((folder / "record.json").read_text("utf-8"))
-    record["tables"] = [table for table in record["tables"] if table["name"] not in _LEFT_OUT]
-    record["settings"] = {name: _without_folders(v) for name, v in record["settings"].items()}
+    values = json.loads(record.read_text("utf-8"))
+    values["tables"] = [table for table in values["tables"] if table["name"] not in _LEFT_OUT]
+    values["settings"] = {name: _without_folders(v) for name, v in values["settings"].items()}
     RECORDS.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(record, indent=1, ensure_ascii=False)
-    (RECORDS / f"{recipe.name}.json").write_text(text + "\n", "utf-8")
+    text = json.dumps(values, indent=1, ensure_ascii=False)
+    (RECORDS / f"{name}.json").write_text(text + "\n", "utf-8")
+    parts = RECORDS / name / "parts"
+    parts.mkdir(parents=True, exist_ok=True)
+    for part in (record.parent / "parts").glob("*.json"):
+        if not part.name.startswith(_LEFT_OUT):
+            shutil.copyfile(part, parts / part.name)
 
 
 def _without_folders(value: Any) -> Any:
@@ -57,8 +83,9 @@ def _without_folders(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) else value
 
 
-def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
+def command(piece: Piece) -> Iterator[str]:
     """The lines of the command that makes a record: a named setting, and what is not as there."""
+    recipe, settings = piece.recipe, piece.record["settings"]
     values = {
         each: tuple(value) if isinstance(value, list) else value
         for each in declared_in(type(recipe.quick))
@@ -76,41 +103,49 @@ def command(recipe: Recipe, settings: dict[str, Any]) -> Iterator[str]:
     # A switch can be turned on alone.
     able = [size for size, some in changes.items() if not any(v is False for v in some.values())]
     size = min(able, key=lambda name: len(changes[name]))
-    yield f"discreet reproduce {recipe.name} --{size} --data DATA -o RUN/{recipe.name}"
+    yield f"discreet reproduce {recipe.name} --{size} --data DATA -o RUN/{piece.name}"
     for each, value in changes[size].items():
         words = value if isinstance(value, tuple) else (value,)
         said = ",".join(w if isinstance(w, str) else f"{w:g}" for w in words) or "none"
         yield f"    {each.flag}" + ("" if value is True else f" {said}")
 
 
-def summary(records: dict[Recipe, dict[str, Any]]) -> Iterator[str]:
+def summary(pieces: list[Piece]) -> Iterator[str]:
     """What a reader in a hurry needs: the main claims, verdicts counted, key figures."""
+    # A claim that several pieces come upon counts once.
+    claims = {
+        (piece.recipe.subject, claim["claim"]): claim
+        for piece in pieces
+        for claim in piece.record["findings"]
+    }
     yield from ("## Summary", "", "The main claims; all of them are in the parts below.", "")
     rows = [
-        [f"{recipe.subject}: {finding['claim']}", *(finding[name] for name in _CLAIMS[1:])]
-        for recipe, record in records.items()
-        for finding in record["findings"]
-        if finding["main"]
+        [f"{subject}: {words}", *(claim[name] for name in _CLAIMS[1:])]
+        for (subject, words), claim in claims.items()
+        if claim["main"]
     ]
     yield from (*markdown_table(_CLAIMS, rows), "", "All claims by verdict:", "")
+    verdicts = [(subject, claim["verdict"]) for (subject, _), claim in claims.items()]
     counts = [
-        [recipe.subject, *([f["verdict"] for f in record["findings"]].count(v) for v in VERDICTS)]
-        for recipe, record in records.items()
+        [subject, *(verdicts.count((subject, verdict)) for verdict in VERDICTS)]
+        for subject in dict.fromkeys(subject for subject, _ in verdicts)
     ]
     yield from (*markdown_table(("subject", *VERDICTS), counts), "", "Key figures:", "")
-    figures = [
-        [recipe.subject, figure["subject"], figure["what"], figure["figure"]]
-        for recipe, record in records.items()
-        for figure in record["headlines"]
-    ]
-    yield from (*markdown_table(("paper", "of", "what", "figure"), figures), "")
+    figures = {
+        (piece.recipe.subject, figure["subject"], figure["what"]): figure["figure"]
+        for piece in reversed(pieces)  # the whole recipe's, if a piece measured it again
+        for figure in reversed(piece.record["headlines"])
+    }
+    rows = [[*which, figure] for which, figure in reversed(figures.items())]
+    yield from (*markdown_table(("paper", "of", "what", "figure"), rows), "")
 
 
-def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
+def section(piece: Piece) -> Iterator[str]:
     """One record as a part of the page."""
-    yield from (f"## {recipe.subject}", "")
-    yield from (f"{recipe.paper} The command:", "", "```text")
-    yield from (" \\\n".join(command(recipe, record["settings"])), "```", "")
+    record, title = piece.record, piece.title
+    yield from (f"## {title}", "")
+    yield from (f"{piece.recipe.paper} The command:", "", "```text")
+    yield from (" \\\n".join(command(piece)), "```", "")
     for paragraph in record["introduction"]:
         yield from (paragraph, "")
     claims = [[finding[name] for name in _CLAIMS] for finding in record["findings"]]
@@ -118,30 +153,30 @@ def section(recipe: Recipe, record: dict[str, Any]) -> Iterator[str]:
     for plot in record["plots"]:
         if all(len(set(curve["y"])) < 2 for curve in plot["curves"]):
             continue  # a point or a level is no curve; the tables have it
-        name = f"{recipe.name}-{plot['name']}.png"
+        name = f"{piece.name}-{plot['name']}.png"
         draw(stored(Plot, plot), IMAGES / name)
         yield from (f"![{plot['alternative']}](../images/run/{name})", "")
     for table in record["tables"]:
-        yield from (f"### {recipe.subject}: {table['title']}", "")
+        yield from (f"### {title}: {table['title']}", "")
         yield from (*markdown_table(table["columns"], table["rows"]), "")
         yield from (table["note"], "") if table["note"] else ()
 
 
 def main(run: Path | None = None) -> None:
     """Write the page from what is kept, after taking over what is in the folder."""
-    for recipe in RECIPES:
-        if run is not None and (run / recipe.name / "record.json").is_file():
-            keep(recipe, run / recipe.name)
+    for record in sorted(run.glob("*/record.json")) if run is not None else ():
+        if record.parent.name.partition(".")[0] in {recipe.name for recipe in RECIPES}:
+            keep(record, record.parent.name)
     IMAGES.mkdir(parents=True, exist_ok=True)
-    paths = {recipe: RECORDS / f"{recipe.name}.json" for recipe in RECIPES}
-    records = {
-        recipe: json.loads(path.read_text("utf-8"))
-        for recipe, path in paths.items()
-        if path.is_file()
-    }
-    lines = [*summary(records), *(line for pair in records.items() for line in section(*pair))]
+    pieces = [
+        Piece(recipe, path.stem, json.loads(path.read_text("utf-8")))
+        for recipe in RECIPES
+        for path in sorted(RECORDS.glob(f"{recipe.name}*.json"), key=lambda path: path.stem)
+        if path.stem.partition(".")[0] == recipe.name
+    ]
+    lines = [*summary(pieces), *(line for piece in pieces for line in section(piece))]
     PAGE.write_text(_OPENING + "\n" + "\n".join(lines), "utf-8")
-    print(f"{PAGE}: {', '.join(recipe.name for recipe in records)}")
+    print(f"{PAGE}: {', '.join(piece.name for piece in pieces)}")
 
 
 if __name__ == "__main__":

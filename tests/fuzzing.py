@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import transformers.models.bert.modeling_bert  # noqa: F401 - before the clock of the first model
 
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.maps import PublicMap
@@ -275,6 +274,12 @@ def _in_time() -> Iterator[None]:
 
 
 @cache
+def _ready() -> None:
+    """Import what the first model would import, before the clock and the memory are looked at."""
+    import transformers.models.bert.modeling_bert  # noqa: F401
+
+
+@cache
 def _folder() -> str:
     folder = tempfile.mkdtemp(prefix="fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -283,6 +288,7 @@ def _folder() -> str:
 
 def fault_of(target: Target, data: bytes) -> str | None:
     """What is wrong about how a reader takes this file; None if all is well."""
+    _ready()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     path = Path(_folder(), f"x{target.ending}")
     path.write_bytes(data)

@@ -37,6 +37,8 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     record.add_table("examples", "Examples", [{"text": "the tea is good"}])
     record.add_plot("curve", "C", ("x", "y"), [Curve("a", (1.0, 2.0), (2.0, 3.0))], "It rises.")
     record.add_plot("point", "P", ("x", "y"), [Curve("a", (1.0,), (2.0,))], "A point.")
+    assert record.part("one", lambda: 0.5) == 0.5
+    record.part("examples", lambda: "the tea is good")
     record.finish()
     publish.main(run)
     page = (tmp_path / "run.md").read_text()
@@ -59,9 +61,32 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     assert "![It rises.](../images/run/sentdp-curve.png)" in page
     assert (tmp_path / "images" / "sentdp-curve.png").read_text() == "C"
     kept = (tmp_path / "records" / "sentdp.json").read_text()
+    parts = [path.read_text() for path in (tmp_path / "records").glob("sentdp/parts/*")]
+    assert parts == ["0.5"]
     for hidden in ("the tea is good", "/models"):
         assert hidden not in page + kept
     publish.main()  # what is kept is enough
     assert (tmp_path / "run.md").read_text() == page
     assert "Where we differ." in page
     assert "A point." not in page
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
+    for name, verdict in (("sentdp", "holds"), ("sentdp.more-of-it", "does not hold")):
+        record = Record.of(RECIPE, tmp_path / "run" / name, asdict(RECIPE.quick), print)
+        record.add_claim("in both", "yes", "0.5", "holds")
+        record.add_claim(f"in {name}", "yes", "0.5", verdict)
+        record.add_key_figure("speed", "all of it", f"that of {name}")
+        record.finish()
+    (tmp_path / "run" / "another").mkdir()
+    (tmp_path / "run" / "another" / "record.json").write_text("{}")
+    publish.main(tmp_path / "run")
+    page = (tmp_path / "run.md").read_text()
+    assert "\n## SentDP\n" in page
+    assert "\n## SentDP, more of it\n" in page
+    assert "--quick --data DATA -o RUN/sentdp.more-of-it" in page
+    # What both have counts once, and the whole recipe is where its figure comes from.
+    assert "| SentDP | 2 | 0 | 1 | 0 |" in page
+    assert "| SentDP | speed | all of it | that of sentdp |" in page
+    assert "that of sentdp.more" not in page

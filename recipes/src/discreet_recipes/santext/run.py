@@ -120,17 +120,22 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         }
         for e in size.piece_epsilons
     ]
+    # A point of the curve that was attacked is not trained again.
     longer = [
         {
-            "epsilon": e,
+            **row,
             "steps": steps,
-            **part(
-                f"pretraining-{e:g}-{steps}",
-                partial(bench.pretraining, e, steps, attack=False),
-                _PRETRAINING,
+            **(
+                {}
+                if steps == size.steps
+                else part(
+                    f"pretraining-{row['epsilon']:g}-{steps}",
+                    partial(bench.pretraining, row["epsilon"], steps, attack=False),
+                    _PRETRAINING,
+                )
             ),
         }
-        for e in size.piece_epsilons
+        for row in pretraining
         for steps in size.curve_steps
     ]
     speed = part("speed", bench.speed, _SPACE)
