@@ -1,11 +1,13 @@
 """The training loop: schedules, stages, resume, epochs, and what an unstable run says."""
 
+import sys
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from discreet.errors import InputError, InvalidValue, OutputError  # noqa: E402
+from discreet.errors import InputError, InvalidValue, MissingExtra, OutputError  # noqa: E402
 from discreet.training.kept_state import RunState  # noqa: E402
 from discreet.training.loop import (  # noqa: E402
     Epochs,
@@ -30,6 +32,15 @@ def network():
         return torch.nn.Sequential(
             torch.nn.Linear(3, 4), torch.nn.Dropout(0.2), torch.nn.Linear(4, 1)
         )
+
+
+def test_without_pytorch_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with (
+        pytest.raises(MissingExtra, match=r"a test needs .*discreet\[train\]"),
+        seeded_weights(1, "a test"),
+    ):
+        pass
 
 
 def stages(model, steps=(4, 9)):

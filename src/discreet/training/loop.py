@@ -183,7 +183,7 @@ def seeded_weights(seed: int, feature: str) -> Iterator[None]:
     Without PyTorch there is an error that names the extra for this feature.
     """
     with needs_extra(feature, "train"):
-        pass
+        import torch  # noqa: F401
     with own_chance():
         seed_draws(seed)
         yield
