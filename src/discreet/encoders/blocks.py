@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids
+from discreet.arrays import Floats32, Ids, ragged_places
 
 SIZE = 48
 """Rows of a block: a multiple of the tiles that matrix libraries cut a product into."""
@@ -40,8 +40,7 @@ class BlockPlaces:
 
     def of_texts(self, lengths: Ids) -> Ids:
         """For every row of some texts, end to end, its place among all places of all blocks."""
-        starts = np.cumsum(lengths) - lengths
-        number = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+        number, _ = ragged_places(np.zeros_like(lengths), lengths)
         wanted = self._cycle()[number % len(self.kinds)]
         places = np.empty(len(wanted), dtype=np.int64)
         for kind in range(int(self.kinds.max()) + 1):

@@ -56,12 +56,8 @@ class Encoder:
 
     def to_dict(self) -> dict[str, Any]:
         """What a receipt says of it, ready for JSON."""
-        return {
-            "name": self.name,
-            "fingerprint": self.fingerprint,
-            "dimension": self.dimension,
-            "provenance": self.provenance,
-        }
+        said = ("name", "fingerprint", "dimension", "provenance")
+        return {name: getattr(self, name) for name in said}
 
     def encode(
         self, texts: Sequence[str], *, progress: Progress | None = None

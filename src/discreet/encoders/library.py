@@ -1,9 +1,9 @@
 """Encoders that are run by the library they were made with: any architecture, on any device."""
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,37 @@ from discreet.errors import InputError, MissingExtra
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "tokenizer_config.json")
 
 
-class LibraryEncoder(Protocol):
+class LibraryEncoder(ABC):
     """What turns texts into vectors, each of which depends on its own text alone."""
 
     dimension: int
     max_seq_length: int
+    _device: str
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vector of each text."""
+        """The vector of each text, by a thread that works alone.
+
+        On the processor texts are shared out among as many threads as PyTorch has, products are
+        not: how those would be cut up is then no matter, and for single sentences this is faster.
+        """
+        import torch
+
+        if self._device != CPU:
+            return np.stack([self._vector(text) for text in texts])
+        threads, one = torch.get_num_threads(), (1,)
+        try:
+            with ThreadPoolExecutor(
+                threads, initializer=torch.set_num_threads, initargs=one
+            ) as pool:
+                # A tokeniser takes its settings with the first text; after that it is only read.
+                first = pool.submit(self._vector, texts[0]).result()
+                return np.stack([first, *pool.map(self._vector, texts[1:])])
+        finally:
+            torch.set_num_threads(threads)  # which threads that are started later would take over
+
+    @abstractmethod
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        """The vector of a text."""
 
 
 def library_encoder(directory: Path, pooling: str | None, device: str) -> LibraryEncoder:
@@ -50,7 +73,7 @@ def refuse_no_tokenizer(directory: Path) -> None:
         )
 
 
-class PooledEncoder:
+class PooledEncoder(LibraryEncoder):
     """A transformers model whose last layer is averaged, or cut to its first position."""
 
     def __init__(self, directory: Path, pooling: str, device: str) -> None:
@@ -65,9 +88,6 @@ class PooledEncoder:
         self.max_seq_length = min(limits)
         self.dimension = int(config.hidden_size)
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _one_by_one(self._vector, texts, self._device)
-
     def _vector(self, text: str) -> NDArray[np.float32]:
         import torch
 
@@ -80,7 +100,7 @@ class PooledEncoder:
         return array_of(pooled.float())
 
 
-class SentenceTransformerEncoder:
+class SentenceTransformerEncoder(LibraryEncoder):
     """A model that says itself how its vectors are made."""
 
     def __init__(self, directory: Path, device: str) -> None:
@@ -98,33 +118,8 @@ class SentenceTransformerEncoder:
     def max_seq_length(self, tokens: int) -> None:
         self._model.max_seq_length = tokens
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _one_by_one(self._vector, texts, self._device)
-
     def _vector(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self._model.encode(
             [text], batch_size=1, show_progress_bar=False, convert_to_numpy=True
         )[0]
         return vector
-
-
-def _one_by_one(
-    vector: Callable[[str], NDArray[np.float32]], texts: Sequence[str], device: str
-) -> NDArray[np.float32]:
-    """The vector of each text, by a thread that works alone.
-
-    On the processor texts are shared out among as many threads as PyTorch has, products are not:
-    how those would be cut up is then no matter, and for single sentences this is faster too.
-    """
-    import torch
-
-    if device != CPU:
-        return np.stack([vector(text) for text in texts])
-    threads = torch.get_num_threads()
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            # A tokeniser takes its settings with the first text; after that it is only read.
-            first = pool.submit(vector, texts[0]).result()
-            return np.stack([first, *pool.map(vector, texts[1:])])
-    finally:
-        torch.set_num_threads(threads)  # which threads that are started later would have taken over
