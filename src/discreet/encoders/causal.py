@@ -53,6 +53,12 @@ def model_folder(name: str | Path) -> Path:
         return unpacked(path)
 
 
+def first_mark(tokenizer: Any) -> int:
+    """What stands before a text: the tokenizer's mark for its beginning, or else for its end."""
+    marks = (tokenizer.bos_token_id, tokenizer.eos_token_id, 0)
+    return next(int(mark) for mark in marks if mark is not None)
+
+
 def unpacked(path: Path) -> Path:
     """A model from a GGUF file as a folder in the cache: unpacking takes half a minute."""
     from transformers import AutoModelForCausalLM, AutoTokenizer

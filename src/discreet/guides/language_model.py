@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats, Floats32, Ids, ragged_places, row_blocks
+from discreet.arrays import Floats32, Ids, ragged_places, row_blocks
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
-from discreet.encoders.causal import PACKAGED, SMOLLM2, model_folder
+from discreet.encoders.causal import PACKAGED, SMOLLM2, first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
 from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
@@ -67,7 +67,7 @@ class LanguageModelGuide:
         self.name, self.fingerprint = name, fingerprint
         self._model, self._device = model.eval(), device_of(model)
         self._tokenizer = tokenizer
-        self._first = _beginning(tokenizer)
+        self._first = first_mark(tokenizer)
         whole = _whole_tokens(tokenizer, space.words)
         if (whole >= 0).mean() < _FEWEST_WHOLE:
             raise InvalidValue(
@@ -76,7 +76,10 @@ class LanguageModelGuide:
             )
         stands_for = _nearest_whole(space, whole)
         self._tokens = whole[stands_for]
-        self._share = _log_shares(self._tokens, rank_prior(space))
+        frequencies = rank_prior(space)
+        together = np.bincount(self._tokens, frequencies)
+        # What part of its token's probability each word has.
+        self._share = np.log(frequencies / together[self._tokens]).astype(np.float32)
 
     def on(self, space: EmbeddingSpace) -> "LanguageModelGuide":
         """The same model, which is there once, on the words of another space."""
@@ -112,9 +115,7 @@ class LanguageModelGuide:
         """ln P of every word of some texts after the words before it; long texts in windows."""
         scores = np.empty(len(ids), dtype=np.float32)
         lengths = np.diff(offsets)
-        counts = -(-lengths // (_WINDOW - 1))
-        document = np.repeat(np.arange(len(lengths)), counts)
-        number = np.arange(len(document)) - np.repeat(np.cumsum(counts) - counts, counts)
+        number, document = ragged_places(np.zeros_like(lengths), -(-lengths // (_WINDOW - 1)))
         starts = offsets[document] + number * (_WINDOW - 1)
         sizes = np.minimum(offsets[document + 1] - starts, _WINDOW - 1)
         order = np.argsort(sizes, kind="stable")
@@ -141,6 +142,8 @@ class LanguageModelGuide:
 
     def _read(self, state: ReadingState, rows: Ids) -> None:
         """Read what was released of these documents, if that is not done yet; others end."""
+        import torch
+
         if state.waiting is None:
             return
         waiting, tokens = state.waiting
@@ -157,17 +160,11 @@ class LanguageModelGuide:
         state.recent[rows, state.read] = tokens
         state.read += 1
         unread = state.recent[rows, 0 if state.cache is None else state.read - 1 : state.read]
-        state.logs, state.cache = self._forward(unread, state.cache)
-
-    def _forward(self, tokens: Ids, cache: Any) -> tuple[Any, Any]:
-        """ln P of what follows, and all that was read so far."""
-        import torch
-
+        read = {"input_ids": moved(unread, self._device), "past_key_values": state.cache}
         with torch.inference_mode(), room_for("a guide of so many texts", _SMALLER):
-            out = self._model(
-                input_ids=moved(tokens, self._device), past_key_values=cache, use_cache=True
-            )
-            return out.logits[:, -1].float().log_softmax(dim=1), out.past_key_values
+            out = self._model(**read, use_cache=True)
+            state.logs = out.logits[:, -1].float().log_softmax(dim=1)
+        state.cache = out.past_key_values
 
 
 def load_language_model(
@@ -195,12 +192,6 @@ def load_language_model(
     return LanguageModelGuide(space, model, tokenizer, name=stem, fingerprint=fingerprint)
 
 
-def _beginning(tokenizer: Any) -> int:
-    """What stands before a text."""
-    marks = (tokenizer.bos_token_id, tokenizer.eos_token_id, 0)
-    return next(int(mark) for mark in marks if mark is not None)
-
-
 def _whole_tokens(tokenizer: Any, words: Sequence[str]) -> Ids:
     """The one token of each word, as it stands in a sentence; -1 if it is not one."""
     written = [word if _is_mark(word) else f" {word}" for word in words]
@@ -224,9 +215,3 @@ def _nearest_whole(space: EmbeddingSpace, whole: Ids) -> Ids:
         products = vectors[others[part]] @ vectors[among].T - half_lengths
         nearest[others[part]] = among[products.argmax(axis=1)]
     return nearest
-
-
-def _log_shares(tokens: Ids, frequencies: Floats) -> Floats32:
-    """What part of its token's probability each word has."""
-    together = np.bincount(tokens, frequencies)
-    return np.log(frequencies / together[tokens]).astype(np.float32)

@@ -11,7 +11,7 @@ import torch
 
 from discreet import check
 from discreet.devices import own_chance
-from discreet.encoders.causal import model_folder
+from discreet.encoders.causal import first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.errors import (
     InputError,
@@ -123,8 +123,7 @@ class TextWriter:
             prompt = self._tokenizer.apply_chat_template(
                 [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
             )
-        marks = [self._tokenizer.bos_token_id, self._tokenizer.eos_token_id, 0]
-        first = [] if chat else [next(mark for mark in marks if mark is not None)]
+        first = [] if chat else [first_mark(self._tokenizer)]
         ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
         return torch.tensor([[*first, *ids]])
 

@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 
 from discreet.devices import CPU, own_chance
-from discreet.encoders.causal import SMOLLM2, model_folder
+from discreet.encoders.causal import SMOLLM2, first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
 from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
@@ -142,8 +142,7 @@ class AdaptedLanguageModel:
                     folder, num_labels=classes, **local
                 )
             )
-        marks = [tokenizer.bos_token_id, tokenizer.eos_token_id, 0]
-        boundary = next(mark for mark in marks if mark is not None)
+        boundary = first_mark(tokenizer)
         if classes is not None and network.config.pad_token_id is None:
             network.config.pad_token_id = boundary
         called = SMOLLM2 if str(name) == SMOLLM2 else Path(name).resolve().name
