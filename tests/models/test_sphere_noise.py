@@ -1,4 +1,7 @@
-"""The noise layer follows the mechanism's law, and the gradient passes through it."""
+"""The noise layer follows the mechanism's law, and the gradient passes through it.
+
+Points that keep away from each other do so as well as the best known arrangements.
+"""
 
 import math
 
@@ -9,7 +12,7 @@ from scipy import stats
 from angles import binned, in_bins, pole, purkayastha_shape, random_units
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import PlanarLaplace
-from discreet.models.sphere_noise import through_noise, trainable
+from discreet.models.sphere_noise import spread, through_noise, trainable
 from goodness import LEVEL, fits
 
 torch = pytest.importorskip("torch")
@@ -67,3 +70,23 @@ def test_the_gradient_is_that_of_finite_differences(name):
 def test_other_mechanisms_are_refused():
     with pytest.raises(InvalidValue, match="one of planar-laplace, priv-unit, purkayastha"):
         trainable("gaussian", 2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("points", "dimension", "largest"),
+    [
+        (2, 2, -1.0),
+        (2, 16, -1.0),
+        (3, 2, -0.5),
+        (5, 2, np.cos(2 * np.pi / 5)),
+        (4, 3, -1 / 3),
+        (6, 3, 0.0),
+        (8, 4, 0.0),
+    ],
+)
+def test_the_closest_pair_is_as_far_apart_as_can_be(points, dimension, largest):
+    found = spread(points, dimension)
+    cosines = found @ found.T - 2 * np.eye(points)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1.0, atol=1e-6)
+    assert cosines.max() == pytest.approx(largest, abs=0.02)
+    assert (spread(points, dimension) == found).all()

@@ -83,8 +83,10 @@ class AwdLstm:
 
         bound = 1 / math.sqrt(shape.hidden)
         self._parameters: Parameters = {"embedding": uniform(0.1, shape.words, shape.embedding)}
-        self._vectors = None if vectors is None else _digest(vectors)
+        self._vectors: str | None = None
         if vectors is not None:
+            raw = np.ascontiguousarray(vectors).tobytes()
+            self._vectors = hashlib.sha256(raw).hexdigest()[:16]
             if len(vectors) > shape.words or vectors.shape[1] != shape.embedding:
                 raise InvalidValue("vectors of an AWD-LSTM must fit its words and embedding")
             known = torch.from_numpy(np.array(vectors, dtype=np.float32))
@@ -169,12 +171,12 @@ class AwdLstm:
         ]
         for layer, (state, error) in enumerate(zip(run.states, gate_errors, strict=True)):
             name, rows = f"lstm.{layer}", packed.sentence
-            factors.append(Factor(f"{name}.input", error, rows, state.inputs.detach()))
             before = packed.shifted(state.outputs.detach())
-            factors.append(
-                Factor(f"{name}.recurrent", error, rows, before, state.mask, run.largest_mask)
-            )
-            factors.append(Factor(f"{name}.bias", error, rows))
+            factors += [
+                Factor(f"{name}.input", error, rows, state.inputs.detach()),
+                Factor(f"{name}.recurrent", error, rows, before, state.mask, run.largest_mask),
+                Factor(f"{name}.bias", error, rows),
+            ]
         return [factor for factor in factors if factor.name in self._trained]
 
     @torch.no_grad()
@@ -185,13 +187,12 @@ class AwdLstm:
         bias, targets = self._parameters["output.bias"], packed.targets
         logits = torch.addmm(bias, outputs, self._output_weight().T)
         losses = functional.cross_entropy(logits, targets, reduction="none")
-        return Predicted(losses, logits.argmax(dim=1) != targets).ordered(packed.place)
+        order = torch.argsort(packed.place)
+        return Predicted(losses[order], (logits.argmax(dim=1) != targets)[order])
 
     def predictions(self, batch: SentenceBatch) -> int:
         """Words and the end of each sentence; or one class each."""
-        if self.shape.classes is not None:
-            return len(batch)
-        return len(batch.tokens) + len(batch)
+        return len(batch) if self.shape.classes is not None else len(batch.tokens) + len(batch)
 
     def _output_weight(self) -> torch.Tensor:
         return self._parameters["embedding" if self.shape.shares_matrix else "output.weight"]
@@ -309,10 +310,6 @@ def _recurrence(gates: torch.Tensor, recurrent: torch.Tensor, sizes: list[int]) 
         hidden = show * torch.tanh(cell)
         outputs.append(hidden)
     return torch.cat(outputs)
-
-
-def _digest(vectors: NDArray[Any]) -> str:
-    return hashlib.sha256(np.ascontiguousarray(vectors).tobytes()).hexdigest()[:16]
 
 
 def _mask(size: tuple[int, ...], drop: float, seed: int) -> torch.Tensor:

@@ -113,11 +113,6 @@ class Predicted:
     """Nats."""
     wrong: torch.Tensor = field(repr=False)
 
-    def ordered(self, place: torch.Tensor) -> "Predicted":
-        """The same predictions, each at its place."""
-        losses = torch.zeros_like(self.losses).index_copy_(0, place, self.losses)
-        return Predicted(losses, torch.zeros_like(self.wrong).index_copy_(0, place, self.wrong))
-
 
 class FactorModel(Protocol):
     """A model whose trained parameters all have gradients in factors."""

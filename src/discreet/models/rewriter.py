@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids, Progress, ragged_places
+from discreet.arrays import Ids, Progress, ragged_places, row_blocks
 from discreet.devices import AUTO, array_of, device_of, find_device, moved
 from discreet.errors import InvalidValue, needs_extra, read_as
 from discreet.models.bert import network_of
@@ -314,11 +314,8 @@ def windows(
     _, first = np.unique(lengths[order], return_index=True)
     groups: list[Ids] = []
     for alike in np.split(order, first[1:]):
-        if not len(alike):
-            continue
-        length = int(lengths[alike[0]])
-        step = max(1, tokens // length)
-        groups += [alike[i : i + step] for i in range(0, len(alike), step)]
+        length = int(lengths[alike].max(initial=0))
+        groups += [alike[part] for part in row_blocks(len(alike), length, numbers=tokens)]
     for number in range(len(groups)) if rng is None else rng.permutation(len(groups)):
         chosen = groups[number]
         yield starts[chosen][:, None] + np.arange(lengths[chosen[0]])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from discreet import check
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Floats32
 from discreet.devices import moved
 from discreet.mechanisms.registry import entries, find
 from discreet.protocols import SentenceMechanism
@@ -50,6 +50,22 @@ def through_noise(
     angles = _tensor(turned, units)[:, None]
     across = across - (across * units).sum(dim=1, keepdim=True) * units
     return torch.cos(angles) * units + torch.sin(angles) * torch.nn.functional.normalize(across)
+
+
+def spread(points: int, dimension: int) -> Floats32:
+    """Unit vectors that keep away from each other: as many as there are classes, always the same.
+
+    >>> bool((spread(2, 3)[0] @ spread(2, 3)[1]) < -0.999)
+    True
+    """
+    places = np.random.default_rng(points).standard_normal((points, dimension))
+    for step in range(400):
+        places /= np.linalg.norm(places, axis=1, keepdims=True)
+        pushes = np.exp(3.0 * (places @ places.T - 1))
+        np.fill_diagonal(pushes, 0.0)
+        pushes /= pushes.sum(axis=1, keepdims=True)
+        places = places - (0.5 if step < 200 else 0.05) * (pushes @ places)
+    return np.asarray(places / np.linalg.norm(places, axis=1, keepdims=True), dtype=np.float32)
 
 
 def _tensor(values: Any, beside: "torch.Tensor") -> "torch.Tensor":

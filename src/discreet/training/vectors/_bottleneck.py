@@ -8,8 +8,7 @@ import numpy as np
 from discreet.arrays import Floats32, Ids, Progress
 from discreet.devices import array_of, device_of, find_device, moved
 from discreet.encoders.layers import affine_network
-from discreet.models.sphere_noise import Trainable, through_noise
-from discreet.models.sphere_points import spread
+from discreet.models.sphere_noise import Trainable, spread, through_noise
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
 from discreet.training.vectors.settings import MapTrainingSettings
 
