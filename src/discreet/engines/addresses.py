@@ -1,6 +1,9 @@
 """Whether a cluster is there: engines wait for minutes before they say that it is not."""
 
 import socket
+from collections.abc import Sequence
+
+from discreet.errors import InvalidValue, NotFound
 
 _PATIENCE = 10.0
 
@@ -15,6 +18,21 @@ def parted(place: str) -> tuple[str, int] | None:
     if not host or not port.isdecimal():
         return None
     return host.strip("[]"), int(port)
+
+
+def refuse_silence(places: Sequence[str], rule: str, silent: NotFound) -> None:
+    """Refuse at once what an engine would wait for.
+
+    Args:
+        places: ``HOST:PORT``, one of which must answer.
+        rule: what is said of a place of another form.
+        silent: what is raised if nobody answers.
+    """
+    known = [place for place in map(parted, places) if place is not None]
+    if len(known) < len(places):
+        raise InvalidValue(rule)
+    if not any(listens(*place) for place in known):
+        raise silent
 
 
 def listens(host: str, port: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.accounting.lifting import group_as
@@ -16,17 +16,19 @@ from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
+from discreet.engines.work import Work
 from discreet.errors import InputError, InvalidValue
 from discreet.mechanisms.registry import described, find
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release.documents import CandidateSettings, DocumentEmbedder
+from discreet.release.recipe import require_version, with_paths
 from discreet.release.rows import Noise
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.strength import refuse_weak_vectors
 from discreet.release.tables import release_vectors
 from discreet.release.vector_files import sentences_in
-from discreet.settings import Settings, declared_in, plain_type
+from discreet.settings import Settings, declared_in
 from discreet.staging import Staged
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
@@ -38,13 +40,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Embedder = SentenceEmbedder | DocumentEmbedder
-Group = TypeVar("Group", bound=Settings)
 _ROWS, _PEEK = 8192, 100
 _TRAINED, _LONGEST = "trained:", "longest"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbedWork:
+class EmbedWork(Work):
     """Release a vector for each text.
 
     Args:
@@ -61,9 +62,6 @@ class EmbedWork:
         pair_field: of second sentences.
         label_field: of labels.
         keep: columns that are written as they are.
-        reading: how the files are read.
-        accept_weak: release even if the statement promises next to nothing.
-        keyed: whether the noise follows from a key of the run.
         made_by: makes the embedder, where somebody watches; from the rest unless given.
         fingerprints: of what was made where the release began; empty as long as nothing was.
         version: of discreet.
@@ -82,9 +80,6 @@ class EmbedWork:
     pair_field: str | None = None
     label_field: str | None = None
     keep: tuple[str, ...] = ()
-    reading: ReadingSettings = field(default_factory=ReadingSettings)
-    accept_weak: bool = False
-    keyed: bool = False
     made_by: Callable[[], Embedder] | None = field(default=None, repr=False, compare=False)
     fingerprints: str = ""
     version: str = __version__
@@ -92,11 +87,7 @@ class EmbedWork:
     @cached_property
     def made(self) -> Embedder:
         """The embedder, made once in each process, and the same as where the release began."""
-        if self.version != __version__:
-            raise InvalidValue(
-                f"this process has discreet {__version__} and the release began with discreet "
-                f"{self.version}; install the same version everywhere"
-            )
+        require_version(self.version)
         made = self._make() if self.made_by is None else self.made_by()
         if self.fingerprints not in ("", _fingerprint(made)):
             raise InvalidValue(
@@ -124,11 +115,6 @@ class EmbedWork:
             label_mechanism=law,
         )
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """Of everything that decides what is released."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
     def to_json(self) -> str:
         """With the fingerprints of what was made, which every worker compares with its own."""
         encoder, map = self.encoder.encoder, self.map.map
@@ -152,7 +138,7 @@ class EmbedWork:
         """The inverse of :meth:`to_json`."""
         own: dict[str, Any] = {key: value for key, value in values.items() if key != "kind"}
         for name, kind in _GROUPS.items():
-            own[name] = _group(kind, own[name])
+            own[name] = kind(**with_paths(own[name], declared_in(kind)))
         own |= {"keep": tuple(own["keep"]), "labels": own["labels"] and tuple(own["labels"])}
         return cls(**own)
 
@@ -224,7 +210,6 @@ class EmbedWork:
         )
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
-        """Read, draw, stage and commit a part."""
         noise = None if key is None else key.noise(part, self.fingerprint)
 
         def write(output: Staged) -> Mapping[str, Any]:
@@ -251,7 +236,6 @@ class EmbedWork:
         return commit_part(part, target, self.fingerprint, write)
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
-        """The receipt that one file would have, of all parts together."""
         counts: Counter[str] = Counter()
         for each in parts:
             counts.update({key: each.counts[key] for key in each.counts if key != _LONGEST})
@@ -286,7 +270,6 @@ class EmbedWork:
         return receipt.statement.for_units(most, unit=Unit.DOCUMENT)
 
     def units(self, receipt: Receipt) -> int:
-        """Sentences."""
         return int(receipt.counts["sentences"])
 
 
@@ -296,16 +279,6 @@ _GROUPS: dict[str, type[Settings]] = {
     "candidates": CandidateSettings,
     "reading": ReadingSettings,
 }
-
-
-def _group(kind: type[Group], values: Mapping[str, Any]) -> Group:
-    kinds = {each.name: plain_type(each.kind) for each in declared_in(kind)}
-    return kind(
-        **{
-            name: Path(value) if kinds.get(name) is Path and value is not None else value
-            for name, value in values.items()
-        }
-    )
 
 
 def _fingerprint(made: Embedder) -> str:

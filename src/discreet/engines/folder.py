@@ -201,7 +201,8 @@ def unfinished(
             )
         else:
             check_output_folder(output, force=force)
-            _write_job(path / _JOB, job)
+            with written_whole(path / _JOB, mode=PRIVATE) as temporary:
+                temporary.write_text(json.dumps(job), "utf-8")
         yield Unfinished(output, path, parts, made_with)
 
 
@@ -245,8 +246,3 @@ def _refuse_another(path: Path, job: Mapping[str, Any]) -> None:
             f"{path} holds parts of a release with other settings or of other files; finish that "
             "one with its own command, or delete the folder: nothing of it was released"
         )
-
-
-def _write_job(path: Path, job: Mapping[str, Any]) -> None:
-    with written_whole(path, mode=PRIVATE) as temporary:
-        temporary.write_text(json.dumps(job), "utf-8")

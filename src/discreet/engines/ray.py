@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from discreet.engines.addresses import listens, parted
+from discreet.engines.addresses import refuse_silence
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
 from discreet.engines.tasks import PartOutcome, run_task
-from discreet.errors import InvalidValue, NotFound, needs_extra
+from discreet.errors import NotFound, needs_extra
 from discreet.parallel import WORKERS
 from discreet.release.tables import ROWS
 from discreet.release.text import Sanitizer
@@ -103,27 +103,13 @@ def _start(address: str | None, workers: int | None) -> None:
             **common,
         )
         return
-    _refuse_silence(address)
+    if address != "auto":
+        rule = "--address of Ray must be auto, HOST:6379 or ray://HOST:10001, with the port"
+        refuse_silence([address.removeprefix("ray://")], rule, _no_cluster(address))
     try:
         ray.init(address=address, **common)
-        connected = True
     except (ConnectionError, ValueError, RuntimeError, OSError):
-        connected = False
-    if not connected:
-        raise _no_cluster(address)
-
-
-def _refuse_silence(address: str) -> None:
-    """Ray waits long for a cluster that is not there; whether anybody listens shows at once."""
-    if address == "auto":
-        return
-    place = parted(address.removeprefix("ray://"))
-    if place is None:
-        raise InvalidValue(
-            "--address of Ray must be auto, HOST:6379 or ray://HOST:10001, with the port"
-        )
-    if not listens(*place):
-        raise _no_cluster(address)
+        raise _no_cluster(address) from None
 
 
 def _no_cluster(address: str) -> NotFound:

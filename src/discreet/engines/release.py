@@ -13,7 +13,7 @@ from discreet.engines.folder import Unfinished, check_output_folder, unfinished,
 from discreet.engines.noise import CAVEAT as KEY_CAVEAT
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt
-from discreet.engines.plan import planned
+from discreet.engines.plan import Part, planned
 from discreet.engines.settings import EngineSettings
 from discreet.engines.tasks import Engine
 from discreet.engines.work import SanitizeWork, Work
@@ -142,7 +142,7 @@ def release_folder(
                     state.discard()
                 raise
             try:
-                _run(engine, state, work, progress)
+                _run(engine, state, missing, work, progress)
             finally:
                 engine.close()
         receipts = state.receipts()
@@ -198,8 +198,14 @@ def _published(
         raise
 
 
-def _run(engine: Engine, state: Unfinished, work: Work, progress: Progress | None) -> None:
-    missing, total = state.missing(), len(state.parts)
+def _run(
+    engine: Engine,
+    state: Unfinished,
+    missing: Sequence[Part],
+    work: Work,
+    progress: Progress | None,
+) -> None:
+    total = len(state.parts)
     done = total - len(missing)
     for outcome in engine.run(missing, work.to_json(), str(state.path.absolute())):
         if outcome["error"] is not None:

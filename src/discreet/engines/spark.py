@@ -16,11 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.addresses import listens, parted
+from discreet.engines.addresses import refuse_silence
 from discreet.engines.local import LOST, MOST_LOSSES
 from discreet.engines.plan import Part
 from discreet.engines.tasks import PartOutcome, run_task
-from discreet.errors import InvalidValue, NotFound, needs_extra
+from discreet.errors import NotFound, needs_extra
 from discreet.parallel import WORKERS
 from discreet.release.tables import ROWS
 from discreet.release.text import Sanitizer
@@ -126,8 +126,11 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _started(address: str | None, workers: int | None) -> SparkSession:
-    if address is not None:
-        _refuse_silence(address)
+    if address is not None and address.startswith(_STANDALONE):
+        # Several masters may stand by for each other.
+        masters = address.removeprefix(_STANDALONE).split(",")
+        rule = "--address of Spark must have a port, as in spark://HOST:7077"
+        refuse_silence(masters, rule, _no_spark(address, "nobody answers"))
     java = os.environ.get("JAVA_HOME")
     program = shutil.which("java") if java is None else shutil.which("java", path=f"{java}/bin")
     if program is None:
@@ -158,19 +161,6 @@ def _started(address: str | None, workers: int | None) -> SparkSession:
     except Exception as error:
         raise _no_spark(address, type(error).__name__) from None
     return session
-
-
-def _refuse_silence(address: str) -> None:
-    """Spark asks a master that is not there for minutes; whether anybody listens shows at once."""
-    if not address.startswith(_STANDALONE):
-        return
-    # Several masters may stand by for each other.
-    places = [parted(each) for each in address.removeprefix(_STANDALONE).split(",")]
-    known = [place for place in places if place is not None]
-    if len(known) < len(places):
-        raise InvalidValue("--address of Spark must have a port, as in spark://HOST:7077")
-    if not any(listens(*place) for place in known):
-        raise _no_spark(address, "nobody answers")
 
 
 def _no_spark(address: str, why: str) -> NotFound:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from discreet.engines.noise import RunKey
 from discreet.engines.plan import Part
-from discreet.engines.work import Work, work_from
+from discreet.engines.work import work_from
 from discreet.errors import DiscreetError
 from discreet.parallel import use_threads
 
@@ -64,6 +64,4 @@ def run_task(part: Part, work: str, folder: str) -> PartOutcome:
     return {"number": part.number, "error": None}
 
 
-@lru_cache(maxsize=2)
-def _loaded(work: str) -> Work:
-    return work_from(work)
+_loaded = lru_cache(maxsize=2)(work_from)

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from discreet.arrays import Progress
 from discreet.engines.noise import RunKey
@@ -32,23 +33,34 @@ if TYPE_CHECKING:
 _PEEK_BYTES, _PEEK_ROWS = 2**16, 100
 
 
-class Work(Protocol):
-    """Releases parts, and says what was released."""
+@dataclass(frozen=True, kw_only=True)
+class Work(ABC):
+    """Releases parts, and says what was released.
 
-    @property
-    def reading(self) -> ReadingSettings:
-        """How the files are read."""
+    Args:
+        reading: how the files are read.
+        accept_weak: release even if the setting promises next to nothing.
+        keyed: whether the noise follows from a key of the run.
+    """
 
-    @property
+    reading: ReadingSettings = field(default_factory=ReadingSettings)
+    accept_weak: bool = False
+    keyed: bool = False
+
+    @cached_property
     def fingerprint(self) -> str:
         """Of everything that decides what is released."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
+    @abstractmethod
     def to_json(self) -> str:
         """What :func:`work_from` takes."""
 
+    @abstractmethod
     def schema_of(self, path: Path) -> "pa.Schema":
         """What would be written of a file, which is opened and refused if it cannot be."""
 
+    @abstractmethod
     def prepare(self, size: int, progress: Progress | None = None) -> None:
         """Load what is public, once before all tasks; a setting that cannot be shows here.
 
@@ -57,10 +69,7 @@ class Work(Protocol):
             progress: called with (done, total) while something public is computed.
         """
 
-    @property
-    def keyed(self) -> bool:
-        """Whether the noise follows from a key of the run."""
-
+    @abstractmethod
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
         """Read, draw, stage and commit a part.
 
@@ -70,9 +79,11 @@ class Work(Protocol):
             key: of the run, if the noise follows from one.
         """
 
+    @abstractmethod
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
-        """What was released in all."""
+        """The receipt that one file would have, of all parts together."""
 
+    @abstractmethod
     def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
         """What holds for the whole of the longest text, as a ledger is charged for it.
 
@@ -81,22 +92,19 @@ class Work(Protocol):
             receipt: of :meth:`receipt`.
         """
 
+    @abstractmethod
     def units(self, receipt: Receipt) -> int:
         """How many words or sentences were released."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SanitizeWork:
+class SanitizeWork(Work):
     """Sanitise texts, with the settings of :func:`discreet.release.text_files.sanitize_file`."""
 
     sanitizer: Sanitizer | Callable[[], Sanitizer] = field(repr=False)
     """Or a function that makes one, called once the files were looked at."""
     fates: Fates
-    reading: ReadingSettings = field(default_factory=ReadingSettings)
-    accept_weak: bool = False
     whole_delta: float = DELTA
-    keyed: bool = False
-    """Whether the noise follows from a key of the run."""
     kind: str = field(default="sanitize", init=False)
 
     def __post_init__(self) -> None:
@@ -106,11 +114,6 @@ class SanitizeWork:
     def made(self) -> Sanitizer:
         """What sanitises; made once in each process."""
         return self.sanitizer() if callable(self.sanitizer) else self.sanitizer
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Of everything that decides what is released."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def to_json(self) -> str:
         """With the fingerprint of what the recipe makes, which every worker compares with its."""
@@ -178,7 +181,6 @@ class SanitizeWork:
         return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
-        """Read, draw, stage and commit a part."""
         return sanitize_part(
             part,
             target,
@@ -190,7 +192,6 @@ class SanitizeWork:
         )
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
-        """The receipt that one file would have, of all parts together."""
         tally = Tally()
         for each in parts:
             tally.add(Tally.from_dict(each.counts, self.made.statement))
@@ -213,7 +214,6 @@ class SanitizeWork:
         return PrivacyStatement.from_dict(told)
 
     def units(self, receipt: Receipt) -> int:
-        """Words."""
         return int(receipt.counts["words"])
 
 

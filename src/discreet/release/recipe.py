@@ -7,7 +7,7 @@ words the law would be another than the one that was stated, and nothing is rele
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from discreet.files import file_sha256
 from discreet.mechanisms.registry import described, find, made_with
 from discreet.release.choice import chosen_mechanism
 from discreet.release.text import Sanitizer
-from discreet.settings import plain_type
+from discreet.settings import Declared, plain_type
 from discreet.spaces import load_space
 from discreet.text.identifiers import Identifiers
 from discreet.text.identifiers.surrogates import load_surrogates
@@ -69,11 +69,7 @@ class Recipe:
         Raises:
             InvalidValue: This discreet, or what it finds, is not what the recipe was written with.
         """
-        if self.version != __version__:
-            raise InvalidValue(
-                f"this process has discreet {__version__} and the release began with discreet "
-                f"{self.version}; install the same version everywhere"
-            )
+        require_version(self.version)
         space = load_space(self.space, max_words=self.max_words)
         made = Sanitizer(
             chosen_mechanism(self.mechanism, space, self._typed_settings(), public=self.public),
@@ -105,11 +101,7 @@ class Recipe:
         return cls(**{each.name: values[each.name] for each in fields(cls) if each.name in values})
 
     def _typed_settings(self) -> dict[str, Any]:
-        kinds = {each.name: plain_type(each.kind) for each in find(self.mechanism, "word").settings}
-        return {
-            name: Path(value) if kinds.get(name) is Path else value
-            for name, value in self.settings.items()
-        }
+        return with_paths(self.settings, find(self.mechanism, "word").settings)
 
     def _identifiers(self) -> Identifiers | None:
         if self.identifiers is None:
@@ -167,6 +159,24 @@ def recipe_of(sanitizer: Sanitizer) -> Recipe | None:
         surrogates=None if listed is None else str(listed),
     )
     return replace(recipe, fingerprint=recipe._fingerprint(sanitizer))
+
+
+def require_version(version: str) -> None:
+    """Refuse to go on with what another version of discreet began."""
+    if version != __version__:
+        raise InvalidValue(
+            f"this process has discreet {__version__} and the release began with discreet "
+            f"{version}; install the same version everywhere"
+        )
+
+
+def with_paths(values: Mapping[str, Any], settings: Iterable[Declared]) -> dict[str, Any]:
+    """Values that came as JSON, where a setting is a path as a path."""
+    kinds = {each.name: plain_type(each.kind) for each in settings}
+    return {
+        name: Path(value) if kinds.get(name) is Path and value is not None else value
+        for name, value in values.items()
+    }
 
 
 @lru_cache(maxsize=4)
