@@ -10,9 +10,17 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
-from discreet.text.entities import CATEGORIES, Entity, entity_id, entity_key, merged
 from discreet.text.entities.agreement import Agreement
-from discreet.text.entities.found import category_of, chosen_categories, trimmed
+from discreet.text.entities.found import (
+    CATEGORIES,
+    Entity,
+    category_of,
+    chosen_categories,
+    entity_id,
+    entity_key,
+    merged,
+    trimmed,
+)
 from discreet.text.entities.gazetteer import Gazetteer, load_gazetteer
 from discreet.text.entities.labels import BadTags, labelled, spans_of_tags
 from discreet.text.entities.recognisers import (

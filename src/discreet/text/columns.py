@@ -38,21 +38,17 @@ class Columns:
         shape: of the output.
         fates: of each column, for the receipt.
         public: what is shown of the input beside the texts.
+        own: what was said of the columns.
     """
 
     def __init__(self, reader: DocumentReader, fates: Fates) -> None:
         self.shape = reader.shape
         self.fates: dict[str, str] = {}
         self.public: tuple[str, ...] = ()
-        self._reader, self._own = reader, fates
+        self._reader, self.own = reader, fates
         self._first = reader.text_field or ""
         if self._first:
             self.fates = {self._first: SANITISE, "every other column": DROP}
-
-    @property
-    def own(self) -> Fates:
-        """What was said of the columns."""
-        return self._own
 
     def part(self, batch: Batch) -> Parted:
         """Take the texts out of a batch."""
@@ -66,7 +62,7 @@ class Columns:
 
     def _settle(self, names: Sequence[str]) -> None:
         """Check that names and fates belong together, and note them."""
-        reader, fates = self._reader, self._own
+        reader, fates = self._reader, self.own
         for name in fates.named:
             column_index(names, name, reader.name)
         fates.refuse_undecided(names, reader.name)
@@ -75,6 +71,13 @@ class Columns:
         kept = [shown for name, shown in places.items() if fates.of(name) == KEEP]
         if kept:
             self.public = (f"the columns that are written as they are: {', '.join(kept)}",)
+
+    def _texts(self, batch: Batch, read: Callable[[str], list[str]]) -> dict[str, list[str]]:
+        """The texts of each column: the first, and what is read of the others."""
+        return {
+            name: batch.texts if name == self._first else self._checked(batch, name, read(name))
+            for name in self.own.texts
+        }
 
     def _checked(self, batch: Batch, name: str, texts: list[str]) -> list[str]:
         """Texts of another column than the first, which the reader has checked itself."""
@@ -108,17 +111,13 @@ class _DelimitedColumns(Columns):
             return super().part(batch)
         rows = cast(list[tuple[str, ...]], batch.rows)
         columns = {name: [row[i] for row in rows] for name, i in self._places.items()}
-        texts = {
-            name: batch.texts if name == self._first else self._checked(batch, name, columns[name])
-            for name in self._own.texts
-        }
 
         def joined(values: Values) -> Batch:
             out = [values.get(name, column) for name, column in columns.items()]
             rows: Rows = list(zip(*out, strict=True)) if out else [()] * len(batch.texts)
             return replace(self._with_texts(batch)(values), rows=rows)
 
-        return Parted(texts, joined)
+        return Parted(self._texts(batch, columns.__getitem__), joined)
 
 
 class _ParquetColumns(Columns):
@@ -136,17 +135,19 @@ class _ParquetColumns(Columns):
         """Without the file's own metadata, which may tell of columns that are not written."""
         import pyarrow as pa
 
+        from discreet.text.parquet import require_strings
+
         written = []
         for each in schema:
-            fate = self._own.of(each.name)
+            fate = self.own.of(each.name)
             if each.name == self._first or fate == KEEP:
                 written.append(each)
             elif fate != DROP:
                 large = fate == SANITISE and pa.types.is_large_string(each.type)
                 written.append(pa.field(each.name, pa.large_string() if large else pa.string()))
             if fate == SANITISE:
-                self._require_strings(each)
-        hidden = [name for name in schema.names if self._own.of(name) != KEEP]
+                require_strings(each, self._reader.name)
+        hidden = [name for name in schema.names if self.own.of(name) != KEEP]
         names = [each.name for each in written]
         return Shape(
             schema=pa.schema(written),
@@ -154,24 +155,17 @@ class _ParquetColumns(Columns):
             group_rows=self._reader.group_rows_beside(hidden),
         )
 
-    def _require_strings(self, each: "pa.Field[Any]") -> None:
-        import pyarrow as pa
-
-        kind = each.type.value_type if pa.types.is_dictionary(each.type) else each.type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise InputError(
-                f"the column {each.name} of {self._reader.name} is not of a string type; cast it "
-                "to string, or name another column"
-            )
-
     def part(self, batch: Batch) -> Parted:
         if self._same:
             return super().part(batch)
         table = cast("pa.Table", batch.rows)
-        texts = {
-            name: batch.texts if name == self._first else self._texts(batch, table, name)
-            for name in self._own.texts
-        }
+
+        def read(name: str) -> list[str]:
+            texts = table.column(name).to_pylist()
+            if None in texts:
+                problem = f"has no {name}; fill it in, or drop the row"
+                raise self._bad(batch, texts.index(None), problem)
+            return cast(list[str], texts)
 
         def joined(values: Values) -> Batch:
             import pyarrow as pa
@@ -185,13 +179,7 @@ class _ParquetColumns(Columns):
                     rows = rows.set_column(place, field, column)
             return replace(self._with_texts(batch)(values), rows=rows)
 
-        return Parted(texts, joined)
-
-    def _texts(self, batch: Batch, table: "pa.Table", name: str) -> list[str]:
-        texts = table.column(name).to_pylist()
-        if None in texts:
-            raise self._bad(batch, texts.index(None), f"has no {name}; fill it in, or drop the row")
-        return self._checked(batch, name, cast(list[str], texts))
+        return Parted(self._texts(batch, read), joined)
 
 
 class _JsonColumns(Columns):
@@ -219,18 +207,29 @@ class _JsonColumns(Columns):
             self.public += ("which rows have the fields that hold surrogates",)
 
     def part(self, batch: Batch) -> Parted:
-        if self._own.keeps_all:
+        if self.own.keeps_all:
             return super().part(batch)
         lines = [f'{before}""{after}' for before, after in cast(Any, batch.rows)]
         parsed = [members(line) for line in lines]
-        for place, fields in enumerate(parsed):
-            self._check(batch.first_row + place, [each.name for each in fields])
+        for row, fields in enumerate(parsed, batch.first_row):
+            names = [each.name for each in fields]
+            self._missing.difference_update(names)
+            where = f"line {row} of {self._reader.name}"
+            self.own.refuse_undecided(names, where, repeat=row == 1)
         if not self._rebuilds:
             return super().part(batch)
-        texts = {
-            name: batch.texts if name == self._first else self._texts(batch, lines, parsed, name)
-            for name in self._own.texts
-        }
+
+        def read(name: str) -> list[str]:
+            texts = []
+            for place, (line, fields) in enumerate(zip(lines, parsed, strict=True)):
+                own = [each for each in fields if each.name == name]
+                text = string_at(line, own[0].value) if own else None
+                if text is None:
+                    raise self._bad(batch, place, f"has no {name} that is a string; fill it in")
+                if len(own) > 1:
+                    raise self._bad(batch, place, f"has the field {name} twice; keep one of them")
+                texts.append(text)
+            return texts
 
         def joined(values: Values) -> Batch:
             rows: Rows = [
@@ -239,34 +238,15 @@ class _JsonColumns(Columns):
             ]
             return replace(self._with_texts(batch)(values), rows=rows)
 
-        return Parted(texts, joined)
+        return Parted(self._texts(batch, read), joined)
 
     def check_complete(self) -> None:
-        for name in () if self._own.keeps_all else self._own.named:
+        for name in () if self.own.keeps_all else self.own.named:
             if name in self._missing:
                 raise InputError(
                     f"no row of {self._reader.name} has a field {name}; check the spelling, and "
                     "give the option once for each field"
                 )
-
-    def _check(self, row: int, names: list[str]) -> None:
-        self._missing.difference_update(names)
-        where = f"line {row} of {self._reader.name}"
-        self._own.refuse_undecided(names, where, repeat=row == 1)
-
-    def _texts(
-        self, batch: Batch, lines: list[str], parsed: list[list[Member]], name: str
-    ) -> list[str]:
-        texts = []
-        for place, (line, fields) in enumerate(zip(lines, parsed, strict=True)):
-            own = [each for each in fields if each.name == name]
-            text = string_at(line, own[0].value) if own else None
-            if text is None:
-                raise self._bad(batch, place, f"has no {name} that is a string; fill it in")
-            if len(own) > 1:
-                raise self._bad(batch, place, f"has the field {name} twice; keep one of them")
-            texts.append(text)
-        return self._checked(batch, name, texts)
 
     def _rebuilt(
         self, line: str, fields: list[Member], place: int, values: Values
@@ -280,7 +260,7 @@ class _JsonColumns(Columns):
                 head, passed = key, True
             elif each.name in values:
                 (after if passed else before).append(key + quoted(values[each.name][place]))
-            elif self._own.of(each.name) == KEEP:
+            elif self.own.of(each.name) == KEEP:
                 (after if passed else before).append(line[each.start : each.end])
         return "{" + ", ".join([*before, head]), "".join(f", {each}" for each in after) + "}"
 

@@ -52,14 +52,7 @@ class ParquetSource:
         self._first = sum(self._file.metadata.row_group(group).num_rows for group in before)
         """How many rows of the file come before those that are read."""
         self.text_index = column_index(self.schema.names, text_field, name)
-        kind = self.schema.field(self.text_index).type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise InputError(
-                f"the column {text_field} of {name} is not of a string type; cast it to string, "
-                "or name another column"
-            )
+        require_strings(self.schema.field(self.text_index), name)
 
     @property
     def bytes_read(self) -> int:
@@ -160,6 +153,16 @@ class ParquetSource:
     def _corrupt(self) -> InputError:
         return InputError(
             f"{self._name} is not an intact Parquet file; write it again, or say its true format"
+        )
+
+
+def require_strings(field: "pa.Field[Any]", source: str) -> None:
+    """Refuse a column that holds no strings, neither by themselves nor in a dictionary."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise InputError(
+            f"the column {field.name} of {source} is not of a string type; cast it to string, or "
+            "name another column"
         )
 
 

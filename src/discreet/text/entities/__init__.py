@@ -3,23 +3,3 @@
 Sources are labels in the data, a list (gazetteer), spaCy and Presidio. Everything found here is as
 sensitive as the text; only counts may be shown.
 """
-
-from discreet.text.entities.found import (
-    CATEGORIES,
-    DEFAULT_CATEGORIES,
-    Entity,
-    Source,
-    entity_id,
-    entity_key,
-    merged,
-)
-
-__all__ = [
-    "CATEGORIES",
-    "DEFAULT_CATEGORIES",
-    "Entity",
-    "Source",
-    "entity_id",
-    "entity_key",
-    "merged",
-]

@@ -7,10 +7,11 @@ entity; ``discreet entities --evaluate`` says how much that is on labelled data.
 import hashlib
 import importlib.util
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from discreet import check
 from discreet.errors import InputError, InvalidValue, NotFound, needs_extra
@@ -92,17 +93,39 @@ def directory_sha256(directory: Path) -> str:
     return digest.hexdigest()
 
 
-class Recogniser(Protocol):
+class Recogniser(ABC):
     """Something trained that labels places of texts."""
 
     name: str
+    categories: frozenset[str]
+    """The categories chosen that it can find."""
 
+    @abstractmethod
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
         """What is found in each text: start, end (characters) and the recogniser's own label."""
-        ...
+
+    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
+        """The entities of each text, by characters."""
+        return [
+            self._entities(text, spans)
+            for text, spans in zip(texts, self.spans(texts), strict=True)
+        ]
+
+    def _entities(self, text: str, spans: Sequence[tuple[int, int, str]]) -> list[Entity]:
+        entities = []
+        for first, last, label in sorted((a, b, self._kind(c)) for a, b, c in spans):
+            category = category_of(label)
+            start, end = trimmed(text, first, last)
+            if category in self.categories and start < end:
+                entities.append(Entity(start, end, category, entity_id(text[start:end])))
+        return entities
+
+    def _kind(self, label: str) -> str:
+        """The label that stands for it among ours."""
+        return label
 
 
-class SpacyEntities:
+class SpacyEntities(Recogniser):
     """The entities of a spaCy pipeline, with only the components that they need.
 
     Args:
@@ -116,13 +139,6 @@ class SpacyEntities:
         self._pipeline = pipeline
         self._needed = _needed_components(pipeline)
         self.categories = categories & {category_of(label) for label in labels_of(pipeline)}
-
-    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """The entities of each text, by characters."""
-        return [
-            _entities(text, spans, self.categories)
-            for text, spans in zip(texts, self.spans(texts), strict=True)
-        ]
 
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
         """What the pipeline labels in each text, of all categories."""
@@ -146,15 +162,15 @@ def _needed_components(pipeline: Any) -> list[str]:
     if any(factories[name] in _RULERS for name in finders):
         return list(factories)
     listens = any("Listener" in str(pipeline.get_pipe_config(name)) for name in finders)
-    shared = [name for name, factory in factories.items() if _is_shared_layer(factory)]
+    shared = [
+        name
+        for name, factory in factories.items()
+        if "tok2vec" in factory or "transformer" in factory
+    ]
     return [name for name in factories if name in finders or (listens and name in shared)]
 
 
-def _is_shared_layer(factory: str) -> bool:
-    return "tok2vec" in factory or "transformer" in factory
-
-
-class PresidioEntities:
+class PresidioEntities(Recogniser):
     """What Presidio finds: names and places of a spaCy pipeline, and identifiers by their patterns.
 
     Identifiers (mail addresses, telephone, card and account numbers, ...) are of category ``pii``.
@@ -179,17 +195,6 @@ class PresidioEntities:
         with _quiet():
             self._engine = _engine(presidio_analyzer, pipeline)
 
-    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """The entities of each text, by characters."""
-        return [
-            _entities(
-                text,
-                [(start, end, _presidio_label(label)) for start, end, label in spans],
-                self.categories,
-            )
-            for text, spans in zip(texts, self.spans(texts), strict=True)
-        ]
-
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
         """What Presidio labels in each text, of all categories."""
         from presidio_analyzer import BatchAnalyzerEngine
@@ -200,6 +205,9 @@ class PresidioEntities:
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
         return [[(one.start, one.end, one.entity_type) for one in results] for results in analysed]
+
+    def _kind(self, label: str) -> str:
+        return label if label in _PRESIDIO_NAMES else "PII"
 
 
 def _engine(presidio: Any, pipeline: Any) -> Any:
@@ -230,22 +238,6 @@ def _offline_check() -> Any:
 
     extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
     return lambda address: extract(address).fqdn != ""
-
-
-def _presidio_label(kind: str) -> str:
-    return kind if kind in _PRESIDIO_NAMES else "PII"
-
-
-def _entities(
-    text: str, spans: Sequence[tuple[int, int, str]], categories: frozenset[str]
-) -> list[Entity]:
-    entities = []
-    for first, last, label in sorted(spans):
-        category = category_of(label)
-        start, end = trimmed(text, first, last)
-        if category in categories and start < end:
-            entities.append(Entity(start, end, category, entity_id(text[start:end])))
-    return entities
 
 
 def _refuse_long(texts: Sequence[str], limit: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import InvalidValue
-from discreet.text.entities import entity_key
+from discreet.text.entities.found import entity_key
 from discreet.text.identifiers.patterns import NAMES
 from discreet.text.identifiers.secret_files import read_key
 from discreet.text.identifiers.surrogates import WORDS, Words
