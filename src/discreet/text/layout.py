@@ -5,11 +5,12 @@ A layout divides texts into what is protected, their tokens, and what it names a
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,32 +66,32 @@ class Template:
         return self.codes[self.codes <= _WORD] < _WORD - LOWER if len(self.codes) else None
 
 
-class Layout(Protocol):
+class Layout(ABC):
     """Text to tokens, and released tokens to text."""
 
     public: tuple[str, ...]
     """What the layout treats as public, in plain words: what its templates hold."""
 
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    @abstractmethod
     def divided(self, texts: Sequence[str]) -> tuple[TokenBatch, Template]:
         """The protected tokens of the texts, and what is public of them."""
-        ...
 
+    @abstractmethod
     def write(self, template: Template, released: ArrayLike) -> list[str]:
         """The texts of a template with the released ids in the places of the protected ones."""
-        ...
 
     def forget(self) -> None:
         """Keep nothing in memory of the texts that were seen."""
-        ...
+        self.tokenizer.forget()
 
 
-class TokensLayout:
+class TokensLayout(Layout):
     """Every visible character is protected; what comes out is tokens with single spaces."""
 
-    public: tuple[str, ...] = ALWAYS_PUBLIC
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
+    public = ALWAYS_PUBLIC
 
     def divided(self, texts: Sequence[str]) -> tuple[TokenBatch, Template]:
         """All tokens of each text, and their number."""
@@ -100,10 +101,6 @@ class TokensLayout:
     def write(self, template: Template, released: ArrayLike) -> list[str]:
         """The released tokens with single spaces."""
         return self.tokenizer.decode(released, template.offsets)
-
-    def forget(self) -> None:
-        """Keep nothing in memory of the texts that were seen."""
-        self.tokenizer.forget()
 
     def split(self, texts: Sequence[str]) -> TokenBatch:
         """All tokens of each text."""
@@ -146,7 +143,7 @@ _MARKED = re.compile(f"[^{INNER_MARKS}]+[{INNER_MARKS}]")
 _AT_MARKS = re.compile(f"([{INNER_MARKS}])")
 
 
-class PublicLayout:
+class PublicLayout(Layout):
     """Keeps white space, punctuation and capitals of the input; only words are replaced.
 
     The public characters (:func:`public_characters`) are copied, not passed to the mechanism;
@@ -165,7 +162,7 @@ class PublicLayout:
     ['Cup,  tea!', '(CUP cup)']
     """
 
-    public: tuple[str, ...] = (
+    public = (
         *ALWAYS_PUBLIC,
         "the number of tokens of each word",
         "the white space and punctuation between words",
@@ -173,7 +170,7 @@ class PublicLayout:
     )
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
+        super().__init__(tokenizer)
         self._table = ChunkTable(self._rows)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy in another process does not carry text along
@@ -203,7 +200,6 @@ class PublicLayout:
         return concatenate(self._strings, codes, template.ends)
 
     def forget(self) -> None:
-        """Keep nothing in memory of the texts that were seen."""
         self._table.forget()
 
     def _units(self, chunks: Sequence[str]) -> list[list[str]]:

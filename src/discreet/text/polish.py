@@ -77,17 +77,14 @@ def _not_shouted(text: str) -> str:
     words = _LETTERS.findall(text)
     loud = [len(word) > 1 and word.isupper() for word in words]
     beside = zip([False, *loud[:-1]], [*loud[1:], False], strict=True)
+    alone = [len(words) > 1 and not (before or after) for before, after in beside]
     calm = (
-        word.capitalize() if long_and_loud and not (before or after) and len(words) > 1 else word
-        for word, (before, after), long_and_loud in zip(
-            words, beside, map(_is_long_and_loud, words), strict=True
-        )
+        word.capitalize()
+        if is_alone and _LONG_AND_LOUD.fullmatch(word) and word.lower() not in FUNCTION_WORDS
+        else word
+        for word, is_alone in zip(words, alone, strict=True)
     )
     return _LETTERS.sub(lambda _: next(calm), text)
-
-
-def _is_long_and_loud(word: str) -> bool:
-    return bool(_LONG_AND_LOUD.fullmatch(word)) and word.lower() not in FUNCTION_WORDS
 
 
 def as_sentences(text: str, *, capitals: bool = True) -> str:

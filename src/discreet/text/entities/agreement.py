@@ -1,7 +1,7 @@
 """How well found entities agree with labelled ones: precision, recall and F1 by category."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.text.entities.found import Entity
@@ -97,7 +97,7 @@ class Agreement:
         """
         labelled = covered = 0
         for gold, recognised in self._rows:
-            tokens = _tokens(recognised)
+            tokens = {token for e in recognised for token in range(e.start, e.end)}
             labelled += len(gold)
             covered += sum(tokens.issuperset(range(e.start, e.end)) for e in gold)
         return covered / labelled if labelled else 0.0
@@ -121,7 +121,3 @@ def _under(category: str, labels: set[str]) -> str | None:
     if category not in labels:
         category = _COVERED_BY.get(category, "")
     return category if category in labels else None
-
-
-def _tokens(entities: Iterable[Entity]) -> set[int]:
-    return {token for e in entities for token in range(e.start, e.end)}

@@ -110,18 +110,15 @@ def read_rows(
 
 def _as_objects(batch: Batch, reader: DocumentReader) -> list[str]:
     """Each row of a table, or line of text, as a JSON object."""
-    if reader.format == "txt":
-        others: list[dict[str, Any]] = [{} for _ in batch.texts]
-        name = "text"
-    elif isinstance(batch.rows, list):
+    name = reader.text_field or "text"
+    others: list[dict[str, Any]] = []
+    if isinstance(batch.rows, list):
         header = reader.header or []
         names = [column for i, column in enumerate(header) if i != reader.text_index]
         others = [dict(zip(names, row, strict=True)) for row in batch.rows]
-        name = reader.text_field or "text"
-    else:
-        others = batch.rows.to_pylist() if batch.rows is not None else [{} for _ in batch.texts]
-        name = reader.text_field or "text"
-        others = others or [{} for _ in batch.texts]
+    elif batch.rows is not None:
+        others = batch.rows.to_pylist()
+    others = others or [{} for _ in batch.texts]
     if others and FIELD in others[0]:
         raise InputError(f"{reader.name} has a column {FIELD} already; rename or drop it")
     try:

@@ -125,7 +125,9 @@ class RecognisingFinder:
             return by_rules
         unsure = [span for span in by_rules if span.type in _UNSURE]
         sure = [span for span in by_rules if span.type not in _UNSURE]
-        return _painted(text, [*unsure, *sorted(named, key=_length), *sure])
+        return _painted(
+            text, [*unsure, *sorted(named, key=lambda span: span.end - span.start), *sure]
+        )
 
 
 def with_mentions(text: str, spans: list[Span]) -> list[Span]:
@@ -149,7 +151,8 @@ def with_mentions(text: str, spans: list[Span]) -> list[Span]:
 
 def _names(text: str, spans: Sequence[Span]) -> set[str]:
     persons = (text[span.start : span.end] for span in spans if span.type == "person")
-    return {word for name in persons for word in _WORD.findall(name) if _is_name(word)}
+    words = (word for name in persons for word in _WORD.findall(name))
+    return {word for word in words if len(word) > 1 and word[0].isupper()}
 
 
 def _mentions(text: str, names: set[str]) -> list[Span]:
@@ -160,14 +163,6 @@ def _mentions(text: str, names: set[str]) -> list[Span]:
             place = rest_of_name(text, word.end())
             spans.append(named_span(text, word.start(), place, "person"))
     return spans
-
-
-def _is_name(word: str) -> bool:
-    return len(word) > 1 and word[0].isupper()
-
-
-def _length(span: Span) -> int:
-    return span.end - span.start
 
 
 def _painted(text: str, spans: Sequence[Span]) -> list[Span]:

@@ -187,17 +187,13 @@ class Identifiers:
         members = list(first.values())
         kinds = [kinds[i] for i in members]
         if self._consistency.keyed:
-            made = self._by_key(kinds, [values[i] for i in members])
+            keyed = self._consistency.keyed_words
+            rows = [keyed(k, values[i]) for k, i in zip(kinds, members, strict=True)]
+            made = self._of_words(kinds, np.array(rows, np.uint64).reshape(-1, WORDS))
         else:
             made = self._drawn(kinds, [documents[i] for i in members], rng)
         by_key = dict(zip(first, made, strict=True))
         return [by_key[key] for key in keys]
-
-    def _by_key(self, kinds: list[str], values: list[str]) -> list[str]:
-        rows = [
-            self._consistency.keyed_words(k, value) for k, value in zip(kinds, values, strict=True)
-        ]
-        return self._of_words(kinds, np.array(rows, np.uint64).reshape(-1, WORDS))
 
     def _drawn(self, kinds: list[str], documents: list[int], rng: Generator) -> list[str]:
         """Random surrogates, different ones within a document as far as its types have enough.
