@@ -34,23 +34,10 @@ def progress_bars(*labels: str) -> Iterator[list[Callable[[int, int], None]]]:
         return
     from rich.console import Console
     from rich.errors import LiveError
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
     # Standard output is left alone: data goes there.
-    terminal = Console(stderr=True)
-    display = Progress(*columns, console=terminal, transient=True, redirect_stdout=False)
+    display = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False)
     tasks: dict[str, Any] = {}
 
     def update(label: str, done: int, total: int) -> None:

@@ -4,7 +4,9 @@ So the list of commands needs no array library, and a command may import what it
 top of its module like any other.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -78,11 +80,13 @@ def group_of(commands: Mapping[str, tuple[str, str]]) -> type[typer.core.TyperGr
             self._own = dict(self.commands)
             self.commands = _Commands(commands, self._own)
 
-        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        def _listed(self) -> list[tuple[str, str]]:
             listed = [(name, help) for name, (_, help) in commands.items()]
-            listed += [(n, each.get_short_help_str(88)) for n, each in self._own.items()]
+            return [*listed, *((n, each.get_short_help_str(88)) for n, each in self._own.items())]
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
             with formatter.section("Commands"):
-                formatter.write_dl(listed)
+                formatter.write_dl(self._listed())
 
         def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
             """Names that begin so; none of the commands is imported for it."""
@@ -91,38 +95,26 @@ def group_of(commands: Mapping[str, tuple[str, str]]) -> type[typer.core.TyperGr
             item = import_module(f"{package}.shell_completion").CompletionItem
             if incomplete.startswith("-"):
                 return super().shell_complete(ctx, incomplete)
-            named = [(name, help) for name, (_, help) in commands.items()]
-            named += [(name, each.get_short_help_str(88)) for name, each in self._own.items()]
-            return [item(n, help=h) for n, h in named if n.startswith(incomplete)]
+            return [item(n, help=h) for n, h in self._listed() if n.startswith(incomplete)]
 
     return Group
 
 
-class _Commands(MutableMapping[str, Any]):
+class _Commands(UserDict[str, Any]):
     """Commands by name; one that is elsewhere is imported when it is taken."""
 
-    def __init__(self, elsewhere: Mapping[str, tuple[str, str]], own: dict[str, Any]) -> None:
-        self._elsewhere, self._own = elsewhere, own
-        self._loaded: dict[str, Any] = {}
+    def __init__(self, *commands: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._ready: dict[str, Any] = {}
+        for some in commands:
+            self.update(some)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            place = self._elsewhere.get(name)
-            command = self._own[name] if place is None else _imported(name, *place)
-            self._loaded[name] = _in_sections(_each_option_once(command))
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._own[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._own[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([*self._elsewhere, *self._own])
-
-    def __len__(self) -> int:
-        return len(self._elsewhere) + len(self._own)
+        if name not in self._ready:
+            held = self.data[name]
+            command = _imported(name, *held) if isinstance(held, tuple) else held
+            self._ready[name] = _prepared(command)
+        return self._ready[name]
 
 
 def _imported(name: str, place: str, short_help: str) -> Any:
@@ -137,49 +129,44 @@ def _imported(name: str, place: str, short_help: str) -> Any:
     return command
 
 
-def _each_option_once(command: Any) -> Any:
-    """The same command, which now refuses an option that is given twice.
+def _prepared(command: Any) -> Any:
+    """The same command, which refuses options that are given twice and shows them in sections."""
+    inner = getattr(command, "commands", None)
+    if isinstance(inner, dict):
+        inner.update((name, _prepared(each)) for name, each in inner.items())
+    command.parse_args = partial(_parsed_once, command, command.parse_args)
+    if inner is None:  # of a group, the help is the list of its commands
+        command.format_options = partial(_format_options, command)
+    return command
+
+
+def _parsed_once(
+    command: Any, parse: Callable[..., Any], context: Any, arguments: list[str]
+) -> Any:
+    """Refuse an option that is given twice.
 
     Of two values the last would win, and what the first one was to protect would go out in clear.
     """
-    parse = command.parse_args
-    if isinstance(inner := getattr(command, "commands", None), dict):
-        inner.update((name, _each_option_once(each)) for name, each in inner.items())
-
-    def parse_args(context: Any, arguments: list[str]) -> Any:
-        _, _, given = command.make_parser(context).parse_args(args=list(arguments))
-        seen: set[str] = set()
-        for each in given:
-            again = getattr(each, "multiple", False) or getattr(each, "count", False)
-            if each.param_type_name != "option" or each.is_eager or again:
-                continue
-            if each.name in seen:
-                flag = max(each.opts, key=len)
-                context.fail(f"{flag} is given twice, and the first would be ignored; give it once")
-            seen.add(each.name)
-        return parse(context, arguments)
-
-    command.parse_args = parse_args
-    return command
+    _, _, given = command.make_parser(context).parse_args(args=list(arguments))
+    seen: set[str] = set()
+    for each in given:
+        again = getattr(each, "multiple", False) or getattr(each, "count", False)
+        if each.param_type_name != "option" or each.is_eager or again:
+            continue
+        if each.name in seen:
+            flag = max(each.opts, key=len)
+            context.fail(f"{flag} is given twice, and the first would be ignored; give it once")
+        seen.add(each.name)
+    return parse(context, arguments)
 
 
-def _in_sections(command: Any) -> Any:
-    """The same command, whose help has the options that belong together under one heading."""
-    inner = getattr(command, "commands", None)
-    if isinstance(inner, dict):
-        inner.update((name, _in_sections(each)) for name, each in inner.items())
-    if inner is not None:  # a group, whose help is the list of its commands
-        return command
-
-    def format_options(context: Any, formatter: Any) -> None:
-        for heading, some in by_section(command.get_params(context)).items():
-            lines = [line for each in some if (line := each.get_help_record(context)) is not None]
-            if lines:
-                with formatter.section(heading):
-                    formatter.write_dl(lines)
-
-    command.format_options = format_options
-    return command
+def _format_options(command: Any, context: Any, formatter: Any) -> None:
+    """The options that belong together under one heading."""
+    for heading, some in by_section(command.get_params(context)).items():
+        lines = [line for each in some if (line := each.get_help_record(context)) is not None]
+        if lines:
+            with formatter.section(heading):
+                formatter.write_dl(lines)
 
 
 def by_section(parameters: Iterable[Any]) -> dict[str, list[Any]]:

@@ -5,10 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from discreet.cli import _options as options
-from discreet.cli._settings import takes_settings
+from discreet.cli._settings import argument
 from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.errors import InvalidValue, OutputError
 from discreet.evaluation.comparison.bench import SAMPLES, Bench
@@ -24,48 +22,40 @@ from discreet.report.comparison import lines, page_of
 from discreet.report.frontier import frontier_plot
 from discreet.report.page import write_page
 from discreet.report.plots import draw, figure_class
+from discreet.settings import Setting
 from discreet.spaces import load_space
 from discreet.staging import PRIVATE
 
 _RECORD = "comparison.json"
 
 
-@takes_settings
 def compare(
     settings: ComparisonSettings,
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="INPUT",
-            help="Texts to release and attack: csv, tsv, jsonl (each also .gz) or parquet. The "
+        argument(
+            "INPUT",
+            "Texts to release and attack: csv, tsv, jsonl (each also .gz) or parquet. The "
             "report quotes some of them, and its figures depend on all: best is public text of "
             "the same kind as yours.",
         ),
     ],
     public: Annotated[
-        str,
-        typer.Option(
-            "--public", help="Other, PUBLIC text of the same kind: what the attackers know."
-        ),
+        str, Setting("Other, PUBLIC text of the same kind: what the attackers know.")
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder of the report: index.html, frontier.png, comparison.json and the parts "
+        Setting(
+            "Folder of the report: index.html, frontier.png, comparison.json and the parts "
             "that are done. A stopped run continues there.",
+            short="-o",
         ),
     ],
     label_field: Annotated[
-        str | None,
-        typer.Option("--label-field", help="Column or field of the labels that a model learns."),
+        str | None, Setting("Column or field of the labels that a model learns.")
     ] = None,
     author_field: Annotated[
-        str | None,
-        typer.Option(
-            "--author-field", help="Column or field of the authors, for the attack on authorship."
-        ),
+        str | None, Setting("Column or field of the authors, for the attack on authorship.")
     ] = None,
     text_field: options.TextField = "text",
     as_json: options.Json = False,

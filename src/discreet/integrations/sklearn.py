@@ -70,18 +70,9 @@ class SanitizingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def fit(self, X: Any = None, y: Any = None) -> "SanitizingTransformer":  # noqa: ARG002
         """Make the mechanism; nothing is learnt from what is given."""
-        self.sanitizer_ = chosen_sanitizer(
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            space=self.space,
-            layout=self.layout,
-            identifiers=self.identifiers,
-            repeat=self.repeat,
-            public=self.public,
-            polish=self.polish,
-            accept_weak=self.accept_weak,
-            **(self.settings or {}),
-        )
+        given = self.get_params(deep=False)
+        del given["random_state"]
+        self.sanitizer_ = chosen_sanitizer(**(given.pop("settings") or {}), **given)
         self.statement_ = sanitize([], sanitizer=self.sanitizer_, **self._noise()).statement
         return self
 

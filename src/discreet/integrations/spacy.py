@@ -46,35 +46,20 @@ class SanitizingComponent:
                 yield doc
 
 
-@Language.factory(  # type: ignore[untyped-decorator]
-    NAME,
-    assigns=[f"doc._.{NAME}"],
-    default_config={
-        "epsilon": 8.0,
-        "mechanism": None,
-        "space": None,
-        "layout": "tokens",
-        "identifiers": None,
-        "repeat": "each",
-        "public": None,
-        "polish": False,
-        "settings": {},
-        "accept_weak": False,
-    },
-)
+@Language.factory(NAME, assigns=[f"doc._.{NAME}"])  # type: ignore[untyped-decorator]
 def make_component(
     nlp: Language,  # noqa: ARG001 - what spaCy hands to every factory
     name: str,  # noqa: ARG001
-    epsilon: float,
-    mechanism: str | None,
-    space: str | None,
-    layout: str,
-    identifiers: str | None,
-    repeat: str,
-    public: str | None,
-    polish: bool,
-    settings: dict[str, Any],
-    accept_weak: bool,
+    epsilon: float = 8.0,
+    mechanism: str | None = None,
+    space: str | None = None,
+    layout: str = "tokens",
+    identifiers: str | None = None,
+    repeat: str = "each",
+    public: str | None = None,
+    polish: bool = False,
+    settings: dict[str, Any] | None = None,
+    accept_weak: bool = False,
 ) -> SanitizingComponent:
     """Made by spaCy from a pipeline's configuration; see :class:`discreet.Sanitizer`."""
     return SanitizingComponent(
@@ -88,6 +73,6 @@ def make_component(
             public=public,
             polish=polish,
             accept_weak=accept_weak,
-            **settings,
+            **(settings or {}),
         )
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.errors import MissingExtra, read_as
+from discreet.errors import needs_extra, read_as
 from discreet.files import written_whole
 from discreet.report.claims import Claim
 from discreet.report.plots import Bars, Curve, Plot, picture
@@ -67,10 +67,8 @@ def write_page(
 
 @cache
 def _template() -> Any:
-    try:
+    with needs_extra("a report", "report"):
         from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise MissingExtra("a report", "report") from error
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from discreet import check
-from discreet.errors import InvalidValue, MissingExtra, OutputError
+from discreet.errors import InvalidValue, OutputError, needs_extra
 from discreet.files import refuse_existing, written_whole
 from discreet.report.notes import Note, write_notes
 
@@ -194,8 +194,6 @@ def _format_of(path: Path) -> str:
 
 def figure_class() -> Any:
     """The class of figures that have no window and share no state with the caller's plots."""
-    try:
+    with needs_extra("a plot", "report"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("a plot", "report") from None
     return Figure
