@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from discreet.arrays import Floats, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Ids, row_blocks
 from discreet.audit.subject import ROUNDING
 from discreet.parallel import in_threads
 from discreet.spaces.distances import Distances
@@ -50,7 +50,6 @@ def all_pairs(
     targets: Ids | None = None,
     offsets: Floats | None = None,
     slack: float = 0.0,
-    progress: Progress | None = None,
 ) -> AllPairs:
     """Bound the epsilon that any pair of words needs under a distance law.
 
@@ -61,13 +60,11 @@ def all_pairs(
         targets: ids of the words that may come out of any word (all unless given).
         offsets: added to each word's ln Z; ln(1/p) for words that are replaced with probability p.
         slack: loss allowed on top of epsilon times distance.
-        progress: called with (done, total).
     """
-    count = len(space)
-    log_z, error, nearest = _log_normalisers(Distances(space, targets), kappa, progress)
+    log_z, error, nearest = _log_normalisers(Distances(space, targets), kappa)
     if offsets is not None:
         log_z = log_z + offsets
-    slopes, first, second = _steepest(space, log_z, error, nearest, slack, progress)
+    slopes, first, second = _steepest(space, log_z, error, nearest, slack)
     rest = float(slopes.min()) if len(slopes) >= _KEPT else 0.0
     falling = np.argsort(-slopes)
     closer = falling[(np.arange(len(slopes)) < _REFINED) | (slopes[falling] + kappa > epsilon)]
@@ -83,15 +80,11 @@ def all_pairs(
     with np.errstate(divide="ignore", invalid="ignore"):
         sharp = np.where(over > 0, over / gaps, 0.0)
     top = int(sharp.argmax())
-    if progress:
-        progress(2 * count, 2 * count)
     rate = kappa + float(sharp[top])
     return AllPairs(rate, max(rate, kappa + rest), (int(first[top]), int(second[top])))
 
 
-def _log_normalisers(
-    distances: Distances, kappa: float, progress: Progress | None
-) -> tuple[Floats, Floats, Floats]:
+def _log_normalisers(distances: Distances, kappa: float) -> tuple[Floats, Floats, Floats]:
     """For every word an upper bound of ln Z, how far it may be above, and a nearest distance."""
     count, width = len(distances.space), len(distances.targets)
     every = np.arange(count)
@@ -124,8 +117,6 @@ def _log_normalisers(
             nearest[ids] = least
 
         in_threads(weigh, list(row_blocks(len(table), width)))
-        if progress:
-            progress(rows.stop, 2 * count)
     return upper, error, nearest
 
 
@@ -137,12 +128,7 @@ def _exact_log_normalisers(distances: Distances, kappa: float, words: Ids) -> Fl
 
 
 def _steepest(
-    space: EmbeddingSpace,
-    log_z: Floats,
-    error: Floats,
-    nearest: Floats,
-    slack: float,
-    progress: Progress | None,
+    space: EmbeddingSpace, log_z: Floats, error: Floats, nearest: Floats, slack: float
 ) -> tuple[Floats, Ids, Ids]:
     """The pairs with the largest upper bounds of (|ln Z - ln Z'| - slack) / d, and those bounds."""
     count = len(log_z)
@@ -158,7 +144,6 @@ def _steepest(
     rounding = 2.0**-22 * max(1.0, float(np.abs(values).max()))
     typical = 0.5 * float(np.median(nearest))
     lonely = nearest[order] >= typical
-    done = 0
     # Words without close neighbours first: for them most columns are ruled out by ln Z alone.
     for group, closest in ((np.flatnonzero(lonely), typical), (np.flatnonzero(~lonely), 0.0)):
         for part in row_blocks(len(group), count, numbers=_BLOCK_NUMBERS):
@@ -179,9 +164,6 @@ def _steepest(
                     )
                     x, y = rows[x], y + start
                     kept.offer(order[x[x != y]], order[y[x != y]])
-            done += len(rows)
-            if progress:
-                progress(count + done, 2 * count)
     return kept.slopes, kept.first, kept.second
 
 

@@ -13,7 +13,6 @@ from discreet.audit.distinguish import lower_bounds
 from discreet.audit.findings import Finding, Quantity, Report, Verdict
 from discreet.audit.independence import check_independence
 from discreet.audit.laws import check_density_law, check_finite_law
-from discreet.audit.nearest import nearest_misfits
 from discreet.audit.pairs import Pair, distinct, inputs_of, nearest_other, special_pairs
 from discreet.audit.sampler import Misfit, worst_misfit
 from discreet.audit.subject import Subject, subject_of
@@ -105,7 +104,7 @@ def _checks(
     if subject.nearest_points is not None and subject.stage is not None:
         inputs, draws = inputs_of(pairs, 4), _affordable(subject, samples) // 2
         stage, points = subject.stage, subject.nearest_points
-        misfits = nearest_misfits(subject, stage, points, inputs, draws, rng)
+        misfits = sampler.nearest_misfits(subject, stage, points, inputs, draws, rng)
         told = f"{draws * len(inputs):,} releases are the nearest words of noisy vectors"
         yield [_judged(subject, "sampler.nearest", misfits, level, told)]
     yield _independence(subject, samples, level, rng)

@@ -3,19 +3,26 @@
 Three things are compared with the law: the outputs of a few inputs drawn many times, one draw's
 place in its own law pooled over many inputs, and for each of these inputs how often its likeliest
 output and its own name come out. All tests are exact or proven bounds at any sample size.
+
+The guarantee of noise-then-nearest rests on the search seeing the noisy vector alone. Releases are
+compared with the nearest words of noisy vectors that the audit draws and searches by itself: a
+search that also looks at the input (to avoid it, for example) gives other frequencies.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import Floats, Generator, Ids, row_blocks
-from discreet.audit.chance import binomial_p_values, fit_p_value
-from discreet.audit.subject import Subject
+from discreet.arrays import Floats, Generator, Ids, Rows, row_blocks
+from discreet.audit.chance import binomial_p_values, fit_p_value, same_rate_p_value
+from discreet.audit.subject import Subject, VectorStage
+from discreet.spaces.neighbours import nearest_words
 
 CELLS = 32
 _TAIL_CELLS = 14
 _BLOCK_NUMBERS = 2**22
+_LIKELY = 15
+_GROUPS = 16
 
 
 @dataclass(frozen=True)
@@ -146,3 +153,31 @@ def _per_input(inputs: Ids, counts: Ids, draws: int, chance: Floats, which: str)
         f"how often its {which} output comes out: {counts[worst]} of {draws}, "
         f"expected {draws * chance[worst]:.3g}",
     )
+
+
+def nearest_misfits(
+    subject: Subject, stage: VectorStage, points: Rows, inputs: Ids, draws: int, rng: Generator
+) -> list[Misfit]:
+    """Compare releases of some inputs with nearest words found by the audit."""
+
+    def reference(ids: Ids) -> Ids:
+        return nearest_words(points, stage.add_noise(stage.at(ids), rng))
+
+    pilot = reference(np.repeat(inputs, draws // 4)).reshape(len(inputs), -1)
+    batch = np.repeat(inputs, draws)
+    expected = reference(batch).reshape(len(inputs), -1)
+    released = subject.release(batch, rng).reshape(len(inputs), -1)
+    group = rng.integers(0, _GROUPS, len(points))
+    misfits = []
+    for x, seen, ours, theirs in zip(inputs, pilot, expected, released, strict=True):
+        values, counts = np.unique(seen, return_counts=True)
+        likely = values[np.argsort(-counts, kind="stable")[:_LIKELY]]
+        events = [("itself", theirs == x, ours == x)]
+        events += [(f"output {y}", theirs == y, ours == y) for y in likely.tolist() if y != int(x)]
+        events += [
+            ("a group of outputs", group[theirs] == g, group[ours] == g) for g in range(_GROUPS)
+        ]
+        for what, a, b in events:
+            told = f"{what} in {a.mean():.2%} of releases, nearest in {b.mean():.2%}"
+            misfits.append(Misfit(same_rate_p_value(a, b), 1, int(x), told))
+    return misfits

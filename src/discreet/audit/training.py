@@ -7,9 +7,10 @@ guarantee is for all data.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,11 +19,14 @@ from scipy import special
 from discreet import check
 from discreet.arrays import Floats, Progress
 from discreet.audit.canaries import ALARM, Bools, CanaryAudit, audit_canaries
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, VerificationFailed
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
+from discreet.randomness import SEEDED_CAVEAT
+from discreet.training.user_entity.audit_settings import TrainingAuditSettings
 from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, UserText, gather
+from discreet.wording import counted
 
 PROTECTED = ("users", "entities", "both", "entities-with-partners")
 MakePlan = Callable[[Rules, Sequence[UserText]], TrainingPlan]
@@ -148,7 +152,6 @@ def audit_training(
     runs: int = 1,
     confidence: float = 0.95,
     seed: int | None = None,
-    plan: MakePlan | None = None,
     progress: Progress | None = None,
 ) -> dict[str, CanaryAudit]:
     """Audit all that an algorithm claims to protect, each in ``runs`` of its own.
@@ -171,7 +174,7 @@ def audit_training(
                     progress(place * total + done, len(names) * total)
 
             audits[name] = audit_canaries(
-                TrainingGame(rules, name, canaries, steps, plan),
+                TrainingGame(rules, name, canaries, steps),
                 claimed=claimed(rules, name, steps, canaries),
                 delta=rules.delta,
                 runs=runs,
@@ -183,6 +186,75 @@ def audit_training(
     finally:
         torch.set_num_threads(threads)
     return audits
+
+
+@dataclass(frozen=True)
+class TrainingAudit:
+    """What canaries showed of a training, by what was protected."""
+
+    settings: TrainingAuditSettings
+    findings: Mapping[str, CanaryAudit]
+
+    @classmethod
+    def of(
+        cls, settings: TrainingAuditSettings, progress: Progress | None = None
+    ) -> "TrainingAudit":
+        """Play the games; ``progress`` is called with (done, total)."""
+        findings = audit_training(
+            settings.rules(),
+            steps=settings.chosen("steps"),
+            canaries=settings.chosen("canaries"),
+            runs=settings.chosen("runs"),
+            confidence=settings.confidence,
+            seed=settings.seed,
+            progress=progress,
+        )
+        return cls(settings, findings)
+
+    @property
+    def broken(self) -> list[str]:
+        """For what a claim is contradicted."""
+        return [name for name, one in self.findings.items() if one.broken]
+
+    def require(self) -> None:
+        """Raise an error if a claim is contradicted."""
+        if self.broken:
+            raise VerificationFailed(
+                f"{self.settings.algorithm} training does not keep its claim; contradicted for: "
+                f"{', '.join(self.broken)}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        settings, steps = self.settings, self.settings.chosen("steps")
+        statement = settings.rules().statement(steps)
+        if settings.seed is not None:
+            statement = statement.with_caveats(SEEDED_CAVEAT)
+        return {
+            "algorithm": settings.algorithm,
+            "steps": steps,
+            "passed": not self.broken,
+            "seed": settings.seed,
+            "statement": statement.to_dict(),
+            "findings": {name: one.to_dict() for name, one in self.findings.items()},
+        }
+
+    def lines(self) -> list[str]:
+        """In plain words."""
+        settings, steps = self.settings, self.settings.chosen("steps")
+        return [
+            f"Audit of {settings.algorithm} training, {counted(steps, 'step')}, "
+            f"delta {settings.delta:.3g}",
+            *(
+                f"  {'FAIL' if one.broken else 'PASS'}  {name:<22}  epsilon {one.claimed:.4g} "
+                f"claimed, at least {one.lower:.4g} shown ({one.correct} of "
+                f"{one.guesses} guesses right, "
+                f"{one.canaries} canaries, {counted(one.runs, 'run')}; p-value {one.p_value:.2g})"
+                for name, one in self.findings.items()
+            ),
+            f"Each bound holds with confidence {settings.confidence:.3g}. A bound below the claim "
+            "proves nothing; true claims are contradicted at most once in 1,000 audits.",
+        ]
 
 
 def claimed(rules: Rules, protected: str, steps: int, canaries: int) -> float:

@@ -2,7 +2,7 @@
 
 from discreet.cli import _options as options
 from discreet.cli._terminal import progress_bar, show
-from discreet.errors import MissingExtra
+from discreet.errors import needs_extra
 from discreet.training.user_entity.audit_settings import TrainingAuditSettings
 
 
@@ -17,11 +17,8 @@ def audit_training(settings: TrainingAuditSettings, as_json: options.Json = Fals
 
     Example: discreet audit training --algorithm published
     """
-    try:
-        from discreet.audit.training_report import TrainingAudit
-    except ImportError as error:
-        raise MissingExtra("an audit of training", "train") from error
-
+    with needs_extra("an audit of training", "train"):
+        from discreet.audit.training import TrainingAudit
     with progress_bar("training with canaries") as bar:
         audit = TrainingAudit.of(settings, bar)
     show(audit.to_dict(), audit.lines(), as_json=as_json)
