@@ -280,7 +280,7 @@ def document_reading():
 @pytest.fixture(scope="module")
 def document_store(document_reading):
     _, public = documents_of(document_reading)
-    return documents_module._store(public.encoded(_Encoder()), "toy", 0)
+    return documents_module._store(public.encoded(_Encoder()), "toy")
 
 
 def test_documents_keep_their_topic_if_epsilon_allows(

@@ -16,7 +16,7 @@ from discreet.evaluation.privacy import (
     renyi_entropy,
     word_privacy,
 )
-from discreet.evaluation.summary import Summary
+from discreet.evaluation.privacy_report import Summary
 from discreet.mechanisms.word import SanText, SanTextPlus
 from discreet.spaces.space import EmbeddingSpace
 from goodness import LEVEL

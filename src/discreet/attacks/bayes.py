@@ -89,7 +89,6 @@ def log_likelihoods(
     *,
     possible: Ids | None = None,
     rng: Generator | None = None,
-    progress: Progress | None = None,
 ) -> tuple[Ids, NDArray[np.float32]]:
     """``ln P(y|x)`` of every word x, for each different released word y.
 
@@ -101,7 +100,6 @@ def log_likelihoods(
         prior: a weight for every word, from public knowledge: where a simulation looks first.
         possible: only these words x, a column for each; every word unless given.
         rng: of the simulation, if there is one.
-        progress: called with (done, total).
 
     Returns:
         for each released word its row, and the rows: ``(different words, words)``.
@@ -111,13 +109,13 @@ def log_likelihoods(
     table = np.empty((len(seen), len(every)), dtype=np.float32)
     if says_its_law(mechanism):
         done = 0
-        for words, logs in _columns(mechanism, seen, every, progress):
+        for words, logs in _columns(mechanism, seen, every):
             table[:, done : done + len(words)] = logs.T
             done += len(words)
     else:
         weights = checked_prior(prior, len(mechanism.space))
         source = secure_generator() if rng is None else rng
-        for rows, block in simulated_rows(mechanism, seen, weights, source, progress):
+        for rows, block in simulated_rows(mechanism, seen, weights, source):
             table[rows] = block[:, every]
     return place.astype(np.int64), table
 
@@ -146,7 +144,7 @@ def checked_prior(prior: ArrayLike, count: int, name: str = "a prior") -> Floats
 
 
 def _columns(
-    mechanism: Any, seen: Ids, possible: Ids, progress: Progress | None
+    mechanism: Any, seen: Ids, possible: Ids, progress: Progress | None = None
 ) -> Iterator[tuple[Ids, Floats]]:
     """Blocks of inputs with the log-probabilities of the outputs that were seen."""
     blocks = row_blocks(len(possible), len(mechanism.space), _NUMBERS)

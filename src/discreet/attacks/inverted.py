@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.arrays import Floats, Generator, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Generator, Ids, row_blocks
 from discreet.attacks.bayes import checked_prior, log_likelihoods, says_its_law
 from discreet.errors import InvalidValue
 from discreet.protocols import ContextualMechanism, WordMechanism
@@ -58,7 +58,6 @@ def originals(
     passed: NDArray[np.bool_] | None = None,
     keep: int = KEPT,
     rng: Generator | None = None,
-    progress: Progress | None = None,
 ) -> Originals:
     """Invert a mechanism on released texts.
 
@@ -70,7 +69,6 @@ def originals(
         passed: Which words are public and came out as they were: each is its own only original.
         keep: How many originals to keep for each place.
         rng: Of the simulation of a law that has no formula.
-        progress: Called with (done, total).
 
     >>> from discreet.mechanisms.word import SanText
     >>> from discreet.spaces.space import EmbeddingSpace
@@ -93,7 +91,7 @@ def originals(
     scores = np.zeros((len(released), keep))
     if drawn.any():
         place, logs = log_likelihoods(
-            mechanism, released[drawn], weights, possible=possible, rng=rng, progress=progress
+            mechanism, released[drawn], weights, possible=possible, rng=rng
         )
         logs += np.log(weights[possible]).astype(np.float32)
         columns, best = _largest(logs, keep)

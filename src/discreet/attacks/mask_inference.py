@@ -30,6 +30,8 @@ from discreet.text.tokens import TokenBatch
 from discreet.training.texts.alignment import IGNORED, PieceTable, padded, piece_table
 
 _AT_ONCE = 64
+_WINDOW = 128
+"""Words of context, on both sides together."""
 _MOST_LIKELIHOODS = 2**27
 """Above so many numbers the law of every released word is too large for the informed attacker."""
 
@@ -84,7 +86,6 @@ def infer_masked(
     table: PieceTable,
     *,
     likelihoods: tuple[Ids, NDArray[np.float32]] | None = None,
-    window: int = 128,
     progress: Progress | None = None,
 ) -> tuple[Ids, Ids | None]:
     """Mask each position in turn and predict it from the sanitised words around it.
@@ -99,7 +100,6 @@ def infer_masked(
         table: The words of the space as pieces of the model.
         likelihoods: From :func:`discreet.attacks.bayes.log_likelihoods` for the released words at
             the positions, for the informed attacker.
-        window: Words of context, on both sides together.
         progress: Called with (done, total).
 
     Returns:
@@ -115,7 +115,7 @@ def infer_masked(
     guess = np.empty(len(positions), dtype=np.int64)
     informed = None if likelihoods is None else np.empty(len(positions), dtype=np.int64)
     done = 0
-    for chosen, rows in _masked_rows(model, target, positions, table, window):
+    for chosen, rows in _masked_rows(model, target, positions, table):
         row_of = np.arange(len(chosen))
         with torch.inference_mode():
             scores = torch.cat(in_halves(partial(_scores, model, rows), row_of, "a text"))
@@ -142,11 +142,11 @@ def _scores(model: MaskedModel, rows: Any, some: Ids) -> Any:
 
 
 def _masked_rows(
-    model: MaskedModel, target: Target, positions: Ids, table: PieceTable, window: int
+    model: MaskedModel, target: Target, positions: Ids, table: PieceTable
 ) -> Iterator[tuple[Ids, Any]]:
     """Batches of positions (by their number), each as a text of its own with one mask in it."""
     # However many pieces the words have, the row is never so long that the mask is cut off.
-    window = max(1, min(window, (model.longest - 2) // int(table.counts.max())))
+    window = max(1, min(_WINDOW, (model.longest - 2) // int(table.counts.max())))
     document = np.searchsorted(target.offsets, positions, side="right") - 1
     begin, end = target.offsets[document], target.offsets[document + 1]
     # The window is moved, not cut, where the document begins or ends.

@@ -125,8 +125,12 @@ def mean_of_shares(*hits: NDArray[np.bool_]) -> Estimate:
     All their exact intervals hold together at 95 %, so that of the mean does too, whatever the
     shares are; it is a little too wide.
     """
-    each = [astuple(share(part, together=len(hits))) for part in hits]
-    return Estimate(*map(float, np.mean(each, axis=0)))
+    return mean_estimate([share(part, together=len(hits)) for part in hits])
+
+
+def mean_estimate(each: Sequence[Estimate]) -> Estimate:
+    """The mean of some figures, and of the ends of their intervals."""
+    return Estimate(*map(float, np.mean([astuple(one) for one in each], axis=0)))
 
 
 def bootstrapped(

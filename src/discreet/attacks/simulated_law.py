@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, row_blocks
+from discreet.arrays import Floats, Floats32, Generator, Ids, Progress, ragged_blocks, row_blocks
 from discreet.protocols import WordMechanism
 from discreet.spaces.neighbours import NearestWords
 
@@ -68,12 +68,8 @@ def _by_density(
     drawn, owner = _vectors_of(mechanism, seen, proposal, rng)
     starts = np.searchsorted(owner, np.arange(len(seen) + 1))
     points = mechanism.points.astype(np.float64)
-    step = max(1, _TABLE_NUMBERS // len(points))
-    first = 0
-    while first < len(seen):
-        # As many released words as their vectors make a table of a bearable size.
-        last = int(np.searchsorted(starts, starts[first] + step, side="right")) - 1
-        last = min(max(last, first + 1), len(seen))
+    # As many released words as their vectors make a table of a bearable size.
+    for first, last in ragged_blocks(starts, max(1, _TABLE_NUMBERS // len(points))):
         logs = np.asarray(
             mechanism.noise.log_densities(points, drawn[starts[first] : starts[last]]), np.float32
         )
@@ -85,7 +81,6 @@ def _by_density(
             yield slice(first, last), np.log(sums)
         if progress is not None:
             progress(last, len(seen))
-        first = last
 
 
 def _vectors_of(mechanism: Any, seen: Ids, proposal: Floats, rng: Generator) -> tuple[Floats, Ids]:

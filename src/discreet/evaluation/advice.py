@@ -18,6 +18,7 @@ from discreet.attacks.word_attack import WordAttack
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.evaluation.bag_of_words import accuracy_of_words
+from discreet.evaluation.comparison.reading import units
 from discreet.evaluation.question import Question
 from discreet.mechanisms.registry import find
 from discreet.mechanisms.sentence import unit_rows
@@ -37,6 +38,15 @@ WAYS = {
     "vectors": "Release a private vector for each text, and no text.",
     "nothing": "Do not release. No setting that was tried leaves enough of the use at the "
     "protection asked for.",
+}
+_COMMANDS = {
+    "train": "discreet train user-entity --help",
+    "redact": "discreet sanitize IN.csv -o OUT.csv -m santext --space {space} --identifiers rules "
+    "--layout public --epsilon 60 --yes-weak --drop-others",
+    "sanitise": "discreet sanitize IN.csv -o OUT.csv -m {trial.mechanism} --epsilon "
+    "{trial.epsilon:g} --space {space} --identifiers rules --drop-others",
+    "vectors": "discreet embed IN.csv -o OUT.parquet -m {trial.mechanism} --epsilon "
+    "{trial.epsilon:g} --dim {trial.dimension}",
 }
 TREE = (
     ("Do you train the model yourself, and only the model goes out?", "train"),
@@ -145,10 +155,10 @@ def advise(
         progress: Called with (trials done, of how many).
     """
     if question.purpose == "model":
-        return Advice("train", _TRAIN, _command("train"))
+        return Advice("train", _TRAIN, _COMMANDS["train"])
     if question.recipient == "colleagues":
         why = (*_REDACT, *_unknown(question, space))
-        return Advice("redact", why, _command("redact", space=space.name))
+        return Advice("redact", why, _COMMANDS["redact"].format(space=space.name))
     if question.purpose == "search":
         if embedded is None:
             raise InvalidValue("advice on search needs an encoder of texts")
@@ -170,7 +180,8 @@ def advise(
         "as they are, and 'discreet explain --public function-words --guide ngram "
         "--public-sample' says what attackers name.",
     )[: 1 if way == "vectors" else 3 if question.purpose == "read" else 2]
-    return Advice(way, why, _command(way, chosen, space.name), chosen, tuple(trials))
+    command = _COMMANDS[way].format(trial=chosen, space=space.name)
+    return Advice(way, why, command, chosen, tuple(trials))
 
 
 _TRAIN = (
@@ -187,11 +198,7 @@ _REDACT = (
 
 def _unknown(question: Question, space: EmbeddingSpace) -> tuple[str, ...]:
     """How many words of the sample would become the unknown token."""
-    ids = (
-        tokenizer_for(space.words, space.unknown, space.subwords)
-        .encode(list(question.texts[:_MOST_TEXTS]))
-        .ids
-    )
+    ids = _words_of(question, space).ids
     if not len(ids) or space.unknown is None:
         return ()
     share = float((ids == space.unknown).mean())
@@ -221,28 +228,6 @@ def _why_nothing(question: Question, trials: Sequence[Trial]) -> tuple[str, ...]
     )
 
 
-def _command(way: str, trial: Trial | None = None, space: str = "") -> str:
-    match way, trial:
-        case "train", _:
-            return "discreet train user-entity --help"
-        case "redact", _:
-            return (
-                f"discreet sanitize IN.csv -o OUT.csv -m santext --space {space} --identifiers "
-                "rules --layout public --epsilon 60 --yes-weak --drop-others"
-            )
-        case "sanitise", Trial():
-            return (
-                f"discreet sanitize IN.csv -o OUT.csv -m {trial.mechanism} --epsilon "
-                f"{trial.epsilon:g} --space {space} --identifiers rules --drop-others"
-            )
-        case "vectors", Trial():
-            return (
-                f"discreet embed IN.csv -o OUT.parquet -m {trial.mechanism} --epsilon "
-                f"{trial.epsilon:g} --dim {trial.dimension}"
-            )
-    return ""
-
-
 # -- trials --------------------------------------------------------------------------------------
 
 
@@ -270,11 +255,15 @@ def _word_trials(
     return trials
 
 
+def _words_of(question: Question, space: EmbeddingSpace) -> TokenBatch:
+    """The words of the first texts of the sample."""
+    tokenizer = tokenizer_for(space.words, space.unknown, space.subwords)
+    return tokenizer.encode(list(question.texts[:_MOST_TEXTS]))
+
+
 def _sampled(question: Question, space: EmbeddingSpace) -> TokenBatch:
     """The first texts of the sample as words, if there are enough of them to say anything."""
-    batch = tokenizer_for(space.words, space.unknown, space.subwords).encode(
-        list(question.texts[:_MOST_TEXTS])
-    )
+    batch = _words_of(question, space)
     known = int((batch.ids != (-1 if space.unknown is None else space.unknown)).sum())
     if len(question.texts) < _FEWEST_TEXTS or known < _FEWEST_WORDS:
         raise InvalidValue(
@@ -302,7 +291,7 @@ def _use_of_words(
             f"({bare.accuracy:.2f} on the texts themselves, {bare.commonest:.2f} by the commonest "
             "label)"
         )
-    vectors = _units(space.vectors)
+    vectors = units(space.vectors)
     original = np.asarray(batch.ids, dtype=np.int64)
     near = _meanings(vectors, original, released)
     shuffled = np.random.default_rng(question.seed).permutation(released)
@@ -314,12 +303,6 @@ def _use_of_words(
 def _meanings(vectors: Floats, first: Ids, second: Ids) -> float:
     """The mean cosine of the vectors of words and of what replaced them."""
     return float(np.einsum("ij,ij->i", vectors[first], vectors[second]).mean())
-
-
-def _units(vectors: Any) -> Floats:
-    rows = np.asarray(vectors, dtype=np.float64)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1.0))
 
 
 def _way_from(figure: float, useless: float, perfect: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidValue
-from discreet.evaluation.summary import Summary
+from discreet.evaluation.privacy_report import Summary
 from discreet.report.plots import figure_class, write_figure
 
 _BARS = 24

@@ -5,7 +5,7 @@ the vectors of the originals, the language models. What is measured of a release
 texts, so that all intervals come from drawing texts anew.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from time import process_time
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Ids
 from discreet.attacks.authorship import StyleAttack, macro_f1
-from discreet.attacks.outcome import Estimate, bootstrapped
+from discreet.attacks.outcome import Estimate, bootstrapped, mean_estimate
 from discreet.attacks.survivors import survivors
 from discreet.attacks.word_attack import Columns, WordAttack
 from discreet.errors import DiscreetError, InvalidValue
@@ -213,18 +213,17 @@ class Bench:
                 attacks.setdefault(name, []).append(columns)
         rng = np.random.default_rng(self.effort.seed)
         worth = {
-            name: _pooled(parts, _perplexity if name.startswith("perplexity") else _share, rng)
+            name: _pooled(parts, _perplexity if name.startswith("perplexity") else share_of, rng)
             for name, parts in utility.items()
         }
         if self.task.labels is not None:
             worth |= self._scores(guesses, self.task.labels, rng)
         return {
-            "utility": {name: _plain(each) for name, each in worth.items()},
-            "attackers": {
-                name: _plain(_pooled(parts, _share, rng)) for name, parts in attacks.items()
-            }
-            | {name: _plain(each) for name, each in member.items()},
-            "authorship": {name: _plain(each) for name, each in style.items()},
+            "utility": plain(worth),
+            "attackers": plain(
+                {name: _pooled(parts, share_of, rng) for name, parts in attacks.items()} | member
+            ),
+            "authorship": plain(style),
             "words": int(sum(count.sum() for _, count in attacks.get("exact", []))),
             "bound": None if mechanism is None else self.attack.bound(mechanism),
             "speed": None if mechanism is None else self._speed(mechanism),
@@ -249,8 +248,8 @@ class Bench:
         right = np.mean([each == truth for each in guesses], axis=0)
         f1 = [macro_f1(each, truth, self.task.classes, rng) for each in guesses]
         return {
-            "accuracy": bootstrapped((right, np.ones(len(truth))), _share, rng),
-            "macro-F1": _mean(f1),
+            "accuracy": bootstrapped((right, np.ones(len(truth))), share_of, rng),
+            "macro-F1": mean_estimate(f1),
         }
 
     def _utility(
@@ -326,14 +325,13 @@ class Bench:
         if self._static is None or self.task.authors is None:
             return {}
         rng = np.random.default_rng(self.effort.seed)
-        static = self._static.on(texts)
-        adaptive = StyleAttack.learnt(texts, self.task.authors, self._halves).on(texts)
-        return {
-            "static, macro-F1": static.macro_f1(rng),
-            "static, top 5": static.top(rng),
-            "adaptive, macro-F1": adaptive.macro_f1(rng),
-            "adaptive, top 5": adaptive.top(rng),
-        }
+        adaptive = StyleAttack.learnt(texts, self.task.authors, self._halves)
+        success = {}
+        for name, attack in (("static", self._static), ("adaptive", adaptive)):
+            guessed = attack.on(texts)
+            success[f"{name}, macro-F1"] = guessed.macro_f1(rng)
+            success[f"{name}, top 5"] = guessed.top(rng)
+        return success
 
     def success(self, mechanism: WordMechanism) -> float:
         """What the best attacker on words names of the releases that :meth:`measured` reports."""
@@ -341,10 +339,11 @@ class Bench:
         for seed in range(self.effort.seeds):
             for name, columns in self._named(mechanism, self.released(mechanism, seed), seed):
                 named.setdefault(name, []).append(columns)
-        return max(float(_share(*np.sum(each, axis=(0, 2)))) for each in named.values())
+        return max(float(share_of(*np.sum(each, axis=(0, 2)))) for each in named.values())
 
 
-def _share(hits: Any, count: Any) -> Any:
+def share_of(hits: Any, count: Any) -> Any:
+    """Of what there is; 0 of nothing."""
     return hits / np.maximum(count, 1e-9)
 
 
@@ -360,13 +359,9 @@ def _pooled(
     return bootstrapped(columns, figure, rng)
 
 
-def _mean(each: Sequence[Estimate]) -> Estimate:
-    values = np.mean([(one.value, one.low, one.high) for one in each], axis=0)
-    return Estimate(*map(float, values))
-
-
-def _plain(each: Estimate) -> list[float]:
-    return [each.value, each.low, each.high]
+def plain(estimates: Mapping[str, Estimate]) -> dict[str, list[float]]:
+    """Figures and the ends of their intervals by name, ready for JSON."""
+    return {name: [each.value, each.low, each.high] for name, each in estimates.items()}
 
 
 def _guide_of(mechanism: WordMechanism | None) -> str | None:

@@ -15,8 +15,7 @@ from discreet.attacks.outcome import Estimate, share
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
 from discreet.errors import InvalidValue
-from discreet.evaluation.by_vectors import right_by_vectors
-from discreet.evaluation.comparison.reading import TaskReading, units
+from discreet.evaluation.comparison.reading import TaskReading, right_by_vectors, units
 from discreet.mechanisms.registry import entries
 from discreet.protocols import ChoosingMechanism, DocumentMechanism
 from discreet.release.search_quality import neighbours_kept
@@ -34,6 +33,7 @@ FEWEST = 50
 """Documents of at least 2 sentences, here and in public, without which nothing is measured."""
 _OWN, _PUBLIC = 2, 3  # sentences, as many times as there are texts among which a search is tried
 _CANDIDATES, _PER_CLUSTER = 500, 20
+_SEED = 0  # of the public side and of the noise
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,6 @@ def document_rows(
     read: tuple[ReadDocuments, ReadDocuments],
     *,
     epsilons: Sequence[float] = EPSILONS,
-    seed: int = 0,
 ) -> list[DocumentRow]:
     """Measure every document mechanism that public text without labels is enough for.
 
@@ -122,12 +121,11 @@ def document_rows(
         reading: Whose labels a model learns, if it has any.
         read: From :func:`documents_of`.
         epsilons: To try, for any sentence.
-        seed: For the public side and for the noise.
     """
     own, public = read
     documents = own.encoded(model)
-    store = _store(public.encoded(model), model.fingerprint, seed)
-    truth, rng = units(documents.means()), np.random.default_rng(seed)
+    store = _store(public.encoded(model), model.fingerprint)
+    truth, rng = units(documents.means()), np.random.default_rng(_SEED)
     labels, folds = reading.task.labels, reading.task.folds[own.rows]
 
     def row(name: str, epsilon: float | None, released: Rows, guessed: Ids) -> DocumentRow:
@@ -173,15 +171,15 @@ def _attacked(
     return released, (units(released) @ units(documents.means()).T).argmax(axis=1)
 
 
-def _store(public: Documents, encoder: str, seed: int) -> CandidateStore:
+def _store(public: Documents, encoder: str) -> CandidateStore:
     """The public side, as 'discreet train candidates' makes it."""
-    chosen, held_out = training_and_validation(len(public), seed)
+    chosen, held_out = training_and_validation(len(public), _SEED)
     training = public.where(chosen)
     settings = StoreSettings(
         candidates=min(_CANDIDATES, len(training)),
         min_sentences=2,
         clusters=max(2, min(StoreSettings().clusters, len(training) // _PER_CLUSTER)),
-        seed=seed,
+        seed=_SEED,
         device="cpu",
     )
     return train_candidates(

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks.outcome import Estimate, bootstrapped
+from discreet.attacks.outcome import bootstrapped
 from discreet.attacks.survivors import survivors
 from discreet.attacks.watching import Watcher
-from discreet.evaluation.comparison.bench import SAMPLES, Bench
+from discreet.evaluation.comparison.bench import SAMPLES, Bench, plain, share_of
 
 _DRIVER = Path(__file__).with_name("peer_driver.py")
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -183,18 +183,18 @@ def _figures(
     kept, of = Watcher({}).hits(asked.clear, rest[len(own) :])
     written = [" ".join(words) for words in theirs]
     shown, had = survivors(originals, written)
-    attackers = {"watching": _share(named, total, rng)}
+    attackers = {"watching": bootstrapped((named, total), share_of, rng)}
     if had.any():
-        attackers["identifiers"] = _share(shown, had, rng)
+        attackers["identifiers"] = bootstrapped((shown, had), share_of, rng)
     # A model would have learnt from far fewer texts here than from our own releases. What the
     # encoder finds alike in a text and its release does not depend on how many there are.
     alike = bench.reading.alike(originals, written)
-    utility = {name: _share(*columns, rng) for name, columns in alike}
+    utility = {name: bootstrapped(columns, share_of, rng) for name, columns in alike}
     # The first text of a setting is the one that makes its mechanism ready.
     words = sum(len(each) for each in released[1:])
     return {
-        "utility": {name: list(_plain(each)) for name, each in utility.items()},
-        "attackers": {name: list(_plain(each)) for name, each in attackers.items()},
+        "utility": plain(utility),
+        "attackers": plain(attackers),
         "words": int(total.sum()),
         "speed": words / max(sum(answered.seconds[1:]), 1e-9),
         "samples": [text[:400] for text in written[:SAMPLES]],
@@ -218,14 +218,6 @@ def _first(texts: Sequence[str], longest: int, words: int, fewest: int = 1) -> l
 
 def _all_words(texts: Sequence[str]) -> list[Words]:
     return [_WORD.findall(text.lower()) for text in texts]
-
-
-def _share(hits: Any, count: Any, rng: np.random.Generator) -> Estimate:
-    return bootstrapped((hits, count), lambda a, b: a / np.maximum(b, 1e-9), rng)
-
-
-def _plain(each: Estimate) -> tuple[float, float, float]:
-    return each.value, each.low, each.high
 
 
 def _environment(peer: Peer, folder: Path, say: Say) -> Path:

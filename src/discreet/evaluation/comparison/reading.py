@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Ids
 from discreet.attacks.survivors import identifiers_in
 from discreet.attacks.word_attack import Columns
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import DiscreetError
-from discreet.evaluation.by_vectors import right_by_vectors
 from discreet.evaluation.comparison.task import Effort, Task
 
 _USUAL_WORDS = 40
@@ -91,3 +91,22 @@ def units(rows: Any) -> Floats:
     table = np.asarray(rows, dtype=np.float64)
     norms = np.linalg.norm(table, axis=1, keepdims=True)
     return np.asarray(table / np.where(norms > 0, norms, 1.0))
+
+
+def right_by_vectors(vectors: Floats, labels: Ids, folds: Ids) -> NDArray[np.bool_]:
+    """Whether logistic regression that learnt from the other folds is right about each text.
+
+    Args:
+        vectors: Of the texts, a row each.
+        labels: Of each, as numbers.
+        folds: Which fold each is in. Where the others have one label only, nothing is right.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    right = np.zeros(len(labels), np.bool_)
+    for fold in np.unique(folds):
+        known, hidden = folds != fold, folds == fold
+        if len(np.unique(labels[known])) > 1:
+            model = LogisticRegression(C=10.0, max_iter=300).fit(vectors[known], labels[known])
+            right[hidden] = model.predict(vectors[hidden]) == labels[hidden]
+    return right

@@ -108,10 +108,7 @@ class ComparisonSettings(Settings):
         """The epsilons; if they are to be found, where the search begins."""
         if self.epsilons is None:
             return [_BEGIN] if self.at is not None and self.mechanisms is not None else []
-        try:
-            numbers = [float(part) for part in self.epsilons.split(",")]
-        except ValueError:
-            raise InvalidValue("--epsilons must be numbers with commas between them") from None
+        numbers = check.numbers(self.epsilons, "--epsilons")
         return [check.positive(number, "--epsilons") for number in numbers]
 
     @property

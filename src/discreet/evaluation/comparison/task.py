@@ -168,12 +168,10 @@ def _drawn(rows: Ids, groups: Sequence[str] | None, effort: Effort) -> Ids:
 def _folds(count: int, groups: Ids | None, folds: int, rng: np.random.Generator) -> Ids:
     """Folds of about one size, in each of which all groups have their share."""
     mixed = rng.permutation(count)
+    if groups is not None:  # one group after the other, dealt like cards
+        mixed = mixed[np.argsort(groups[mixed], kind="stable")]
     out = np.empty(count, dtype=np.int64)
-    if groups is None:
-        out[mixed] = np.arange(count) % folds
-    else:
-        # One group after the other, dealt like cards.
-        out[mixed[np.argsort(groups[mixed], kind="stable")]] = np.arange(count) % folds
+    out[mixed] = np.arange(count) % folds
     return out
 
 
