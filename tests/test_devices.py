@@ -31,6 +31,7 @@ from discreet.release.vectors import VectorSet
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet.training.documents.recoder import train_recoder
+from discreet.training.documents.settings import StoreSettings
 from discreet.training.kept_state import kept_arrays, restore_kept
 from discreet.training.texts.alignment import piece_table
 from discreet.training.texts.classifier import TextClassifier, fine_tune
@@ -297,9 +298,8 @@ def learnt(_bert):
 def recoded(_bert):
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((60, 4)).astype(np.float32)
-    trained = train_recoder(
-        vectors, np.arange(0, 61, 3), np.arange(20) % 2, dimension=3, epochs=2, seed=0
-    )
+    settings = StoreSettings(epochs=2)
+    trained = train_recoder(vectors, np.arange(0, 61, 3), np.arange(20) % 2, settings)
     return trained.layers[-1][0]
 
 

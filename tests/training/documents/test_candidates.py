@@ -125,7 +125,7 @@ def test_a_recoder_of_noise_learns_nothing_and_says_so():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(600, WIDTH)).astype(np.float32)
     offsets, classes = np.arange(0, 601, 6), rng.integers(0, 2, 100)
-    found = train_recoder(vectors, offsets, classes, dimension=WIDTH, epochs=3, seed=0)
+    found = train_recoder(vectors, offsets, classes, StoreSettings(epochs=3))
     assert found.accuracy <= 0.9
     assert 1 <= found.epochs <= 3
     assert [w.shape for w, _ in found.layers] == [(WIDTH, WIDTH)] * 4
@@ -182,10 +182,5 @@ def test_documents_that_do_not_fit_are_refused(vectors, offsets, labels, words):
 def test_too_few_documents_for_a_recoder():
     with pytest.raises(InvalidValue, match="at least 10"):
         train_recoder(
-            np.ones((4, 3), np.float32),
-            np.array([0, 2, 4]),
-            np.array([0, 1]),
-            dimension=3,
-            epochs=1,
-            seed=0,
+            np.ones((4, 3), np.float32), np.array([0, 2, 4]), np.array([0, 1]), StoreSettings()
         )

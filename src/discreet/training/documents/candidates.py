@@ -8,16 +8,16 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from discreet.arrays import Floats, Floats32, Ids, Progress, Rows, offsets_of, ragged_places
+from discreet.arrays import Floats32, Ids, Progress, Rows, offsets_of, ragged_places
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue, needs_extra
 from discreet.mechanisms.document import DeepCandidate, LearnedVotes, SentenceVotes
+from discreet.protocols import ChoosingMechanism
 from discreet.text.sentences import AT_LEAST
 from discreet.training.documents.recoder import train_recoder
 from discreet.training.documents.settings import StoreSettings
@@ -141,7 +141,12 @@ def train_candidates(
         with announce("clustering"):
             classes = document_clusters(means, settings.clusters, seed)[1]
             made = f"{settings.clusters} k-means clusters"
-    recoder, trained = _recoder(public, classes, encoder, settings, announce)
+    recoder, trained = None, {}
+    if settings.recoder:
+        with announce("training the recoder") as show:
+            found = train_recoder(public.vectors, public.offsets, classes, settings, show)
+        recoder = PublicMap.of_layers(found.layers, encoder=encoder, about={"made": "recoder"})
+        trained = {"recoder_accuracy": found.accuracy, "recoder_epochs": found.epochs}
     recoded = public.means(_recoded(recoder, public))
     pool = np.flatnonzero(public.counts >= settings.min_sentences)
     chosen = np.sort(rng.choice(pool, settings.candidates, replace=False))
@@ -159,7 +164,10 @@ def train_candidates(
     if public.labels is not None:
         labels = public.labels[chosen]
         with announce("fitting soft votes") as show:
-            soft = _soft_voters(public, public.labels, epsilons, seed, show)
+            for done, at in enumerate(epsilons, 1):
+                fit = fit_soft_votes(public.vectors, public.offsets, public.labels, at, seed=seed)
+                soft[at] = Voters(fit.choices, fit.weights, fit.biases.astype(np.float32))
+                show(done, len(epsilons))
     with announce("choosing the number of projections") as show:
         sentences = _recoded(recoder, judged)
         best_projections = choose_projections(
@@ -191,27 +199,6 @@ def train_candidates(
     )
 
 
-def _recoder(
-    public: Documents, classes: Ids, encoder: str, settings: StoreSettings, announce: Announce
-) -> tuple[PublicMap | None, dict[str, Any]]:
-    """The map that keeps the classes, if one is wanted, and what to say of it."""
-    if not settings.recoder:
-        return None, {}
-    with announce("training the recoder") as show:
-        trained = train_recoder(
-            public.vectors,
-            public.offsets,
-            classes,
-            dimension=public.vectors.shape[1],
-            epochs=settings.epochs,
-            seed=settings.seed,
-            device=settings.device,
-            progress=show,
-        )
-    made = PublicMap.of_layers(trained.layers, encoder=encoder, about={"made": "recoder"})
-    return made, {"recoder_accuracy": trained.accuracy, "recoder_epochs": trained.epochs}
-
-
 def _recoded(recoder: PublicMap | None, documents: Documents) -> Rows:
     return documents.vectors if recoder is None else recoder.apply(documents.vectors)
 
@@ -231,7 +218,7 @@ def judged_documents(validation: Documents, min_sentences: int) -> Documents:
 def _chosen(
     public: Documents,
     judged: Documents,
-    make: Callable[[int], tuple[T, Rows, Ids, Callable[[float], "_Law"]]],
+    make: Callable[[int], tuple[T, Rows, Ids, Callable[[float], ChoosingMechanism]]],
     epsilons: Sequence[float],
     show: Progress,
 ) -> tuple[dict[int, T], dict[float, int]]:
@@ -245,7 +232,7 @@ def _chosen(
     made: dict[int, T] = {}
     centre = public.means().mean(axis=0)
 
-    def tried(number: int) -> tuple[Callable[[float], _Law], Rows]:
+    def tried(number: int) -> tuple[Callable[[float], ChoosingMechanism], Rows]:
         made[number], choices, members, law = make(number)
         if judged.labels is not None and public.labels is not None:
             return law, _shares(members, public.labels, len(choices))[:, judged.labels].T
@@ -258,7 +245,7 @@ def _chosen(
 
 def _best_numbers(
     numbers: Sequence[int],
-    tried: Callable[[int], tuple[Callable[[float], "_Law"], Rows]],
+    tried: Callable[[int], tuple[Callable[[float], ChoosingMechanism], Rows]],
     judged: Documents,
     sentences: Rows,
     epsilons: Sequence[float],
@@ -315,22 +302,6 @@ def _voters(public: Documents, seed: int, number: int) -> Any:
     return voters, voters.choices, members, law
 
 
-def _soft_voters(
-    public: Documents, labels: Ids, epsilons: Sequence[float], seed: int, show: Progress
-) -> dict[float, Voters]:
-    """Class means and, at each epsilon, the weights that lead to them."""
-    voters = {}
-    for done, epsilon in enumerate(epsilons, 1):
-        fitted = fit_soft_votes(public.vectors, public.offsets, labels, epsilon, seed=seed)
-        voters[epsilon] = Voters(fitted.choices, fitted.weights, fitted.biases.astype(np.float32))
-        show(done, len(epsilons))
-    return voters
-
-
-class _Law(Protocol):
-    def log_probabilities(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats: ...
-
-
 def choose_projections(
     judged: Documents,
     sentences: Rows,
@@ -356,7 +327,7 @@ def choose_projections(
     if labels is not None and judged.labels is not None:
         value = (labels[None, :] == judged.labels[:, None]).astype(np.float64)
 
-    def tried(number: int) -> tuple[Callable[[float], _Law], Rows]:
+    def tried(number: int) -> tuple[Callable[[float], ChoosingMechanism], Rows]:
         return partial(DeepCandidate, candidates, directions[:number]), value
 
     return _best_numbers(numbers, tried, judged, sentences, epsilons, show)

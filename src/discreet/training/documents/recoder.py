@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats32, Generator, Ids, Progress, ragged_places
-from discreet.devices import AUTO, find_device, moved
+from discreet.devices import find_device, moved
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.errors import InvalidValue
+from discreet.training.documents.settings import StoreSettings
 from discreet.training.loop import ShuffledRows, constant, seeded_weights, train_on_rows
 
 LAYERS = 4
@@ -46,11 +47,7 @@ def train_recoder(
     vectors: Floats32,
     offsets: Ids,
     classes: Ids,
-    *,
-    dimension: int,
-    epochs: int,
-    seed: int,
-    device: str = AUTO,
+    settings: StoreSettings,
     progress: Progress | None = None,
 ) -> Recoder:
     """Train H and L on PUBLIC documents.
@@ -59,30 +56,27 @@ def train_recoder(
         vectors: Sentence vectors of all documents, end to end.
         offsets: Document i is rows ``offsets[i]`` to ``offsets[i + 1]``.
         classes: Class of each document, counted from 0.
-        dimension: Length of a recoded vector.
-        epochs: The most passes over the documents.
-        seed: Of the weights, the order and the shares; all public.
-        device: Where it is trained, see :func:`discreet.devices.find_device`.
+        settings: Its seed is of the weights, the order and the shares; all public.
         progress: Called with (done, total) steps.
     """
-    where = find_device(device)
-    inputs, documents = vectors.shape[1], len(classes)
+    where = find_device(settings.device)
+    size, documents = vectors.shape[1], len(classes)
     if documents < 10:
         raise InvalidValue(f"a recoder needs at least 10 public documents; got {documents}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(settings.seed)
     shuffled = rng.permutation(documents)
     cut = max(1, round(_HELD_OUT * documents))
     held_out, training = shuffled[:cut], shuffled[cut:]
     # Few documents go in small batches, so that an epoch is enough steps to learn something.
     batch = int(np.clip(len(training) // 24, *_BATCHES))
-    with seeded_weights(seed, "training a recoder"):
-        recoder = affine_network([inputs] * LAYERS + [dimension]).to(where)
-        reader = affine_network([dimension, int(classes.max()) + 1]).to(where)
+    with seeded_weights(settings.seed, "training a recoder"):
+        recoder = affine_network([size] * (LAYERS + 1)).to(where)
+        reader = affine_network([size, int(classes.max()) + 1]).to(where)
     import torch
     from torch.nn.functional import cross_entropy
 
     # Unit vectors have small entries; this gives each a variance of about 1.
-    scale = float(np.sqrt(inputs / np.mean(np.einsum("ij,ij->i", vectors, vectors))))
+    scale = float(np.sqrt(size / np.mean(np.einsum("ij,ij->i", vectors, vectors))))
     sentences, target = moved(vectors, where), moved(classes, where)
 
     def compared(some: Ids, chance: Generator | None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -90,7 +84,7 @@ def train_recoder(
         rows, owner = _share(offsets, some, chance)
         recoded = recoder(sentences[moved(rows, where)] * scale)
         owners = moved(owner, where)
-        sums = recoded.new_zeros(len(some), dimension).index_add(0, owners, recoded)
+        sums = recoded.new_zeros(len(some), size).index_add(0, owners, recoded)
         said = reader(sums / torch.bincount(owners, minlength=len(some))[:, None])
         return said, cross_entropy(said, target[moved(some, where)])
 
@@ -116,7 +110,7 @@ def train_recoder(
         [recoder, reader],
         lambda some: compared(some, rng)[1],
         rows=batches,
-        epochs=epochs,
+        epochs=settings.epochs,
         schedule=constant(_LEARNING_RATE),
         after=judge,
         progress=progress,
