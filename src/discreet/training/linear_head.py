@@ -26,12 +26,9 @@ class LinearHead:
     bias: Floats32 = field(repr=False)
     classes: tuple[str, ...] | None
 
-    def scores(self, features: Any) -> NDArray[np.float64]:
-        """``(rows, outputs)``."""
-        return np.asarray(features @ self.weight, dtype=np.float64) + self.bias
-
-    def decide(self, scores: NDArray[np.float64]) -> list[str] | list[float]:
+    def decide(self, features: Any) -> list[str] | list[float]:
         """The likeliest class of each row, or its number."""
+        scores = np.asarray(features @ self.weight, dtype=np.float64) + self.bias
         if self.classes is None:
             return [float(value) for value in scores[:, 0]]
         return [self.classes[best] for best in scores.argmax(axis=1)]

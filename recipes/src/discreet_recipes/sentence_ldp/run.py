@@ -260,7 +260,7 @@ class Task:
         vectors = np.concatenate([self.private.vectors, self.public.vectors])
         labels = [*self.private.labels, *self.public.labels]
         head = fit_head(vectors, labels, regression=False, penalty=0.1)
-        guesses = np.array(head.decide(head.scores(self.test.vectors)))
+        guesses = np.array(head.decide(self.test.vectors))
         return float((guesses == np.array(self.test.labels)).mean())
 
     def map(self, mechanism: str, epsilon: float, dimension: int) -> PublicMap:

@@ -16,6 +16,7 @@ from discreet.text.labelled import Labelled
 from discreet.training.linear_head import LinearHead, fit_head, require_pairs
 
 KIND = "bag-of-words model"
+_MOST_WORDS = 50_000
 _TOKEN = r"(?u)\w[\w'’-]*|[^\w\s]"
 
 
@@ -40,7 +41,7 @@ class BagOfWords:
         self, texts: Sequence[str], seconds: Sequence[str] | None = None
     ) -> list[str] | list[float]:
         """A class or a number for each text, or pair of texts."""
-        return self.head.decide(self.head.scores(self._features(texts, seconds)))
+        return self.head.decide(self._features(texts, seconds))
 
     def _features(self, texts: Sequence[str], seconds: Sequence[str] | None) -> Any:
         require_pairs(texts, seconds, self.pairs)
@@ -93,19 +94,17 @@ def fit_bag_of_words(
     *,
     regression: bool = False,
     penalty: float = 1.0,
-    max_words: int = 50_000,
     about: dict[str, Any] | None = None,
 ) -> BagOfWords:
-    """Train the baseline; the ``max_words`` most frequent words are kept.
+    """Train the baseline; the 50,000 most frequent words are kept.
 
     Privacy: the model holds words of the examples and counts of them. Train it on released text, or
     keep it as you keep the text.
     """
     if examples.labels is None:
         raise InvalidValue("training needs labels; name their field")
-    max_words = check.whole(max_words, "max_words of a bag of words", at_least=1)
     every = [*examples.texts, *(examples.seconds or [])]
-    counter = _vectorizer(max_features=max_words)
+    counter = _vectorizer(max_features=_MOST_WORDS)
     try:
         counts = counter.fit_transform(every)
     except ValueError as error:

@@ -56,30 +56,21 @@ class TextClassifier:
     about: dict[str, Any] = field(repr=False)
 
     def predict(
-        self,
-        texts: Sequence[str],
-        seconds: Sequence[str] | None = None,
-        *,
-        progress: Progress | None = None,
+        self, texts: Sequence[str], seconds: Sequence[str] | None = None
     ) -> list[str] | list[float]:
         """A class or a number for each text, or pair of texts."""
         require_pairs(texts, seconds, self.pairs)
         tokenizer = WordPieceTokenizer(self.pieces, self.marks.unknown)
         first = tokenizer.encode(texts)
         second = None if seconds is None else tokenizer.encode(seconds)
-        return self.predict_tokens(first, second, progress=progress)
+        return self.predict_tokens(first, second)
 
     def predict_tokens(
-        self,
-        first: TokenBatch,
-        second: TokenBatch | None = None,
-        *,
-        progress: Progress | None = None,
+        self, first: TokenBatch, second: TokenBatch | None = None
     ) -> list[str] | list[float]:
         """As :meth:`predict`, for texts that are pieces already."""
         reader = _Reader(self.network, self.marks, self.max_tokens)
-        features = reader.features(first, second, progress)
-        return self.head.decide(self.head.scores(features))
+        return self.head.decide(reader.features(first, second))
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it as one file of safetensors: weights, configuration and vocabulary."""
