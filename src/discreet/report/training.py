@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.receipt import Receipt
 from discreet.report.plots import Curve, Plot, draw
-from discreet.training.learnt import perplexity_says_nothing, scores_say_nothing
+from discreet.training.scores import perplexity_says_nothing, scores_say_nothing
 from discreet.wording import counted
 
 if TYPE_CHECKING:

@@ -13,8 +13,12 @@ from discreet.errors import InputError, InvalidValue
 from discreet.models.bert import load_masked_model
 from discreet.tensors import kind_of, save_tensors
 from discreet.text.labelled import Labelled
-from discreet.training.learnt import perplexity_says_nothing, scores_say_nothing
-from discreet.training.scores import class_scores, number_scores
+from discreet.training.scores import (
+    class_scores,
+    number_scores,
+    perplexity_says_nothing,
+    scores_say_nothing,
+)
 from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
 from discreet.training.texts.classifier import TextClassifier, fine_tune
