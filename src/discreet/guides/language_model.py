@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, ragged_places, row_blocks
-from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
+from discreet.devices import array_of, device_of, find_device, in_halves, moved, room_for
 from discreet.encoders.causal import PACKAGED, SMOLLM2, first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
@@ -167,14 +167,12 @@ class LanguageModelGuide:
         state.cache = out.past_key_values
 
 
-def load_language_model(
-    name: str, space: EmbeddingSpace, *, device: str = AUTO
-) -> LanguageModelGuide:
+def load_language_model(name: str, space: EmbeddingSpace) -> LanguageModelGuide:
     """The causal model in a folder or a GGUF file, or the packaged one (``"smollm2"``).
 
     Nothing is downloaded. It is read on a device, see :func:`discreet.devices.find_device`.
     """
-    where = find_device(device)
+    where = find_device()
     try:
         folder = model_folder(name)
     except NotFound as error:
