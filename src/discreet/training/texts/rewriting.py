@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from discreet.arrays import Ids, Progress, offsets_of
+from discreet.arrays import Ids, Progress
 from discreet.devices import CPU, array_of, device_of, find_device, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import load_masked_model
@@ -108,7 +108,7 @@ def train_rewriter(
     seed, space = settings.seed, mechanism.space
     every = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
     held = np.arange(len(every)) % _HELD_OUT == _HELD_OUT - 1
-    public = _public(_part(every, ~held), space, settings.write_words)
+    public = _public(every.only(np.flatnonzero(~held)), space, settings.write_words)
     device = find_device(settings.device)
     network = _network(public, space, settings).to(device)
     _begin(network, public, _released(public.batch, mechanism, np.random.default_rng([seed, 0])))
@@ -136,9 +136,9 @@ def train_rewriter(
     about: dict[str, Any] = {"public text": source, "counts": counts, "training": used}
     rewriter = Rewriter(network.eval(), described(mechanism), about)
     if held.sum() > 1:
-        other = held & (np.cumsum(held) % 2 == 0)
-        about["leave more"] = _leave_more(rewriter, mechanism, _part(every, held & ~other), seed)
-        about["held out"] = measure_rewriter(rewriter, mechanism, _part(every, other), seed=seed)
+        tuned, judged = (np.flatnonzero(held)[first::2] for first in (0, 1))
+        about["leave more"] = _leave_more(rewriter, mechanism, every.only(tuned), seed)
+        about["held out"] = measure_rewriter(rewriter, mechanism, every.only(judged), seed=seed)
     return rewriter
 
 
@@ -257,11 +257,6 @@ class RewritingSanitizer:
         out = self._layout.join(texts, written.offsets, written.ids)
         draws = np.diff(batch.offsets)
         return Release.of(out, self.statement, batch.tokens, rng, draws=draws)
-
-
-def _part(batch: TokenBatch, chosen: NDArray[np.bool_]) -> TokenBatch:
-    sizes = np.diff(batch.offsets)
-    return TokenBatch(batch.ids[np.repeat(chosen, sizes)], offsets_of(sizes[chosen]))
 
 
 def _public(batch: TokenBatch, space: EmbeddingSpace, max_words: int) -> _Public:

@@ -13,7 +13,7 @@ there is the ledger. Runs without a guarantee and seeded ones are not for releas
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,7 @@ class UserMarks:
 
     def write(self, run: Path) -> None:
         """Keep them in the folder of a run, readable by its owner alone."""
-        values = {
-            "users": sorted(self.users),
-            "covers": self.covers,
-            "again": self.again,
-            "booked": self.booked,
-        }
+        values = asdict(self) | {"users": sorted(self.users)}
         private_folder(run / STATE)
         with written_whole(run / STATE / _MARKS, mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(values), "utf-8")

@@ -209,18 +209,16 @@ class UserEntityRun:
         caveats = (AGAIN_CAVEAT,) if marks is not None and marks.again else ()
         return Receipt(outcome.statement.with_caveats(*caveats), about)
 
-    def _adapters(self, receipt: Receipt) -> dict[str, str | bytes]:
+    def _adapters(self, receipt: Receipt) -> dict[str, bytes]:
         """Where a transformers model was trained: the files of a folder that peft opens."""
         network = self._built.network
         if not isinstance(network, AdaptedLanguageModel) or network.base is None:
             return {}
         with tempfile.TemporaryDirectory() as folder:
             network.save_adapter(Path(folder))
-            files: dict[str, str | bytes] = {
-                path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())
-            }
+            files = {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
         card = model_card(receipt, network.base, generates=network.classes is None)
-        return files | {CARD: card}
+        return files | {CARD: card.encode()}
 
     def _write(
         self,
@@ -233,19 +231,16 @@ class UserEntityRun:
         arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
         save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
-        files: dict[str, str | bytes] = {"curve.json": json.dumps(outcome.curve, indent=1) + "\n"}
+        files = {"curve.json": f"{json.dumps(outcome.curve, indent=1)}\n".encode()}
         if isinstance(self._built.words, Vocabulary):
-            files[VOCABULARY] = "\n".join(self._built.words.words) + "\n"
-        adapters = self._adapters(receipt)
-        for name, content in (files | adapters).items():
+            files[VOCABULARY] = ("\n".join(self._built.words.words) + "\n").encode()
+        files |= self._adapters(receipt)
+        for name, content in files.items():
             with written_whole(self._output / name) as temporary:
-                if isinstance(content, str):
-                    temporary.write_text(content, "utf-8")
-                else:
-                    temporary.write_bytes(content)
+                temporary.write_bytes(content)
         with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
-        written = {name: Digest.of(self._output / name) for name in (MODEL, *files, *adapters)}
+        written = {name: Digest.of(self._output / name) for name in (MODEL, *files)}
         if booked is not None:
             receipt = with_entry(receipt, *booked)
         receipt = receipt.of_output(written)

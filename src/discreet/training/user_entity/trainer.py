@@ -178,21 +178,18 @@ class UserEntityTrainer:
 
     def step(self, number: int) -> float:
         """Make one step, whatever it costs; returns the norm of the noisy average."""
-        with room_for(f"step {number + 1}", "use a smaller network, or --device cpu"):
-            return self._step(number)
-
-    def _step(self, number: int) -> float:
         draws = self.draws(number)
-        if self._sample_level is not None:
-            return self._sample_level.step(self.active(draws), draws, self.seed is not None)
-        if not self.rules.noisy:
-            texts = self.active(draws)
-            if not texts:
-                return 0.0
-            asked = sum(self.model.predictions(sentence_batch([text])) for text in texts)
-            return self.server.apply(plain_sum(self.model, texts, draws), asked)
-        rng = self._rng or np.random.default_rng([self.seed or 0, number])
-        return self.server.release(self.total(draws), rng)
+        with room_for(f"step {number + 1}", "use a smaller network, or --device cpu"):
+            if self._sample_level is not None:
+                return self._sample_level.step(self.active(draws), draws, self.seed is not None)
+            if not self.rules.noisy:
+                texts = self.active(draws)
+                if not texts:
+                    return 0.0
+                asked = sum(self.model.predictions(sentence_batch([text])) for text in texts)
+                return self.server.apply(plain_sum(self.model, texts, draws), asked)
+            rng = self._rng or np.random.default_rng([self.seed or 0, number])
+            return self.server.release(self.total(draws), rng)
 
     # -- a run -----------------------------------------------------------------------------------
 
