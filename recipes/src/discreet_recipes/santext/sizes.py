@@ -49,8 +49,9 @@ class SanTextOptions(Options):
     joint_pairs: Annotated[
         bool, Setting("Fine-tune the encoder on joint [SEP] pairs; off: a frozen one.")
     ]
-    pair_epochs: Annotated[int, count("Epochs of fine-tuning on joint pairs.")]
+    pair_epochs: Annotated[int, count("Epochs of fine-tuning on joint pairs with a score.")]
     qnli: Annotated[int, count("Joint pairs of qnli-dev; 0 leaves QNLI out.", 0)]
+    qnli_epochs: Annotated[int, count("Epochs of fine-tuning on them.")]
     tuned_epsilons: Annotated[Numbers, positive("Epsilons of Table 1 with the fine-tuned encoder.")]
     piece_epsilons: Annotated[Numbers, positive("Epsilons of pretraining, in the space of pieces.")]
     both_epsilons: Annotated[Numbers, positive("Epsilons of Figure 5, in both spaces.")]
@@ -90,6 +91,7 @@ QUICK = SanTextOptions(
     joint_pairs=False,
     pair_epochs=4,
     qnli=0,
+    qnli_epochs=2,
     tuned_epsilons=(),
     piece_epsilons=(12.0,),
     both_epsilons=(8.0, 12.0),
@@ -144,6 +146,7 @@ PAPER = replace(
     pair_tests=412,
     pair_epsilons=(1.0, 2.0, 3.0),
     qnli=5463,
+    qnli_epochs=3,
     tuned_epsilons=(1.0, 2.0, 3.0),
     piece_epsilons=(12.0, 14.0, 16.0),
     head_steps=1000,

@@ -47,7 +47,7 @@ class TunedBench:
 
     def uses(self, task: str) -> tuple[str, ...]:
         """The settings that a score depends on, beside the space and the seed."""
-        rows = {"sst2": ("epochs", "tuned", "tuned_tests"), "qnli": ("pair_epochs", "qnli")}
+        rows = {"sst2": ("epochs", "tuned", "tuned_tests"), "qnli": ("qnli_epochs", "qnli")}
         pairs = ("pair_epochs", "pair_task", "pairs", "pair_tests")
         return ("encoder", *rows.get(task, pairs))
 
@@ -58,8 +58,8 @@ class TunedBench:
     def score(self, task: str, setting: SanTextSetting, seed: int) -> float:
         """Accuracy, or Pearson's correlation."""
         examples = {"sst2": self._phrases, "qnli": self._questions}.get(task, self._scored)
-        epochs = self.size.epochs if task == "sst2" else self.size.pair_epochs
-        tuning = FineTuning(epochs=epochs, seed=seed)
+        epochs = {"sst2": self.size.epochs, "qnli": self.size.qnli_epochs}
+        tuning = FineTuning(epochs=epochs.get(task, self.size.pair_epochs), seed=seed)
         return self._one(examples, setting, tuning, regression=task == self.size.pair_task)
 
     def _one(

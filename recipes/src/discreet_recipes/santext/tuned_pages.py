@@ -74,12 +74,14 @@ def _examples(record: Record, first: dict[str, Any], *others: dict[str, Any]) ->
 
 def _tuned(record: Record, size: SanTextOptions, tuned: dict[str, dict[str, list[float]]]) -> None:
     epsilons = sorted({*size.tuned_epsilons, *size.pair_epsilons})
-    many = f"{size.pair_epochs} epoch(s), {size.pair_seeds} seed(s), read jointly"
+    jointly = f"{size.pair_seeds} seed(s), read jointly"
     rows = {
         "sst2": f"{size.tuned:,} phrases of SST-2 at most, {size.epochs} epoch(s), "
         f"{size.tuned_seeds} seed(s)",
-        size.pair_task: f"{size.pairs:,} pairs with a score, {many}",
-        "qnli": f"{size.qnli:,} pairs of QNLI, two thirds of them to train on, {many}",
+        size.pair_task: f"{size.pairs:,} pairs with a score, {size.pair_epochs} epoch(s), "
+        f"{jointly}",
+        "qnli": f"{size.qnli:,} pairs of QNLI, two thirds of them to train on, "
+        f"{size.qnli_epochs} epoch(s), {jointly}",
     }
     record.add_table(
         "tuned",
