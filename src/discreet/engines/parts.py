@@ -14,27 +14,14 @@ Every attempt is counted before it draws, and the receipt states how many there 
 import json
 import os
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.arrays import Generator
 from discreet.engines.plan import Part
 from discreet.errors import InputError
 from discreet.files import plain_json, staged
-from discreet.randomness import secure_generator
-from discreet.release.rows import Noise, release_rows
-from discreet.release.text import TextSanitizer
 from discreet.staging import PRIVATE, Digest, Staged, sync_folder
-from discreet.text.as_parquet import parquet_output
-from discreet.text.columns import columns_of
-from discreet.text.fates import Fates
-from discreet.text.readers import ReadingSettings, open_documents
-
-BATCH_ROWS = 100_000
-"""So many documents are released at once."""
-_BATCH_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -112,61 +99,6 @@ def commit_part(
         output.put()
     sync_folder(target.parent)
     return receipt
-
-
-def sanitize_part(
-    part: Part,
-    target: Path,
-    sanitizer: TextSanitizer,
-    fates: Fates,
-    *,
-    made_with: str = "",
-    reading: ReadingSettings | None = None,
-    rng: Generator | Noise | None = None,
-) -> PartReceipt:
-    """Sanitise the texts of a part: read, draw, stage and commit.
-
-    Args:
-        part: some groups of rows of a Parquet file, or a whole file of another format.
-        target: the Parquet file to write.
-        sanitizer: such as :class:`discreet.Sanitizer`.
-        fates: what becomes of each column.
-        made_with: fingerprint of everything that decides what is released.
-        reading: how the source is read.
-        rng: leave it out for a release, unless its noise follows from a key of the run.
-    """
-
-    def write(output: Staged) -> Mapping[str, Any]:
-        from discreet.text.parquet import ParquetSink
-
-        with (
-            open_documents(
-                part.source,
-                reading=reading,
-                text_field=fates.texts[0],
-                batch_bytes=_BATCH_BYTES,
-                batch_documents=BATCH_ROWS,
-                row_groups=part.row_groups,
-            ) as reader,
-            output.open() as file,
-        ):
-            columns = columns_of(reader, fates, "parquet")
-            shape, as_parquet = parquet_output(reader, columns, fates)
-            if shape.schema is None or shape.text_index is None:
-                raise InputError(f"{part.source} cannot be written as Parquet")
-            sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
-            with closing(sink):
-                tally = release_rows(
-                    reader,
-                    columns,
-                    sanitizer,
-                    lambda batch: sink.write(as_parquet(batch)),
-                    secure_generator() if rng is None else rng,
-                )
-            columns.check_complete()
-        return tally.to_dict()
-
-    return commit_part(part, target, made_with, write)
 
 
 def _count_attempt(path: Path) -> None:

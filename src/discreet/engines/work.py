@@ -4,23 +4,26 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.arrays import Progress
+from discreet.arrays import Generator, Progress
 from discreet.engines.noise import RunKey
-from discreet.engines.parts import PartReceipt, sanitize_part
+from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
-from discreet.errors import InvalidValue
+from discreet.errors import InputError, InvalidValue
+from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release.recipe import recipe_of, sanitizer_from
-from discreet.release.rows import Tally, receipt_of_rows
+from discreet.release.rows import Noise, Tally, receipt_of_rows, release_rows
 from discreet.release.strength import refuse_weak_words
 from discreet.release.text import Sanitizer
 from discreet.release.whole import DELTA, checked_delta
 from discreet.spaces.index import build_index, cached_index, store_index
+from discreet.staging import Staged
 from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.columns import Columns, columns_of
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PEEK_BYTES, _PEEK_ROWS = 2**16, 100
+_BATCH_BYTES, _BATCH_ROWS = 16 * 2**20, 100_000
+"""So much of a file, and so many documents, are released at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,15 +186,37 @@ class SanitizeWork(Work):
         return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
 
     def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
-        return sanitize_part(
-            part,
-            target,
-            self.made,
-            self.fates,
-            made_with=self.fingerprint,
-            reading=self.reading,
-            rng=None if key is None else key.noise(part, self.fingerprint, self._index),
-        )
+        rng: Generator | Noise = secure_generator()
+        if key is not None:
+            rng = key.noise(part, self.fingerprint, self._index)
+
+        def write(output: Staged) -> Mapping[str, Any]:
+            from discreet.text.parquet import ParquetSink
+
+            with (
+                open_documents(
+                    part.source,
+                    reading=self.reading,
+                    text_field=self.fates.texts[0],
+                    batch_bytes=_BATCH_BYTES,
+                    batch_documents=_BATCH_ROWS,
+                    row_groups=part.row_groups,
+                ) as reader,
+                output.open() as file,
+            ):
+                columns = columns_of(reader, self.fates, "parquet")
+                shape, as_parquet = parquet_output(reader, columns, self.fates)
+                if shape.schema is None or shape.text_index is None:
+                    raise InputError(f"{part.source} cannot be written as Parquet")
+                sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
+                with closing(sink):
+                    tally = release_rows(
+                        reader, columns, self.made, lambda batch: sink.write(as_parquet(batch)), rng
+                    )
+                columns.check_complete()
+            return tally.to_dict()
+
+        return commit_part(part, target, self.fingerprint, write)
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         tally = Tally()

@@ -111,10 +111,11 @@ class Sanitizer:
         space = mechanism.space
         self.mechanism = mechanism
         self.ledger = ledger
-        self._identifiers = chosen_identifiers(identifiers, consistent)
+        self.identifiers = chosen_identifiers(identifiers, consistent)
+        """What replaces identifiers, if anything does."""
         self.about: Mapping[str, Any] = {"layout": layout, "repeat": repeat}
-        if self._identifiers is not None:
-            self.about = {**self.about, "identifiers": self._identifiers.about}
+        if self.identifiers is not None:
+            self.about = {**self.about, "identifiers": self.identifiers.about}
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
@@ -141,11 +142,6 @@ class Sanitizer:
         """How often a word stays, and from how many draws that is known; None for the law."""
         return keep_rate(self.mechanism)
 
-    @property
-    def identifiers(self) -> Identifiers | None:
-        """What replaces identifiers, if anything does."""
-        return self._identifiers
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         # What travels is how to make it: names and numbers. Only where vectors were given as
         # arrays, which no other process could load by a name, are they taken along.
@@ -157,7 +153,7 @@ class Sanitizer:
             )
         if (recipe := recipe_of(self)) is not None:
             return sanitizer_from, (recipe.to_json(),)
-        if self._identifiers is not None and self._identifiers.is_secret:
+        if self.identifiers is not None and self.identifiers.is_secret:
             raise InvalidValue(
                 "this Sanitizer holds a key or a mapping, which must not be copied to another "
                 "process; make it there"
@@ -178,9 +174,9 @@ class Sanitizer:
             statement = statement.with_public(function_words.PUBLIC).with_caveats(
                 function_words.CAVEAT
             )
-        if self._identifiers is None:
+        if self.identifiers is None:
             return statement
-        own = self._identifiers
+        own = self.identifiers
         return statement.with_public(*own.public).with_caveats(*own.caveats)
 
     def sanitize(
@@ -205,11 +201,11 @@ class Sanitizer:
             return booked_release(
                 BookedSanitizer(self.ledger, unbooked, DELTA), texts, persons, rng
             )
-        if self._identifiers is None:
+        if self.identifiers is None:
             written, words, draws = self._words(texts, np.arange(len(texts) + 1), rng)
             written = self._polished(written, whole=True)
             return Release.of(written, self.statement, words, rng, draws=draws)
-        cut = self._identifiers.cut(texts, rng)
+        cut = self.identifiers.cut(texts, rng)
         segments, words, draws = self._words(cut.segments, cut.bounds, rng)
         # Surrogates are left as they were made, so that a mapping can find them again.
         segments = self._polished(segments, whole=False)
@@ -246,8 +242,8 @@ class Sanitizer:
     def draws(self, texts: Sequence[str]) -> Ids:
         """How many draws each document will take; nothing is drawn."""
         segments, bounds = texts, np.arange(len(texts) + 1)
-        if self._identifiers is not None:
-            segments, bounds = self._identifiers.segments(texts)
+        if self.identifiers is not None:
+            segments, bounds = self.identifiers.segments(texts)
         batch, _ = self._layout.divided(segments)
         starts, passed = batch.offsets[bounds], self._public_places(batch.ids)
         if not self._once:

@@ -3,7 +3,6 @@
 Reading one never runs code: nothing is pickled.
 """
 
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,10 +254,8 @@ def _read_parquet(path: Path) -> VectorSet:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with read_as(f"{path} is not an intact Parquet file; write it again"):
         table = pq.read_table(path)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path} is not an intact Parquet file; write it again") from error
     names = set(table.column_names)
     if "vector" not in names:
         raise InputError(f"{path} has no column vector; 'discreet embed' writes one")
@@ -367,11 +364,7 @@ def _read_npy(path: Path) -> VectorSet:
 
 
 def _loaded(path: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    try:
-        with path.open("rb") as file:
-            read = np.load(file, allow_pickle=False)
-            return read if isinstance(read, np.ndarray) else {n: read[n] for n in read.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
-        raise InputError(
-            f"{path} is not an intact NumPy file of plain numbers; write it again"
-        ) from error
+    kind = f"{path} is not an intact NumPy file of plain numbers; write it again"
+    with read_as(kind), path.open("rb") as file:
+        read = np.load(file, allow_pickle=False)
+        return read if isinstance(read, np.ndarray) else {n: read[n] for n in read.files}

@@ -23,7 +23,6 @@ WIDTH_UNIT = 32
 _UNIT_ROUNDOFF = 2.0**-24
 _BEYOND = 1e30
 _LEAST_ROOT = 2.0**-63
-_BLOCK_NUMBERS = 2**19
 
 SMALLEST_SPREAD = 1e-9
 """How far from the mean some word must lie, unless all are at one point.

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats, Floats32, Ids, Progress, row_blocks
 from discreet.files import Memo, SealedFiles, cache_directory, unsealed_json
 from discreet.parallel import in_threads
+from discreet.spaces.index import write_arrays
 from discreet.spaces.prior import rank_prior
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.function_words import on_the_list
@@ -197,10 +198,8 @@ def kept_nearest(
         return places, distances
     nearest = nearest_of(space, every, outputs, size)
     # A cache that cannot be written costs time, not correctness.
-    with contextlib.suppress(OSError), files.written() as paths:
-        for path, array in zip(paths, nearest, strict=True):
-            with path.open("wb") as file:
-                np.save(file, array)
+    with contextlib.suppress(OSError):
+        write_arrays(files, *nearest)
     return nearest
 
 

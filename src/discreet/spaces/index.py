@@ -5,6 +5,7 @@ vocabulary or not at all, because an index of just the words that occurred would
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +70,13 @@ def cached_index(space: EmbeddingSpace) -> NeighborIndex | None:
 
 def store_index(space: EmbeddingSpace, index: NeighborIndex) -> None:
     """Keep an index for later runs."""
-    with _files(space).written() as paths:
-        for path, array in zip(paths, (index.neighbors, index.lower), strict=True):
+    write_arrays(_files(space), index.neighbors, index.lower)
+
+
+def write_arrays(files: SealedFiles, *arrays: NDArray[Any]) -> None:
+    """Keep an array in each of some files."""
+    with files.written() as paths:
+        for path, array in zip(paths, arrays, strict=True):
             with path.open("wb") as file:
                 np.save(file, array)
 

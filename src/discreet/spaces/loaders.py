@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ __all__ = ["KnownSpace", "known_spaces", "load_space", "save_space"]
 _DATA = Path(__file__).parent.parent / "data"
 _SHIPPED = {name: _DATA / f"{name}.safetensors" for name in ("starter", "english")}
 _CACHE_FORMAT = "discreet vectors 2"
-_NPY_HEADER = 128
 
 
 def load_space(
@@ -249,11 +248,11 @@ def _read_into(
     ):
         collected = _Collected(file, path, digest, max_words)
         with vectors_path.open("wb") as target:
-            target.write(b"\0" * _NPY_HEADER)
+            _write_header(target, 0, file.dimension)
             for block in collected.blocks():
                 target.write(np.ascontiguousarray(block, dtype="<f4").data)
             target.seek(0)
-            target.write(_npy_header(len(collected.words), file.dimension))
+            _write_header(target, len(collected.words), file.dimension)
         about = collected.about()
         lines = (json.dumps(part, ensure_ascii=False) for part in (about, collected.words))
         words_path.write_bytes("".join(f"{line}\n" for line in lines).encode())
@@ -280,11 +279,10 @@ def _about(line: bytes) -> dict[str, Any]:
     return about
 
 
-def _npy_header(rows: int, columns: int) -> bytes:
-    """The start of a .npy file, always equally long: it is written when the rows are counted."""
-    shape = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
-    start = b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
-    return start + shape.encode().ljust(_NPY_HEADER - 11) + b"\n"
+def _write_header(target: BinaryIO, rows: int, columns: int) -> None:
+    """The start of a .npy file; NumPy makes it equally long for any number of rows."""
+    header = {"descr": "<f4", "fortran_order": False, "shape": (rows, columns)}
+    np.lib.format.write_array_header_1_0(target, header)
 
 
 def _short_name(path: Path) -> str:
