@@ -256,10 +256,6 @@ def _wait_for_lock(descriptor: int) -> None:
 
 def allow(path: Path, mode: int) -> None:
     """Let others see what is in its place, as far as the user's mask allows."""
-    os.chmod(path, mode & ~_mask())
-
-
-def _mask() -> int:
     mask = os.umask(0o077)  # it can only be read by setting it: for the moment to the strictest
     os.umask(mask)
-    return mask
+    os.chmod(path, mode & ~mask)

@@ -54,7 +54,8 @@ def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
         about, arrays = read_described(path)
     if about.get("kind") != kind:
         # What it says it is may be anything.
-        raise InputError(f"{path} is not {_article(kind)} of discreet; give another file")
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise InputError(f"{path} is not {article} {kind} of discreet; give another file")
     return arrays, about
 
 
@@ -102,7 +103,3 @@ def read_described(path: Path) -> tuple[dict[str, Any], Arrays]:
 def _description(file: Any) -> dict[str, Any]:
     about = plain_json((file.metadata() or {}).get(_KEY, "{}"))
     return about if isinstance(about, dict) else {}
-
-
-def _article(kind: str) -> str:
-    return ("an " if kind[0] in "aeiou" else "a ") + kind

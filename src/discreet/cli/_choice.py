@@ -19,7 +19,6 @@ from discreet.mechanisms.registry import (
     names,
 )
 from discreet.protocols import LabelMechanism, WordMechanism
-from discreet.protocols import watched as watched
 from discreet.release.choice import chosen_mechanism
 from discreet.settings import Declared, Setting, plain_type, settings_of
 from discreet.spaces import EmbeddingSpace, load_space

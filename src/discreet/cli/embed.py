@@ -22,7 +22,7 @@ from discreet.release.handover import HandoverSettings
 from discreet.release.search_quality import search_quality
 from discreet.release.sentences import SentenceEmbedder
 from discreet.release.vector_files import VectorColumns, embed_file
-from discreet.settings import Setting, Settings, said
+from discreet.settings import Setting, said
 
 _OTHER = {"sentence": "document", "document": "sentence"}
 
@@ -78,10 +78,14 @@ def embed(
     Parquet files with one receipt. If that is stopped, the same command continues it.
     """
     named = _possible(labels, columns.label_field, label_choice)
-    _refuse_given(documents if unit == "sentence" else vectors, _OTHER[unit])
+    for each in said(documents if unit == "sentence" else vectors).values():
+        raise InvalidValue(f"{each.flag} is for --unit {_OTHER[unit]}; leave it out")
     if unit == "document" and {columns.pair_field, columns.label_field} != {None}:
         raise InvalidValue("--pair-field and --label-field are for --unit sentence only")
-    made: Callable[[], Any] = partial(_documents, choice, documents, encoder)
+    named_so = (choice.name_in(unit), choice.settings)
+    made: Callable[[], Any] = partial(
+        DocumentEmbedder.from_names, *named_so, documents, encoder, called=choice.flag
+    )
     if unit == "sentence":
         made = partial(_sentences, choice, vectors, encoder, named, label_choice)
     several = engine.given or is_several(source)
@@ -153,15 +157,6 @@ def _search(embedder: SentenceEmbedder) -> dict[str, Any]:
     return {"search": {**quality.to_dict(), "in_words": quality.line()}}
 
 
-def _documents(
-    choice: VectorChoice, documents: CandidateSettings, encoding: EncoderSettings
-) -> DocumentEmbedder:
-    name = choice.name_in("document")
-    return DocumentEmbedder.from_names(
-        name, choice.settings, documents, encoding, called=choice.flag
-    )
-
-
 def _possible(
     labels: str | None, label_field: str | None, label_choice: LabelChoice
 ) -> tuple[str, ...] | None:
@@ -176,8 +171,3 @@ def _possible(
             raise InvalidValue("options about labels need --label-field and --labels")
         return None
     return tuple(part.strip() for part in labels.split(","))
-
-
-def _refuse_given(settings: Settings, unit: str) -> None:
-    for each in said(settings).values():
-        raise InvalidValue(f"{each.flag} is for --unit {unit}; leave it out")

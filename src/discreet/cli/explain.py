@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from discreet.arrays import Ids
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice, check_typed, watched
+from discreet.cli._choice import WordChoice, check_typed
 from discreet.cli._terminal import progress_bar, progress_bars, show
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.mechanisms.registry import find as find_mechanism
-from discreet.protocols import WordMechanism
+from discreet.protocols import WordMechanism, watched
 from discreet.release.text import READABLE
 from discreet.settings import Setting
 from discreet.text import function_words

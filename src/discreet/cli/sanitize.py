@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.arrays import Progress
 from discreet.cli import _options as options
-from discreet.cli._choice import WordChoice, watched
+from discreet.cli._choice import WordChoice
 from discreet.cli._file_settings import ColumnOptions, ReadingOptions, refuse_for_folders
 from discreet.cli._terminal import on_a_terminal, progress_bars, say, say_released
 from discreet.devices import prefer_device
@@ -16,6 +16,7 @@ from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.ledger.settings import RowLedgerSettings
 from discreet.mechanisms.registry import find
+from discreet.protocols import watched
 from discreet.randomness import generator
 from discreet.receipt import receipt_path
 from discreet.release.handover import HandoverSettings

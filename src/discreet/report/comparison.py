@@ -312,13 +312,14 @@ def _state(comparison: Comparison, name: str) -> str:
 def _samples(comparison: Comparison, originals: Sequence[str]) -> Section:
     """Each mechanism at the setting whose attacker comes nearest to 30 of 100 words."""
     wanted = 0.3 if comparison.at is None else comparison.at
-    shown: dict[str, tuple[float, ComparisonRow]] = {}
+    shown: dict[str, tuple[float, float, ComparisonRow]] = {}
     for row in comparison.rows:
         if row.best_attacker is None or not row.samples:
             continue
-        off = abs(row.best_attacker[1].value - wanted)
+        named = row.best_attacker[1].value
+        off = abs(named - wanted)
         if row.label not in shown or off < shown[row.label][0]:
-            shown[row.label] = (off, row)
+            shown[row.label] = (off, named, row)
     tables = tuple(
         Table(
             f"sample-{number}",
@@ -327,8 +328,8 @@ def _samples(comparison: Comparison, originals: Sequence[str]) -> Section:
             (
                 ("as it is", text),
                 *(
-                    (_short(row), row.samples[number - 1])
-                    for _, row in shown.values()
+                    (f"{row.setting} ({named:.2f} named)", row.samples[number - 1])
+                    for _, named, row in shown.values()
                     if number <= len(row.samples)
                 ),
             ),
@@ -351,11 +352,6 @@ def _samples(comparison: Comparison, originals: Sequence[str]) -> Section:
 
 def _name(attacker: str) -> str:
     return _ATTACKERS[attacker].name if attacker in _ATTACKERS else attacker
-
-
-def _short(row: ComparisonRow) -> str:
-    named = "" if row.best_attacker is None else f" ({row.best_attacker[1].value:.2f} named)"
-    return row.setting + named
 
 
 def _line(

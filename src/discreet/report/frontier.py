@@ -85,8 +85,7 @@ def _edge(points: Sequence[tuple[float, float]]) -> Curve | None:
             best.append((x, y))
     if len(best) < 2:
         return None
-    success, use = zip(*best, strict=True)
-    return Curve("the frontier", tuple(success), tuple(use))
+    return Curve.through("the frontier", best)
 
 
 def equal_bars(comparison: Comparison) -> Bars:

@@ -101,13 +101,10 @@ def entries_csv(entries: Iterable[Entry]) -> str:
     names += ["persons", "epsilon", "delta", "unbounded", "receipt", "digest", "statement"]
     writer.writerow(names)
     for entry in entries:
-        values = {**entry.to_dict(), "entry": entry.id, "statement": " ".join(_said(entry))}
+        said = " ".join(entry.statement.lines())
+        values = {**entry.to_dict(), "entry": entry.id, "statement": said}
         writer.writerow([values[name] for name in names])
     return out.getvalue()
-
-
-def _said(entry: Entry) -> list[str]:
-    return entry.statement.lines()
 
 
 def spending_plot(entries: Iterable[Entry], names: Mapping[str, str]) -> Plot:
@@ -128,13 +125,12 @@ def spending_plot(entries: Iterable[Entry], names: Mapping[str, str]) -> Plot:
     unit = next((name for name, long in _SPANS.items() if span >= 2 * long), "seconds")
     curves = []
     for name, some in points.items():
-        x, y, total = [0.0], [0.0], 0.0
+        steps, total = [(0.0, 0.0)], 0.0
         for at, epsilon in some:
             # A step: nothing happens between two entries.
-            x += [(at - start) / _SPANS[unit]] * 2
-            y += [total, total + epsilon]
+            steps += [((at - start) / _SPANS[unit], y) for y in (total, total + epsilon)]
             total += epsilon
-        curves.append(Curve(names.get(name, name[:_SHORT]), tuple(x), tuple(y)))
+        curves.append(Curve.through(names.get(name, name[:_SHORT]), steps))
     return Plot(
         "spending",
         "What was charged, added up over time",

@@ -1,6 +1,7 @@
 """Plots: curves over one axis, and pictures as files. Needs matplotlib (extra ``report``)."""
 
 import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
@@ -25,6 +26,12 @@ class Curve:
     spread: tuple[float, ...] | None = None
     notes: tuple[str, ...] | None = None
     """A few letters beside each point, where the axes do not say it all."""
+
+    @classmethod
+    def through(cls, label: str, points: Iterable[tuple[float, float]]) -> "Curve":
+        """A line through points."""
+        x, y = zip(*points, strict=True)
+        return cls(label, x, y)
 
     def __post_init__(self) -> None:
         if not len(self.x) == len(self.y) == len(self.x if self.spread is None else self.spread):

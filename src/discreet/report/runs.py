@@ -7,7 +7,7 @@ anywhere: what is not as discreet writes it is refused in a sentence.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from discreet.errors import InputError, NotFound
 from discreet.files import plain_json
@@ -65,7 +65,7 @@ def runs_in(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
             )
         if is_receipt(path):
             values["checked"] = _checked(path, values)
-        out.append((_name(path), values))
+        out.append((path.name.removesuffix(RECEIPT_SUFFIX).removesuffix(".json"), values))
     if not out:
         raise NotFound("none of these is a receipt or a result; name the files")
     return out
@@ -93,8 +93,12 @@ def section_of(name: str, values: Mapping[str, Any]) -> Section:
     if "recipe" in values:
         return _recorded(values)
     statement = _statement(values)
-    tables = [_checks(values["findings"])] if _is_audit(values) else []
-    hidden = _SHOWN_ELSEWHERE | ({"findings"} if tables else set())
+    tables, hidden = list[Table](), set(_SHOWN_ELSEWHERE)
+    if _are_rows(findings := values.get("findings")) and "passed" in values:
+        found = tuple((f.get("check"), f.get("verdict"), f.get("summary")) for f in findings)
+        columns = ("check", "verdict", "found")
+        tables.append(Table("checks", "Checks of the guarantee", columns, found))
+        hidden.add("findings")
     attacks = attacks_in(values)
     if attacks:
         hidden |= {"outcomes", "defence", "sensitive_defence"}
@@ -156,13 +160,8 @@ def overview(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     rows = tuple((name, _outcome(values), *_guarantee(said)) for name, values, said in own)
     columns = ("run", "outcome", "protects", "guarantee", "epsilon", "caveats")
     table = Table("overview", "All runs", columns, rows)
-    plots = trends(own)
-    return Section(
-        "Overview",
-        tables=(table,) if rows else (),
-        plots=tuple(plots),
-        tables_first=True,
-    )
+    tables = (table,) if rows else ()
+    return Section("Overview", tables=tables, plots=tuple(trends(own)), tables_first=True)
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -178,10 +177,6 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield receipt if path.suffix != ".json" and receipt.is_file() else path
         else:
             raise NotFound(f"there is no file {path}; check the path")
-
-
-def _name(path: Path) -> str:
-    return path.name.removesuffix(RECEIPT_SUFFIX).removesuffix(".json")
 
 
 def _statement(values: Mapping[str, Any]) -> PrivacyStatement | None:
@@ -206,10 +201,6 @@ def _guarantee(statement: PrivacyStatement | None) -> tuple[Cell, ...]:
     )
 
 
-def _is_audit(values: Mapping[str, Any]) -> bool:
-    return _are_rows(values.get("findings")) and "passed" in values
-
-
 def _outcome(values: Mapping[str, Any]) -> str:
     if "findings" in values and "passed" in values:  # of training they are not a list
         return "audit passed" if values["passed"] else "AUDIT FAILED"
@@ -231,12 +222,7 @@ def _outcome(values: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def _checks(findings: Sequence[Mapping[str, Any]]) -> Table:
-    rows = tuple((f.get("check"), f.get("verdict"), f.get("summary")) for f in findings)
-    return Table("checks", "Checks of the guarantee", ("check", "verdict", "found"), rows)
-
-
-def _are_rows(value: Any) -> bool:
+def _are_rows(value: Any) -> TypeGuard[list[Mapping[str, Any]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
 
 

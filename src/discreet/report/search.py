@@ -51,22 +51,13 @@ def search_section(rows: Sequence[VectorRow]) -> Section:
         "Recognised: how often the nearest of these texts is the very one. Of sphere-gaussian "
         "delta is 1e-6.",
     )
-    curves = tuple(
-        Curve(f"{name}, {dimension} dimensions", tuple(x), tuple(y))
-        for name in dict.fromkeys(row.mechanism for row in rows)
-        for dimension in dict.fromkeys(row.dimension for row in rows)
-        if dimension == _SHOWN or len(rows) < _FEW
-        for x, y in [
-            zip(
-                *(
-                    (row.any_two, row.recall)
-                    for row in rows
-                    if (row.mechanism, row.dimension) == (name, dimension)
-                ),
-                strict=True,
-            )
-        ]
-    )
+    names = list(dict.fromkeys(row.mechanism for row in rows))
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in sorted(rows, key=lambda row: names.index(row.mechanism)):
+        if row.dimension == _SHOWN or len(rows) < _FEW:
+            label = f"{row.mechanism}, {row.dimension} dimensions"
+            points.setdefault(label, []).append((row.any_two, row.recall))
+    curves = tuple(Curve.through(label, some) for label, some in points.items())
     plot = Plot(
         "vectors",
         "Neighbours that a search still finds",

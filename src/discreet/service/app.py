@@ -29,7 +29,7 @@ def application(policy: Policy | Service) -> ASGIApp:
     >>> app = application(Policy.from_dict({"profiles": {"default": {"epsilon": 8.0}}}))
     """
     service = policy if isinstance(policy, Service) else Service(policy)
-    handlers = {
+    handlers: dict[str, tuple[str, endpoints.Handler]] = {
         "/v1/sanitize": ("POST", endpoints.sanitize),
         "/v1/embed": ("POST", endpoints.embed),
         "/v1/explain": ("POST", endpoints.explained),
@@ -41,8 +41,12 @@ def application(policy: Policy | Service) -> ASGIApp:
         "/metrics": ("GET", endpoints.metrics),
         "/openapi.json": ("GET", openapi.document),
         "/docs": ("GET", openapi.page),
-        **_gateway(service),
     }
+    if service.policy.gateway is not None:
+        from discreet.service.gateway.routes import Gateway
+
+        gateway = Gateway(service, service.policy.gateway)
+        handlers |= {path: ("POST", each) for path, each in gateway.handlers().items()}
     direct = {
         path: (method, endpoints.answering(service, handler))
         for path, (method, handler) in handlers.items()
@@ -73,15 +77,6 @@ def application(policy: Policy | Service) -> ASGIApp:
             allow_headers=["Authorization", "Content-Type", "X-API-Key"],
         )
     return Guard(app, direct, service.settings.hosts, service.metrics)
-
-
-def _gateway(service: Service) -> dict[str, tuple[str, endpoints.Handler]]:
-    if service.policy.gateway is None:
-        return {}
-    from discreet.service.gateway.routes import Gateway
-
-    handlers = Gateway(service, service.policy.gateway).handlers()
-    return {path: ("POST", each) for path, each in handlers.items()}
 
 
 class _Direct:

@@ -1,6 +1,7 @@
 """What the commands that attack vectors share."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from discreet.arrays import Ids
@@ -35,12 +36,8 @@ def attack_vectors(
     """Release the texts as the embedder that was chosen does, attack one half, and show it."""
     choice, vectors, encoding = embedder
 
-    def made() -> SentenceEmbedder:
-        name = choice.name_in("sentence")
-        return SentenceEmbedder.from_names(
-            name, choice.settings, vectors, encoding, called=choice.flag
-        )
-
+    named = (choice.name_in("sentence"), choice.settings, vectors, encoding)
+    made = partial(SentenceEmbedder.from_names, *named, called=choice.flag)
     most, seed = public.texts or None, public.seed
     with progress_bar("encoding") as bar:
         halves = PublicHalves.of(texts, made, most=most, seed=seed, progress=bar)

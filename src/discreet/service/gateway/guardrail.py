@@ -77,7 +77,9 @@ class Guardrail:
         ]
         done = await self._messages.replace(key, conversation, slots, request.scope["path"], passed)
         if call:
-            self._remember((key.name, call), done.restorer)
+            self._calls.pop((key.name, call), None)
+            self._calls[key.name, call] = (time.monotonic(), done.restorer)
+            self.forget()
         request.scope["discreet"] |= {"words": done.words, "charged": done.new_words}
         return {"action": "GUARDRAIL_INTERVENED", "texts": released}
 
@@ -110,11 +112,6 @@ class Guardrail:
                 len(whole) - len(sure) for whole, sure in zip(back, clear, strict=True)
             ],
         }
-
-    def _remember(self, call: tuple[str, str], restorer: Restorer) -> None:
-        self._calls.pop(call, None)
-        self._calls[call] = (time.monotonic(), restorer)
-        self.forget()
 
     def forget(self) -> None:
         """Let go of the values of calls that are too old or too many."""

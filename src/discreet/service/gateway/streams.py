@@ -134,12 +134,13 @@ class ResponsesStream(RestoredEvents):
             self._deltas[place] = (name, copy.deepcopy(value))
             form = "arguments" if arguments else "text"
             value["delta"] = self._feed(place, value["delta"], form, as_json=as_json)
-        elif kind.endswith(".done"):
-            yield from self._closed((kind.removesuffix(".done"), *_place(value)))
-            value = self._walked(value)
         else:
-            value = self._walked(value)
-        yield name, json.dumps(self._numbered(value))
+            if kind.endswith(".done"):
+                yield from self._closed((kind.removesuffix(".done"), *_place(value)))
+            value = self._restorer.walked(value, json_names(self._json_answer))
+        if isinstance(value.get("sequence_number"), int):
+            value["sequence_number"] += self._more
+        yield name, json.dumps(value)
 
     def rest(self) -> Iterator[Event]:
         """What is left of texts that never said that they are done."""
@@ -152,15 +153,6 @@ class ResponsesStream(RestoredEvents):
             name, like = self._deltas[place]
             self._more += 1
             yield name, json.dumps({**like, "delta": rest})
-
-    def _walked(self, value: dict[str, Any]) -> dict[str, Any]:
-        restored: dict[str, Any] = self._restorer.walked(value, json_names(self._json_answer))
-        return restored
-
-    def _numbered(self, value: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(value.get("sequence_number"), int):
-            value["sequence_number"] += self._more
-        return value
 
 
 def json_names(json_answer: bool) -> Callable[[str], bool]:
