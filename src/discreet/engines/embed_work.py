@@ -32,7 +32,6 @@ from discreet.settings import Settings, declared_in
 from discreet.staging import Staged
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
-from discreet.text.columns import columns_of
 from discreet.text.fates import DROP, Fates
 from discreet.text.readers import ReadingSettings, open_documents
 
@@ -163,10 +162,8 @@ class EmbedWork(Work):
         ) as reader:
             if reader.format == "txt" and fates.keep:
                 raise InputError(f"{source} is plain text and has no column {fates.keep[0]}")
-            columns = columns_of(
-                reader, replace(fates, others=None) if reader.format == "txt" else fates, "parquet"
-            )
-            _, as_parquet = parquet_output(reader, columns, fates)
+            own = replace(fates, others=None) if reader.format == "txt" else fates
+            columns, _, as_parquet = parquet_output(reader, own)
             for batch in reader:
                 parted = columns.part(batch)
                 plain = as_parquet(parted.joined(parted.texts))

@@ -79,8 +79,13 @@ def files_of(source: str, format: str | None = None) -> list[Path]:
     path = Path(source)
     if path.is_dir():
         paths = [each for each in sorted(path.rglob("*")) if each.is_file()]
-        paths = [each for each in paths if not _is_hidden(each.relative_to(path))]
-        _refuse_partitions(paths, path)
+        within = {each: each.relative_to(path).parts for each in paths}
+        paths = [each for each in paths if not any(p[0] in "._" for p in within[each])]
+        if any("=" in folder for each in paths for folder in within[each][:-1]):
+            raise InputError(
+                f"{path} has a column in the names of its folders (NAME=VALUE), which cannot be "
+                f"given a fate; write it into the files, or release the folders one by one"
+            )
     elif path.is_file():
         paths = [path]
     else:
@@ -170,16 +175,3 @@ def _refuse_other(first: "pa.Schema", other: "pa.Schema", one: Path, path: Path)
     raise InputError(
         f"{path} has {what}; give all files the same columns, or release them apart by patterns"
     )
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _refuse_partitions(files: Sequence[Path], folder: Path) -> None:
-    for path in files:
-        if any("=" in part for part in path.relative_to(folder).parts[:-1]):
-            raise InputError(
-                f"{folder} has a column in the names of its folders (NAME=VALUE), which cannot be "
-                f"given a fate; write it into the files, or release the folders one by one"
-            )

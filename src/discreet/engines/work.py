@@ -26,7 +26,7 @@ from discreet.spaces.index import build_index, cached_index, store_index
 from discreet.staging import Staged
 from discreet.statement import Notion, PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
-from discreet.text.columns import Columns, columns_of
+from discreet.text.columns import Columns
 from discreet.text.fates import Fates
 from discreet.text.readers import ReadingSettings, open_documents
 
@@ -152,8 +152,7 @@ class SanitizeWork(Work):
             batch_bytes=_PEEK_BYTES,
             batch_documents=_PEEK_ROWS,
         ) as reader:
-            columns = columns_of(reader, self.fates, "parquet")
-            shape, _ = parquet_output(reader, columns, self.fates)
+            columns, shape, _ = parquet_output(reader, self.fates)
             if reader.format != "parquet":  # that says all in its schema
                 columns.part(next(reader))
                 columns.check_complete()
@@ -204,8 +203,7 @@ class SanitizeWork(Work):
                 ) as reader,
                 output.open() as file,
             ):
-                columns = columns_of(reader, self.fates, "parquet")
-                shape, as_parquet = parquet_output(reader, columns, self.fates)
+                columns, shape, as_parquet = parquet_output(reader, self.fates)
                 if shape.schema is None or shape.text_index is None:
                     raise InputError(f"{part.source} cannot be written as Parquet")
                 sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)

@@ -144,7 +144,7 @@ def sanitize(
     (2, None, 8.0)
     """
     said = ColumnSettings(keep=keep, drop=drop, surrogates=surrogates, others=others)
-    asked = _Asked(columns, said, person_field, whole_delta)
+    delta = checked_delta(whole_delta)
     choice = {
         "epsilon": epsilon,
         "mechanism": mechanism,
@@ -165,22 +165,26 @@ def sanitize(
             watched(chosen.mechanism, words)
             return chosen
 
-        return _released(data, asked, made, rng, num_proc, rows)
+        asked = _Asked(columns, said, person_field, delta, made)
+        return _released(data, asked, rng, num_proc, rows)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was said of the columns."""
+    """What was said of the columns, and what makes the sanitizer."""
 
     columns: str | Sequence[str] | None
     others: ColumnSettings
     person_field: str | None
     delta: float
+    made: Callable[[], TextSanitizer]
 
-    def __post_init__(self) -> None:
-        checked_delta(self.delta)
+    def plan(self, *kinds: Kind) -> Plan:
+        """How tables of the same columns are released; a mistake in a name shows first."""
+        *_, fates = [self._fates(kind) for kind in kinds]  # each is checked
+        return Plan(self.made(), fates, self.person_field, self.delta)
 
-    def fates(self, kind: Kind) -> Fates:
+    def _fates(self, kind: Kind) -> Fates:
         """What becomes of each column of this table; one without a fate is refused."""
         if kind.alone is not None:
             if self.columns is not None:
@@ -195,9 +199,6 @@ class _Asked:
         fates = replace(self.others, text_field=texts).fates
         refuse_names(kind, fates, self.person_field)
         return fates
-
-    def plan(self, sanitizer: TextSanitizer, fates: Fates) -> Plan:
-        return Plan(sanitizer, fates, self.person_field, self.delta)
 
 
 def _made(
@@ -218,63 +219,46 @@ def _made(
 
 
 def _released(
-    data: Any,
-    asked: _Asked,
-    made: Callable[[], TextSanitizer],
-    rng: Generator | None,
-    num_proc: int | None,
-    progress: Progress,
+    data: Any, asked: _Asked, rng: Generator | None, num_proc: int | None, progress: Progress
 ) -> Any:
     if is_dataset(data):
-        return _of_dataset(data, asked, made, rng, num_proc)
+        return _of_dataset(data, asked, rng, num_proc)
     if num_proc is not None:
         raise InvalidValue("num_proc is for datasets of Hugging Face; leave it out")
     drawn = secure_generator() if rng is None else rng
     if isinstance(data, str):
-        alone = _of_table([data], asked, made, drawn, progress)
+        alone = _of_table([data], asked, drawn, progress)
         return replace(alone, values=alone.values[0])
     if isinstance(data, Iterator):
-        return _of_iterator(data, asked, made, drawn)
-    return _of_table(data, asked, made, drawn, progress)
+        return _of_iterator(data, asked, drawn)
+    return _of_table(data, asked, drawn, progress)
 
 
-def _of_table(
-    data: Any,
-    asked: _Asked,
-    made: Callable[[], TextSanitizer],
-    rng: Generator,
-    progress: Progress | None,
-) -> TableRelease[Any]:
+def _of_table(data: Any, asked: _Asked, rng: Generator, progress: Progress) -> TableRelease[Any]:
     kind = kind_of(data)
-    fates = asked.fates(kind)
-    plan = asked.plan(made(), fates)
+    plan = asked.plan(kind)
     persons = plan.persons(kind)
     block, tally = plan.block(kind, rng, progress), Tally()
     tally.count(block.words, block.identifiers, block.draws, persons)
-    values = kind.rebuilt(fates, block.columns)
+    values = kind.rebuilt(plan.fates, block.columns)
     return _told(values, plan, tally, block.draws, kind.names, type(data).__name__, rng)
 
 
 def _of_dataset(
-    data: Any,
-    asked: _Asked,
-    made: Callable[[], TextSanitizer],
-    rng: Generator | None,
-    num_proc: int | None,
+    data: Any, asked: _Asked, rng: Generator | None, num_proc: int | None
 ) -> TableRelease[Any]:
     splits = data if isinstance(data, Mapping) else {"": data}  # one alone has no name
-    kinds = {name: DatasetKind(split) for name, split in splits.items()}
+    kinds = [DatasetKind(split) for split in splits.values()]
     if not kinds:
         raise InvalidValue("there is no dataset in this DatasetDict")
-    *_, fates = [asked.fates(kind) for kind in kinds.values()]  # each is checked
-    plan, tally = asked.plan(made(), fates), Tally()
+    plan, tally = asked.plan(*kinds), Tally()
     watched(plan.sanitizer.mechanism, _silent)  # its workers have no bar
     released = {
         name: released_dataset(split, plan, tally, rng, num_proc) for name, split in splits.items()
     }
     kind: Any = type(data)
     values = kind(released) if isinstance(data, Mapping) else released[""]
-    names = list(dict.fromkeys(name for kind in kinds.values() for name in kind.names))
+    names = list(dict.fromkeys(name for each in kinds for name in each.names))
     drawn = secure_generator() if rng is None else rng
     return _told(values, plan, tally, None, names, kind.__name__, drawn)
 
@@ -300,14 +284,11 @@ def _told(
     )
 
 
-def _of_iterator(
-    data: Iterator[Any], asked: _Asked, made: Callable[[], TextSanitizer], rng: Generator
-) -> SanitizedStream:
+def _of_iterator(data: Iterator[Any], asked: _Asked, rng: Generator) -> SanitizedStream:
     blocks = gathered(data)
     one = next(blocks, None)
     kind = kind_of([] if one is None else one.table)
-    fates = asked.fates(kind)
-    plan, tally = asked.plan(made(), fates), Tally()
+    plan, tally = asked.plan(kind), Tally()
     watched(plan.sanitizer.mechanism, _silent)  # the bar is gone when the stream is read
     statement = plan.statement(kind.names, rng, more=kind.alone is None)
     read = [] if one is None else [one]

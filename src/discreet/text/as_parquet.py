@@ -13,7 +13,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from discreet.errors import InputError
-from discreet.text.columns import Columns
+from discreet.text.columns import Columns, columns_of
 from discreet.text.fates import DROP, KEEP, Fates
 from discreet.text.faults import UNUSABLE
 from discreet.text.readers import Batch, DocumentReader, Shape
@@ -25,21 +25,25 @@ TEXT = "text"
 
 
 def parquet_output(
-    reader: DocumentReader, columns: Columns, fates: Fates
-) -> tuple[Shape, Callable[[Batch], Batch]]:
-    """How the rows lie in Parquet, and what turns a batch as its columns are treated into that."""
+    reader: DocumentReader, fates: Fates
+) -> tuple[Columns, Shape, Callable[[Batch], Batch]]:
+    """The columns, how rows lie in Parquet, and what turns a batch as it is treated into that."""
+    columns = columns_of(reader, fates, "parquet")
     if reader.schema is not None:
-        return columns.shape, lambda batch: batch
+        return columns, columns.shape, lambda batch: batch
     if reader.format == "txt":
-        return _strings([TEXT], 0), lambda batch: replace(batch, rows=pa.table({}))
+        return columns, _strings([TEXT], 0), lambda batch: replace(batch, rows=pa.table({}))
     if reader.header is not None and columns.shape.header is not None:
         written, place = columns.shape.header, cast(int, columns.shape.text_index)
         rest = [name for i, name in enumerate(written) if i != place]
-        return _strings(written, place), lambda batch: replace(batch, rows=_of_rows(batch, rest))
+        shape = _strings(written, place)
+        return columns, shape, lambda batch: replace(batch, rows=_of_rows(batch, rest))
     names = json_fields(fates)
-    rest = names[1:]
-    return _strings(names, 0), lambda batch: replace(
-        batch, rows=_of_objects(reader.name, batch, rest)
+    shape = _strings(names, 0)
+    return (
+        columns,
+        shape,
+        lambda batch: replace(batch, rows=_of_objects(reader.name, batch, names[1:])),
     )
 
 
