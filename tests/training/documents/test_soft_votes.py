@@ -39,12 +39,9 @@ def test_few_sentences_that_tell_the_class_are_enough():
     assert spread.mean() < 0.3
 
 
-def test_the_same_seed_gives_the_same_votes_and_progress_is_told():
-    told = []
-    first = fit_soft_votes(*topics(30, 3), epsilon=2.0, steps=5, progress=lambda *p: told.append(p))
-    second = fit_soft_votes(*topics(30, 3), epsilon=2.0, steps=5)
+def test_the_same_seed_gives_the_same_votes():
+    first, second = (fit_soft_votes(*topics(30, 3), epsilon=2.0, steps=5) for _ in range(2))
     assert (first.weights == second.weights).all()
-    assert told[-1] == (5, 5)
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_frozen_layers_stay_and_give_the_same_vectors(deep):
     for frozen in (1, 2):
         reader = SentenceReader(load_masked_model(deep), 16, frozen)
         texts = read_texts(reader, examples)
-        np.testing.assert_allclose(reader.units(texts.tokens, None, texts.kept), wanted, atol=1e-5)
+        np.testing.assert_allclose(reader.units(texts.tokens, texts.kept), wanted, atol=1e-5)
     found = _trained(deep, replace(FAST, frozen_layers=1), noise_seed=0)
     before = load_masked_model(deep).network.base_model.state_dict()
     after = found.reader.network.state_dict()

@@ -1,7 +1,6 @@
 """Fitting soft votes on public documents, through the law of the mechanism that will use them."""
 
 from collections.abc import Callable
-from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from discreet import check
-from discreet.arrays import Floats, Floats32, Ids, Progress
+from discreet.arrays import Floats, Floats32, Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document import SoftVotes
 
@@ -25,7 +24,6 @@ def fit_soft_votes(
     penalty: float = 1e-6,
     steps: int = 60,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> SoftVotes:
     """Soft votes that lead to the class of PUBLIC documents as often as epsilon allows.
 
@@ -41,7 +39,6 @@ def fit_soft_votes(
         penalty: on the sum of squared weights.
         steps: of the optimiser (L-BFGS), at most.
         seed: of where it starts.
-        progress: called with (done, total).
 
     >>> rng = np.random.default_rng(0)
     >>> classes = np.arange(40) % 2
@@ -62,19 +59,8 @@ def fit_soft_votes(
     objective = _objective(rows, starts, wanted, number, epsilon / 2, penalty)
     first = np.random.default_rng(seed).normal(0, 0.01, (number, rows.shape[1] + 1))
     first[:, -1] = _START
-    made = count(1)
-
-    def step(xk: Floats) -> None:  # noqa: ARG001 - the optimiser passes where it is, by this name
-        if progress is not None:
-            progress(min(next(made), steps), steps)
-
     optimum = minimize(
-        objective,
-        first.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        callback=step,
-        options={"maxiter": steps},
+        objective, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps}
     )
     fitted = optimum.x.reshape(number, -1)
     return SoftVotes(choices, fitted[:, :-1], fitted[:, -1], epsilon)

@@ -90,7 +90,7 @@ class EndToEnd:
 
     def units(self, texts: ReadTexts) -> Floats:
         """Texts on the sphere, before noise: UNPROTECTED, and not to leave the user's side."""
-        read = self.reader.units(texts.tokens, None, texts.kept)
+        read = self.reader.units(texts.tokens, texts.kept)
         return unit_rows(self.map.apply(read))
 
     def release(self, texts: ReadTexts, rng: Generator | None = None) -> VectorSet:
@@ -120,14 +120,10 @@ class EndToEnd:
         replace(self.model, released=made).save(folder / MODEL, force=force)
 
 
-def read_texts(
-    reader: SentenceReader, examples: Labelled, progress: Progress | None = None
-) -> ReadTexts:
+def read_texts(reader: SentenceReader, examples: Labelled) -> ReadTexts:
     """Cut texts, or pairs as one sequence each, into pieces; run the frozen layers once."""
     tokens = joint_tokens(reader.model, examples.texts, examples.seconds)
-    if not reader.frozen:
-        return ReadTexts(tokens, None)
-    return ReadTexts(tokens, reader.lower_states(tokens, progress))
+    return ReadTexts(tokens, reader.lower_states(tokens) if reader.frozen else None)
 
 
 def train_end_to_end(

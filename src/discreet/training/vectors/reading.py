@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids, Progress, ragged_places
+from discreet.arrays import Floats32, Ids, ragged_places
 from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, SpecialPieces
@@ -81,13 +81,13 @@ class SentenceReader:
         kept += ["pooler.", *(f"encoder.layer.{number}." for number in range(self.frozen))]
         return [p for name, p in self.network.named_parameters() if not name.startswith((*kept,))]
 
-    def lower_states(self, batch: TokenBatch, progress: Progress | None = None) -> LowerStates:
+    def lower_states(self, batch: TokenBatch) -> LowerStates:
         """What the frozen layers make of all texts, without gradients and without dropout."""
         lengths = np.minimum(np.diff(batch.offsets), self.longest - 2) + 2
         starts = np.cumsum(lengths) - lengths
         out = np.empty((int(lengths.sum()), self.network.config.hidden_size), dtype=np.float32)
         with evaluated(self.network):
-            for rows in rows_by_length(lengths, progress):
+            for rows in rows_by_length(lengths):
                 states, _ = self._lower(batch, rows)
                 places, row = ragged_places(starts[rows], lengths[rows])
                 column, _ = ragged_places(np.zeros_like(rows), lengths[rows])
@@ -109,16 +109,11 @@ class SentenceReader:
         mask = attention[:, :, None].to(states.dtype)
         return torch.nn.functional.normalize((states * mask).sum(dim=1) / mask.sum(dim=1))
 
-    def units(
-        self,
-        batch: TokenBatch,
-        progress: Progress | None = None,
-        kept: LowerStates | None = None,
-    ) -> Floats32:
+    def units(self, batch: TokenBatch, kept: LowerStates | None = None) -> Floats32:
         """Unit vectors of all texts, without gradients."""
         out = np.empty((len(batch), self.network.config.hidden_size), dtype=np.float32)
         with evaluated(self.network):
-            for rows in rows_by_length(np.diff(batch.offsets), progress):
+            for rows in rows_by_length(np.diff(batch.offsets)):
                 out[rows] = array_of(self.vectors(batch, rows, kept))
         return out
 
