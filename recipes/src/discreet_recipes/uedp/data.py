@@ -13,7 +13,7 @@ from discreet.models.vocabulary import UNKNOWN
 from discreet.text.labelled import read_labelled
 from discreet.training.user_entity.build import PublicWords
 from discreet.training.user_entity.records import read_sentences
-from discreet.training.user_entity.settings import RecordFields
+from discreet.training.user_entity.settings import Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
 from discreet_recipes.record import Record
@@ -78,7 +78,7 @@ def conll(
     return gather(
         read_sentences(
             str(data_file(data, f"conll2003-{part}")),
-            RecordFields(tokens="tokens", tags="tags"),
+            Records(tokens="tokens", tags="tags"),
             words.vocabulary,
             categories=frozenset(categories),
             masked=UNKNOWN if masked else None,

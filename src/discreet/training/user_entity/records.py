@@ -19,7 +19,7 @@ from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.formats import STANDARD_STREAM, input_format
 from discreet.text.json_objects import read_objects, strings
 from discreet.text.lines import display_name
-from discreet.training.user_entity.settings import RecordFields, Records
+from discreet.training.user_entity.settings import Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 
 Spans = list[tuple[int, int]]
@@ -31,7 +31,6 @@ class WordNumbers(Protocol):
 
     def encode(self, words: Sequence[str]) -> list[int]:
         """The numbers of a sentence."""
-        ...
 
 
 @runtime_checkable
@@ -40,7 +39,6 @@ class TextNumbers(WordNumbers, Protocol):
 
     def encode_text(self, text: str) -> list[int]:
         """The numbers of a text."""
-        ...
 
 
 def read_users(
@@ -62,7 +60,6 @@ def read_users(
             words,
             categories=chosen,
             gazetteer=listed,
-            classes=records.classes,
             masked=UNKNOWN if masked else None,
         )
     )
@@ -70,12 +67,11 @@ def read_users(
 
 def read_sentences(
     source: str,
-    fields: RecordFields,
+    fields: Records,
     numbers: WordNumbers,
     *,
     categories: frozenset[str],
     gazetteer: Gazetteer | None = None,
-    classes: Sequence[str] = (),
     masked: str | None = None,
 ) -> Iterator[Sentence]:
     """The sentences of a file.
@@ -86,9 +82,9 @@ def read_sentences(
         numbers: words as numbers; public.
         categories: of entities that are sensitive.
         gazetteer: a list of sensitive entities to look for.
-        classes: names of the classes; public.
         masked: the word to put in the place of every word of an entity (de-identification).
     """
+    classes = fields.classes
     base, compressed = input_format(source, "jsonl" if source == STANDARD_STREAM else None)
     if base != "jsonl":
         raise InputError(
@@ -121,7 +117,7 @@ def read_sentences(
             )
 
 
-def _words(values: dict[str, Any], fields: RecordFields, at: str) -> tuple[str, list[str], Spans]:
+def _words(values: dict[str, Any], fields: Records, at: str) -> tuple[str, list[str], Spans]:
     """The text of a line, its words, and where they are in the text."""
     if fields.tokens is not None:
         tokens = _strings(values, fields.tokens, at)
@@ -158,7 +154,7 @@ def _given(
     words: list[str],
     spans: Spans,
     values: dict[str, Any],
-    fields: RecordFields,
+    fields: Records,
     categories: frozenset[str],
     at: str,
 ) -> list[Entity]:

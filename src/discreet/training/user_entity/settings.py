@@ -132,8 +132,8 @@ class RuleOptions(SharedRules):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordFields(Settings):
-    """Where a line of the input has what is needed."""
+class Records(Settings):
+    """How the input is read: where a line has what is needed, what is an entity or a class."""
 
     heading: ClassVar[str] = "Records"
 
@@ -152,16 +152,6 @@ class RecordFields(Settings):
         str | None, Setting("Classify sentences by this field.", flag="--label-field")
     ] = None
 
-    @property
-    def words(self) -> str:
-        """The field with the words."""
-        return self.text if self.tokens is None else self.tokens
-
-
-@dataclass(frozen=True, kw_only=True)
-class Records(RecordFields):
-    """How the input is read, and what in it is a sensitive entity or a class."""
-
     gazetteer: Annotated[Path | None, Setting("A file of sensitive entities, one per line.")] = None
     categories: Annotated[
         str | None, Setting("Kinds of entities, with commas: person,org,... or all.")
@@ -169,6 +159,11 @@ class Records(RecordFields):
     labels: Annotated[str | None, Setting("The possible labels, with commas. They are public.")] = (
         None
     )
+
+    @property
+    def words(self) -> str:
+        """The field with the words."""
+        return self.text if self.tokens is None else self.tokens
 
     @property
     def classes(self) -> tuple[str, ...]:
