@@ -43,12 +43,12 @@ def rewriter(
     from discreet.training.texts.rewriting import train_rewriter
 
     refuse_existing(output, force=force)
-    public = read_public_text(source, text_field=text_field, most=max_documents)
+    texts, _ = read_public_text(source, text_field=text_field, most=max_documents)
 
     mechanism = choice.build(choice.vocabulary())
     with progress_bar("training") as show:
         trained = train_rewriter(
-            mechanism, public.texts, settings, source=Path(source).name, progress=show
+            mechanism, texts, settings, source=Path(source).name, progress=show
         )
     # What the command line asked for, so that a release can be made from the file alone.
     trained.about["options"] = choice.to_json()

@@ -1,7 +1,6 @@
 """Models of texts from files to files, and the public text that others are trained on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +104,10 @@ def _receipt_of(source: str) -> dict[str, Any] | None:
     return None if receipt is None else receipt.to_dict()
 
 
-@dataclass(frozen=True)
-class PublicText:
-    """PUBLIC documents, and where they come from, ready for JSON."""
-
-    texts: list[str]
-    about: dict[str, Any]
-
-
-def read_public_text(source: str, *, text_field: str, most: int | None = None) -> PublicText:
-    """Read documents, the first so many of them, from a file or ``-``."""
+def read_public_text(
+    source: str, *, text_field: str, most: int | None = None
+) -> tuple[list[str], dict[str, Any]]:
+    """The first so many PUBLIC documents of a file or ``-``, and where they come from, for JSON."""
     texts: list[str] = []
     with open_documents(source, text_field=text_field) as reader:
         for batch in reader:
@@ -124,7 +117,7 @@ def read_public_text(source: str, *, text_field: str, most: int | None = None) -
     about = {"name": "standard input"}
     if source != "-":
         about = {"name": Path(source).name, "sha256": file_sha256(Path(source))}
-    return PublicText(texts[:most], about)
+    return texts[:most], about
 
 
 def pretrain_on_file(
@@ -156,19 +149,19 @@ def pretrain_on_file(
         say: Told what begins, in a sentence.
     """
     refuse_no_model(output, force=force)
-    public = read_public_text(source, text_field=text_field)
+    texts, about = read_public_text(source, text_field=text_field)
     loaded = load_masked_model(model, device=settings.device)
     space, mechanism = make(loaded)
     how = "" if mechanism is None else f", sanitised with {mechanism.name}"
-    say(f"Training {loaded.name} on {counted(len(public.texts), 'public document')}{how}.")
+    say(f"Training {loaded.name} on {counted(len(texts), 'public document')}{how}.")
     with announce("training") as show:
         return pretrain(
             loaded,
-            public.texts,
+            texts,
             space,
             mechanism,
             settings,
-            source=public.about,
+            source=about,
             output=output,
             when=when,
             force=force,

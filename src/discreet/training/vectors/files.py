@@ -89,8 +89,17 @@ def task_from_release(
             f"{source} has no receipt beside it ({receipt_path(source).name}); 'discreet embed' "
             "writes one, and training needs it to know how labels and vectors were released"
         )
-    made = ReleasedAs.of(receipt)
-    target = _released_target(data, receipt, score_field, source)
+    made, label = ReleasedAs.of(receipt), receipt.labels
+    if score_field is not None:
+        target = TaskTarget.scores(data.numbers(score_field))
+    elif data.labels is None or label is None:
+        raise InputError(
+            f"{source} has no labels; release them with 'discreet embed --label-field ... "
+            "--labels ...', or name a kept column of numbers with --score-field"
+        )
+    else:  # under the law in the receipt
+        law = None if label.epsilon is None else label.transition
+        target = TaskTarget.classes(data.labels, label.labels, law)
     with announce("training") as show:
         model = train_on_release(data, target, settings=settings, made=made, progress=show)
     model.save(output, force=force)
@@ -157,19 +166,3 @@ def task_from_text(
 def map_beside(output: Path) -> Path:
     """Where M1 of the interactive loop goes."""
     return output.with_name(output.name.removesuffix(".safetensors") + ".map.safetensors")
-
-
-def _released_target(
-    data: VectorSet, receipt: Receipt, score_field: str | None, source: Path
-) -> TaskTarget:
-    """What to learn from a release: its labels under the law in the receipt, or a kept score."""
-    if score_field is not None:
-        return TaskTarget.scores(data.numbers(score_field))
-    label = receipt.labels
-    if data.labels is None or label is None:
-        raise InputError(
-            f"{source} has no labels; release them with 'discreet embed --label-field ... "
-            "--labels ...', or name a kept column of numbers with --score-field"
-        )
-    law = None if label.epsilon is None else label.transition
-    return TaskTarget.classes(data.labels, label.labels, law)
