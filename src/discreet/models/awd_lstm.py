@@ -150,8 +150,8 @@ class AwdLstm:
 
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors."""
-        packed = _Packed(batch.on(self._device), self.shape.boundary, self.shape.classes is None)
-        run = _Run(self, packed, masks)
+        run = _Run(self, batch.on(self._device), masks)
+        packed = run.packed
         last, weight = packed.predicting(run.outputs.detach()), self._output_weight()
         logits = torch.addmm(self._parameters["output.bias"], last, weight.T)
         errors = torch.softmax(logits, dim=1, out=logits)
@@ -182,8 +182,8 @@ class AwdLstm:
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong, without dropout."""
-        packed = _Packed(batch.on(self._device), self.shape.boundary, self.shape.classes is None)
-        outputs = packed.predicting(_Run(self, packed, None).outputs)
+        run = _Run(self, batch.on(self._device), None)
+        packed, outputs = run.packed, run.packed.predicting(run.outputs)
         bias, targets = self._parameters["output.bias"], packed.targets
         logits = torch.addmm(bias, outputs, self._output_weight().T)
         losses = functional.cross_entropy(logits, targets, reduction="none")
@@ -255,9 +255,10 @@ class _LayerState:
 class _Run:
     """A forward pass that keeps what the factors are made of."""
 
-    def __init__(self, model: AwdLstm, packed: _Packed, masks: Masks | None) -> None:
+    def __init__(self, model: AwdLstm, batch: SentenceBatch, masks: Masks | None) -> None:
         shape, weights = model.shape, model.weights()
-        self._packed, self._masks = packed, masks
+        self.packed = packed = _Packed(batch, shape.boundary, shape.classes is None)
+        self._masks = masks
         learn = torch.is_grad_enabled()
         self.largest_mask = 1.0
         embedding, self.row_mask = weights["embedding"], None
@@ -292,7 +293,7 @@ class _Run:
             size = (int(rows.max()) + 1, x.shape[1])
             parts.append(_mask(size, drop, _mixed(seed, _LOCKED, place))[rows])
             first += count
-        return x * torch.cat(parts).to(x.device)[self._packed.sentence]
+        return x * torch.cat(parts).to(x.device)[self.packed.sentence]
 
 
 def _recurrence(gates: torch.Tensor, recurrent: torch.Tensor, sizes: list[int]) -> torch.Tensor:

@@ -1,11 +1,13 @@
 """The shape of an AWD-LSTM: everything about it but its weights."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
 
+_dropout = partial(Setting, at_least=0, below=1)
 PARTS = ("embedding", "lstm", "output")
 """What of a network can be trained by itself: word vectors, layers, and what scores words."""
 
@@ -18,13 +20,9 @@ class AwdLstmSizes(Settings):
 
     hidden: Annotated[int, Setting("Units of a layer.", at_least=1)] = 128
     layers: Annotated[int, Setting("Layers of the AWD-LSTM.", at_least=1)] = 1
-    weight_drop: Annotated[
-        float, Setting("Share of recurrent weights left out.", at_least=0, below=1)
-    ] = 0.0
-    output_drop: Annotated[
-        float, Setting("Locked dropout on the last layer.", at_least=0, below=1)
-    ] = 0.0
-    embedding_drop: Annotated[float, Setting("Share of words left out.", at_least=0, below=1)] = 0.0
+    weight_drop: Annotated[float, _dropout("Share of recurrent weights left out.")] = 0.0
+    output_drop: Annotated[float, _dropout("Locked dropout on the last layer.")] = 0.0
+    embedding_drop: Annotated[float, _dropout("Share of words left out.")] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +39,8 @@ class AwdLstmShape(AwdLstmSizes):
     embedding: Annotated[int, Setting("Length of a word's vector.", at_least=1)] = 100
     tied: bool = True
     classes: Annotated[int | None, Setting("How many.", at_least=2)] = None
-    input_drop: Annotated[
-        float, Setting("Locked dropout on word vectors.", at_least=0, below=1)
-    ] = 0.0
-    hidden_drop: Annotated[
-        float, Setting("Locked dropout between layers.", at_least=0, below=1)
-    ] = 0.0
+    input_drop: Annotated[float, _dropout("Locked dropout on word vectors.")] = 0.0
+    hidden_drop: Annotated[float, _dropout("Locked dropout between layers.")] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -120,27 +120,21 @@ class FactorModel(Protocol):
     @property
     def description(self) -> str:
         """What the model is but for its weights: shape, vocabulary, how it began."""
-        ...
 
     def trainable(self) -> Parameters:
         """The parameters that are trained, by name; changing them changes the model."""
-        ...
 
     def weights(self) -> Parameters:
         """What a file of the model holds: these, and others that are not to be had elsewhere."""
-        ...
 
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of every sentence's loss, in factors; without masks there is no dropout."""
-        ...
 
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """How well each prediction of a batch does, without dropout."""
-        ...
 
     def predictions(self, batch: SentenceBatch) -> int:
         """How many predictions a batch asks for."""
-        ...
 
 
 def group_norms(factors: Iterable[Factor], group: torch.Tensor, groups: int) -> torch.Tensor:

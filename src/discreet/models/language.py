@@ -29,6 +29,8 @@ from discreet.models.lower_blocks import LowerBlocks
 
 # Sentences go through the network together until their scores are so many numbers.
 _SCORES_TOGETHER = 2**26
+# Of one layer: errors and inputs, a row each, and which sentence each row belongs to.
+_Seen = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -201,17 +203,15 @@ class AdaptedLanguageModel:
         factors = []
         layouts: dict[tuple[int, ...], torch.Tensor] = {}  # one tensor for each layout of rows
         for name, parts in seen.items():
-            layout = tuple(len(part.sentence) for part in parts)
-            if layout not in layouts:
-                layouts[layout] = torch.cat([part.sentence for part in parts])
-            errors = torch.cat([part.errors for part in parts])
-            inputs = torch.cat([part.inputs for part in parts])
-            factors.append(Factor(f"{name}.weight", errors, layouts[layout], inputs))
+            layout = tuple(len(part[0]) for part in parts)
+            errors, inputs, sentence = map(torch.cat, zip(*parts, strict=True))
+            sentence = layouts.setdefault(layout, sentence)
+            factors.append(Factor(f"{name}.weight", errors, sentence, inputs))
             if f"{name}.bias" in self._parameters:
-                factors.append(Factor(f"{name}.bias", errors, layouts[layout]))
+                factors.append(Factor(f"{name}.bias", errors, sentence))
         return factors
 
-    def _seen(self, batch: SentenceBatch, places: torch.Tensor) -> "dict[str, _Seen]":
+    def _seen(self, batch: SentenceBatch, places: torch.Tensor) -> dict[str, _Seen]:
         """What came into each trained layer and the errors that came back, of some sentences."""
         seen: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
 
@@ -243,7 +243,7 @@ class AdaptedLanguageModel:
                 place = torch.arange(each, device=self._device)[None, :]
                 there = (place <= batch.lengths[:, None]).reshape(-1)
                 flat, rows, sentence = flat[there], rows[there], sentence[there]
-            by_layer[name] = _Seen(flat, rows, sentence)
+            by_layer[name] = flat, rows, sentence
         return by_layer
 
     @torch.no_grad()
@@ -303,15 +303,6 @@ class AdaptedLanguageModel:
         losses = flat.view_as(targets)
         wrong = (logits.argmax(dim=2) != targets) & there
         return torch.where(there, losses, 0.0), wrong
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """Of one layer: the rows of its factor, and which sentence each belongs to."""
-
-    errors: torch.Tensor
-    inputs: torch.Tensor
-    sentence: torch.Tensor
 
 
 def _some(batch: SentenceBatch, places: torch.Tensor) -> SentenceBatch:
