@@ -9,11 +9,11 @@ from scipy.integrate import quad
 
 from angles import pole
 from discreet.accounting import RepeatedRelease, joint_statement
-from discreet.accounting._angle_loss import loss_cdf, upper_tail
+from discreet.accounting.compose import loss_cdf, upper_tail
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.mechanisms.label import RandomizedResponse
 from discreet.mechanisms.sentence import PlanarLaplace, Purkayastha, SphereGaussian
-from discreet.mechanisms.sphere import angles_between
+from discreet.mechanisms.sphere import angles_between, turned
 from discreet.statement import Notion, Unit
 from goodness import fits
 
@@ -25,7 +25,7 @@ def drawn_losses(dimension, kappa, theta, count, rng):
     x = pole(dimension, count)
     other = np.zeros_like(x)
     other[:, 0], other[:, 1] = math.cos(theta), math.sin(theta)
-    y = Purkayastha(dimension, kappa)._draw(x, rng)
+    y = turned(x, Purkayastha(dimension, kappa)._angles(count, rng), rng)
     return angles_between(other, y) - angles_between(x, y)
 
 

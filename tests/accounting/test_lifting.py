@@ -13,7 +13,6 @@ from discreet.accounting.lifting import (
     for_smaller,
     group_as,
     in_parallel,
-    smallest,
 )
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.mechanisms.word import SanText
@@ -146,4 +145,3 @@ def test_a_large_unit_speaks_for_a_small_one_and_not_the_other_way():
     assert for_smaller(user, Unit.DOCUMENT).unit is Unit.DOCUMENT
     with pytest.raises(IncompatibleStatements, match="for_units"):
         for_smaller(for_smaller(user, Unit.WORD), Unit.DOCUMENT)
-    assert smallest([Unit.USER, Unit.DOCUMENT]) is Unit.DOCUMENT

@@ -56,36 +56,33 @@ __all__ = [
 ]
 
 _HOMES = {
-    "PublishedFigures": "user_entity",
-    "RepeatedRelease": "compose",
-    "Together": "receipts",
-    "UserEntityTraining": "user_entity",
-    "add_receipts": "receipts",
-    "add_statements": "receipts",
-    "epsilon_per_release": "calibrate",
-    "for_any_two": "lifting",
-    "for_group": "lifting",
-    "for_replacing": "lifting",
-    "for_smaller": "lifting",
-    "group_as": "lifting",
-    "in_parallel": "lifting",
-    "joint_statement": "compose",
-    "largest_within": "calibrate",
-    "local_epsilon": "calibrate",
-    "moments_epsilon": "user_entity",
-    "noise_for": "user_entity",
-    "published_figures": "user_entity",
-    "shuffle_closed_form": "shuffle",
-    "shuffle_delta": "shuffle",
-    "shuffle_epsilon": "shuffle",
-    "shuffled": "shuffle",
+    "calibrate": ("epsilon_per_release", "largest_within", "local_epsilon"),
+    "compose": ("RepeatedRelease", "joint_statement"),
+    "lifting": (
+        "for_any_two",
+        "for_group",
+        "for_replacing",
+        "for_smaller",
+        "group_as",
+        "in_parallel",
+    ),
+    "receipts": ("Together", "add_receipts", "add_statements"),
+    "shuffle": ("shuffle_closed_form", "shuffle_delta", "shuffle_epsilon", "shuffled"),
+    "user_entity": (
+        "PublishedFigures",
+        "UserEntityTraining",
+        "moments_epsilon",
+        "noise_for",
+        "published_figures",
+    ),
 }
 
 
 def __getattr__(name: str) -> Any:
     # Looked up on first use: most releases add nothing up, and SciPy takes a while to import.
-    if name in _HOMES:
-        return getattr(import_module(f"discreet.accounting.{_HOMES[name]}"), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"discreet.accounting.{home}"), name)
     raise AttributeError(f"module 'discreet.accounting' has no attribute {name!r}")
 
 

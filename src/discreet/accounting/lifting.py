@@ -27,11 +27,6 @@ def within(small: Unit, large: Unit) -> bool:
     return _SIZES.index(small) <= _SIZES.index(large)
 
 
-def smallest(units: Iterable[Unit]) -> Unit:
-    """The unit that the sum of statements about these units holds for."""
-    return min(units, key=_SIZES.index)
-
-
 def for_any_two(statement: PrivacyStatement) -> PrivacyStatement:
     """What holds between any two units, however far apart: a pure or an approximate statement.
 

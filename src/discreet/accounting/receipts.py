@@ -8,6 +8,7 @@ one vocabulary. Whatever cannot be added stands side by side with the rest.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from discreet import check
@@ -193,9 +194,7 @@ def _with_delta(
         )
         for parameters, times in Counter((s.epsilon, s.delta) for s in each).items()
     ]
-    composed = laws[0]
-    for law in laws[1:]:
-        composed = composed.compose(law)
+    composed = reduce(lambda one, other: one.compose(other), laws)
     epsilon = float(composed.get_epsilon_for_delta(allowed))
     if epsilon >= total.epsilon:
         return total
