@@ -245,7 +245,9 @@ def family_settings(*families: str) -> tuple[Declared, ...]:
     for entry in of_families:
         for declared in entry.settings:
             first.setdefault(declared.name, declared)
-            said = declared.setting.help + _unless_given(declared)
+            said = declared.setting.help
+            if not declared.required and declared.default is not None:
+                said += f"; {declared.default} unless given"
             together.setdefault(declared.name, {}).setdefault(said, []).append(entry.name)
     return tuple(
         Declared(
@@ -260,12 +262,6 @@ def family_settings(*families: str) -> tuple[Declared, ...]:
         )
         for name, meanings in together.items()
     )
-
-
-def _unless_given(declared: Declared) -> str:
-    if declared.required:
-        return ""
-    return "" if declared.default is None else f"; {declared.default} unless given"
 
 
 def _joined(meanings: Mapping[str, Iterable[str]], count: int) -> str:

@@ -152,7 +152,7 @@ def test_bad_epsilon_is_refused(epsilon):
 
 @pytest.mark.parametrize("counts", [np.zeros((1, 2), int), np.zeros((1, 3)), np.zeros(3, int)])
 def test_bad_counts_are_refused(counts):
-    with pytest.raises(InvalidValue, match="counts of VoteHistogram must"):
+    with pytest.raises(InvalidValue, match="outputs of VoteHistogram must"):
         example(1.0).log_density(np.zeros((2, 2)), counts)
 
 

@@ -1,13 +1,15 @@
 """What the document mechanisms share: documents as rows of sentence vectors, and their wording."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arrays import Ids, Rows, ragged_blocks, row_blocks
+from discreet.arrays import Floats, Ids, Rows, ragged_blocks, row_blocks
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sphere import number_rows, refuse
+from discreet.mechanisms.whole_noise import GeometricNoise
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
 FEWEST_SENTENCES = 2
@@ -86,3 +88,29 @@ def document_blocks(offsets: Ids) -> Iterator[tuple[int, int]]:
 
 def _not_finite(rows: Rows) -> NDArray[np.bool_]:
     return np.asarray(~np.isfinite(rows).all(axis=1))
+
+
+class NoisyStatistic(ABC):
+    """Geometric noise on whole numbers of each document, of which the release is made."""
+
+    _noise: GeometricNoise
+
+    @abstractmethod
+    def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
+        """What the noise is added to. Not private."""
+
+    def noisy(
+        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
+    ) -> Ids:
+        """The noisy statistic of each document, before anything is made of it: whole numbers."""
+        return self._noise.add_noise(self.statistic(vectors, offsets), rng)
+
+    def log_density(
+        self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
+    ) -> Floats:
+        """Log-probability of each noisy statistic given the document of the same number."""
+        true, noisy = self.statistic(vectors, offsets), np.asarray(outputs)
+        if noisy.shape != true.shape or noisy.dtype.kind not in "iu":
+            owner = type(self).__name__
+            raise InvalidValue(f"outputs of {owner} must be whole numbers of shape {true.shape}")
+        return np.asarray(self._noise.log_probabilities(noisy - true).sum(axis=1))

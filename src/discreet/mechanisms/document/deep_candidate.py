@@ -63,7 +63,8 @@ class DeepCandidate:
         self.dimension = self.choices.shape[1]
         self.projections = public_rows(projections, "projections of DeepCandidate", self.dimension)
         self.epsilon = check.non_negative(epsilon, "epsilon of DeepCandidate")
-        self.selection = Selection(selection, self.epsilon).rule
+        self._rule = Selection(selection, self.epsilon)
+        self.selection = self._rule.rule
         self.statement = sentence_statement(
             self.epsilon, "the candidate documents", "the projections"
         )
@@ -105,19 +106,18 @@ class DeepCandidate:
             offsets: where each document starts, and N at the end; None for a single document.
         """
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
-        rule, depths = Selection(self.selection, self.epsilon), self._depths
+        depths = self._depths
         chosen = np.empty(len(starts) - 1, dtype=np.int64)
         parts = list(document_blocks(starts))
         for (first, last), levels in zip(
             parts, ahead(lambda part: depths.levels(rows, starts, *part), parts), strict=True
         ):
-            chosen[first:last] = rule.select_level(levels, 0.5, rng)
+            chosen[first:last] = self._rule.select_level(levels, 0.5, rng)
         return chosen
 
     def log_probabilities(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
         """``(documents, candidates)``: the law that :meth:`select` samples from."""
-        scores = self.scores(vectors, offsets)
-        return Selection(self.selection, self.epsilon).log_probabilities(scores)
+        return self._rule.log_probabilities(self.scores(vectors, offsets))
 
     def scores(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
         """``(documents, candidates)``: the depth of each candidate, from -k/2 to 0. Not private."""

@@ -11,6 +11,7 @@ from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
 from discreet.mechanisms.document._documents import (
+    NoisyStatistic,
     checked_documents,
     document_blocks,
     public_rows,
@@ -24,7 +25,7 @@ from discreet.spaces.space import LARGEST_NUMBER
 _MOST_BITS = 20
 
 
-class Truncation:
+class Truncation(NoisyStatistic):
     """Release the mean of the clipped sentence vectors with noise in every dimension.
 
     In dimension j the sentences are clipped to a box of width ``w_j``, which is divided into 2^20
@@ -124,21 +125,6 @@ class Truncation:
             whole = np.rint(shares * self._steps).astype(np.int64)
             out[first:last] = np.add.reduceat(whole, starts[first:last] - starts[first], axis=0)
         return out
-
-    def noisy(
-        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> Ids:
-        """``(documents, m)``: the noisy sums in steps, before anything is made of them."""
-        return self._noise.add_noise(self.statistic(vectors, offsets), rng)
-
-    def log_density(
-        self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
-    ) -> Floats:
-        """Log-probability of each row of noisy sums given the document of the same number."""
-        sums, noisy = self.statistic(vectors, offsets), np.asarray(outputs)
-        if noisy.shape != sums.shape or noisy.dtype.kind not in "iu":
-            raise InvalidValue(f"outputs of Truncation must be whole numbers of shape {sums.shape}")
-        return np.asarray(self._noise.log_probabilities(noisy - sums).sum(axis=1))
 
 
 def _lengths(vectors: ArrayLike, offsets: ArrayLike | None) -> Ids:

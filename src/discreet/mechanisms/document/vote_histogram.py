@@ -10,8 +10,7 @@ from scipy.special import betaln, gammaln
 from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.encoders.candidate_store import CandidateStore
-from discreet.errors import InvalidValue
-from discreet.mechanisms.document._documents import checked_documents
+from discreet.mechanisms.document._documents import NoisyStatistic, checked_documents
 from discreet.mechanisms.document._votes import LinearVotes
 from discreet.mechanisms.sphere import on_grid
 from discreet.mechanisms.whole_noise import SMALLEST_RATE, GeometricNoise
@@ -20,7 +19,7 @@ from discreet.mechanisms.whole_noise import SMALLEST_RATE, GeometricNoise
 _SPARSITY = 0.1
 
 
-class VoteHistogram(LinearVotes):
+class VoteHistogram(NoisyStatistic, LinearVotes):
     """Release how many sentences vote for each public choice, with noise, and a vector from that.
 
     Every sentence s has one vote, for the choice c with the largest score ``w_c . s + b_c``. Each
@@ -89,23 +88,6 @@ class VoteHistogram(LinearVotes):
     def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
         """``(documents, choices)``: the votes, which the noise is added to. Not private."""
         return self.votes(vectors, offsets)
-
-    def noisy(
-        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> Ids:
-        """``(documents, choices)``: the noisy counts, whole numbers that may be below 0."""
-        return self._noise.add_noise(self.votes(vectors, offsets), rng)
-
-    def log_density(
-        self, vectors: ArrayLike, outputs: ArrayLike, offsets: ArrayLike | None = None
-    ) -> Floats:
-        """``(documents,)``: the log-probability of each document's row of noisy counts."""
-        votes, noisy = self.votes(vectors, offsets), np.asarray(outputs)
-        if noisy.shape != votes.shape or noisy.dtype.kind not in "iu":
-            raise InvalidValue(
-                f"counts of VoteHistogram must be whole numbers of shape {votes.shape}"
-            )
-        return np.asarray(self._noise.log_probabilities(noisy - votes).sum(axis=1))
 
     def vectors_of(self, counts: ArrayLike, sentences: ArrayLike) -> NDArray[np.float32]:
         """The vectors that noisy counts of documents of so many sentences stand for.

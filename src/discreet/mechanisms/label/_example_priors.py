@@ -8,7 +8,6 @@ from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.mechanisms.label._classes import checked_indices, label_statement
 from discreet.randomness import bernoulli_exp
-from discreet.statement import PrivacyStatement
 
 _TOLERANCE = 1e-4
 
@@ -57,16 +56,10 @@ class PriorPerExample:
         self._order = order
         self._place = np.argsort(order, axis=1, kind="stable")  # of each label in that order
         self.kept: NDArray[np.bool_] = self._place < self._count[:, None]
-
-    @property
-    def classes(self) -> int:
+        self.classes = rows.shape[1]
         """How many labels there are."""
-        return int(self._order.shape[1])
-
-    @property
-    def statement(self) -> PrivacyStatement:
+        self.statement = label_statement(self.epsilon, "the prior over the labels of each row")
         """The guarantee for each released label."""
-        return label_statement(self.epsilon, "the prior over the labels of each row")
 
     def release(self, indices: ArrayLike, rng: np.random.Generator) -> Ids:
         """An independent draw for the class index of each row."""

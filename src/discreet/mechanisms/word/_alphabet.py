@@ -100,7 +100,9 @@ def choose(
     figures = map(AlphabetFigures, ranked.near, ranked.far, ranked.named)
     tables: Tables = dict(zip(ranked.sizes, figures, strict=True))
     if wanted.guided:
-        tables = _guided_for(near, guided_tables(space, spared)) or tables
+        measured = guided_tables(space, spared) or {}
+        fewest = near or 0
+        tables = {n: each for n, each in measured.items() if fewest <= len(each.near)} or tables
     if outputs is not None and outputs not in tables:
         tables = {outputs: measured_alphabet(space, np.sort(ranked.order[:outputs]), spared)}
     elif outputs is not None:
@@ -120,20 +122,8 @@ def guided_tables(space: EmbeddingSpace, spared: Spared) -> Tables | None:
     values = unsealed_json(place.read_text("utf-8"))
     if {name: values.get(name) for name in memo.key} != memo.key:
         return None
-    figures = zip(values["near"], values["far"], values["named"], strict=True)
-    return {
-        size: AlphabetFigures(tuple(near), far, tuple(named))
-        for size, (near, far, named) in zip(values["sizes"], figures, strict=True)
-    }
-
-
-def _guided_for(near: int | None, tables: Tables | None) -> Tables:
-    """The tables that know so many near words."""
-    return {
-        size: figures
-        for size, figures in (tables or {}).items()
-        if near is None or near <= len(figures.near)
-    }
+    columns = map(tuple, values["near"]), values["far"], map(tuple, values["named"])
+    return dict(zip(values["sizes"], map(AlphabetFigures, *columns), strict=True))
 
 
 def _checked(count: int, near: int | None, outputs: int | None) -> tuple[int | None, int | None]:

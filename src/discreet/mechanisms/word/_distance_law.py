@@ -305,9 +305,7 @@ def _row_blocks(ids: Ids, order: Ids, block: int) -> "list[tuple[Ids, Ids, Ids]]
     if not order.size:
         return []
     ordered = ids[order]
-    fresh = np.empty(len(order), dtype=np.bool_)
-    fresh[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    fresh = np.append(True, ordered[1:] != ordered[:-1])
     starts = np.flatnonzero(fresh)
     ends = np.append(starts, len(order))
     number = np.cumsum(fresh) - 1

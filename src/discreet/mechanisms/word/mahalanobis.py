@@ -97,7 +97,8 @@ class Mahalanobis(NoisyNearest):
 
     def __init__(self, space: EmbeddingSpace, epsilon: float, *, shrinkage: float = 0.2) -> None:
         self.epsilon = check.positive(epsilon, "epsilon of Mahalanobis")
-        self.shrinkage = _from_0_to_1(shrinkage)
+        name = "shrinkage of Mahalanobis"
+        self.shrinkage = float(check.in_range(shrinkage, name, at_least=0, at_most=1))
         noise = EllipticalNoise(shaped_covariance(space, self.shrinkage), self.epsilon)
         metric = _metric(space, noise.inverse_root, self.shrinkage)
         statement = word_statement(space, Notion.METRIC, self.epsilon, metric=metric)
@@ -121,13 +122,6 @@ def shaped_covariance(space: EmbeddingSpace, shrinkage: float) -> Floats:
     # Words that are all at one point have no shape: a sphere is as good as any.
     shape = scatter / average if average > 0 else np.eye(d)
     return shrinkage * shape + (1.0 - shrinkage) * np.eye(d)
-
-
-def _from_0_to_1(value: float) -> float:
-    number = check.non_negative(value, "shrinkage of Mahalanobis")
-    if number > 1:
-        raise check.fail("shrinkage of Mahalanobis", "a number from 0 to 1", value)
-    return number
 
 
 def _metric(space: EmbeddingSpace, inverse_root: Floats, shrinkage: float) -> Metric:

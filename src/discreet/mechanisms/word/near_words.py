@@ -88,19 +88,28 @@ class NearWords:
         self.space = space
         self.epsilon = check.positive(epsilon, "epsilon of NearWords")
         self.spared = _checked_spared(spared, len(space))
-        self.guide = self._guide(guide)
+        if isinstance(guide, str):
+            guide = None if guide == NO_GUIDE else load_guide(guide, space)
+        self.guide = guide
+        self.contextual = guide is not None
+        """Whether the law of a word depends on what was released before it."""
         self._given: dict[str, Any] = {
             "near": near,
             "outputs": outputs,
             "pool": pool,
             "weight": weight,
         }
-        wanted = Wanted(self.epsilon, near, outputs, self.guide is not None)
-        self._alphabet = choose(space, wanted, self.spared, progress)
-        self.near, self.outputs = self._alphabet.near, len(self._alphabet.words)
+        wanted = Wanted(self.epsilon, near, outputs, self.contextual)
+        alphabet = choose(space, wanted, self.spared, progress)
+        self.near, self.outputs = alphabet.near, len(alphabet.words)
+        self.exemplars = alphabet.words
+        """The outputs themselves, whatever they are written as."""
+        self.expected_guess = alphabet.guessed
+        """How often the best guess is right, as known when the settings were chosen, if they were:
+        by public frequencies; with a guide, on average over public texts."""
         self.pool, self.weight = self._pool(pool, weight)
         self._law = TwoWeights(self.epsilon, self.near, self.outputs)
-        self._sets = NearSets(self._alphabet, self.guide, self.pool, self.weight)
+        self._sets = NearSets(alphabet, self.guide, self.pool, self.weight)
         self.statement = word_statement(
             space, Notion.PURE, self.epsilon, scope=self._scope(), public=self._public()
         )
@@ -110,16 +119,6 @@ class NearWords:
     def words(self) -> Ids:
         """What can come out, as ids of the space."""
         return self._sets.written
-
-    @property
-    def exemplars(self) -> Ids:
-        """The outputs themselves, whatever they are written as."""
-        return self._alphabet.words
-
-    @property
-    def contextual(self) -> bool:
-        """Whether the law of a word depends on what was released before it."""
-        return self.guide is not None
 
     @property
     def unit_loss(self) -> UnitLoss:
@@ -133,14 +132,6 @@ class NearWords:
     def near_chance(self) -> float:
         """The probability that one of the near outputs comes out, the same for every word."""
         return self._law.near_chance
-
-    @property
-    def expected_guess(self) -> float | None:
-        """How often the best guess is right, as known when the settings were chosen, if they were.
-
-        By public frequencies; with a guide, on average over public texts.
-        """
-        return self._alphabet.guessed
 
     @cached_property
     def prior(self) -> Floats:
@@ -294,11 +285,6 @@ class NearWords:
         if capitals is None:
             return words
         return self._sets.rows(words, _mask(capitals, len(words), "capitals"))
-
-    def _guide(self, guide: str | Guide | None) -> Guide | None:
-        if isinstance(guide, str):
-            return None if guide == NO_GUIDE else load_guide(guide, self.space)
-        return guide
 
     def _pool(self, pool: int | None, weight: float | None) -> tuple[int | None, float | None]:
         if self.guide is None:
