@@ -32,7 +32,7 @@ def test_features_are_those_of_another_implementation():
     texts = [text.replace("ö", "o") for text in TEXTS]
     texts = [" ".join(word for word in text.split() if len(word) > 1) for text in texts]
     others = ["the cat sat with one rat", "mat mat mat"]
-    found = StyleFeatures.of(texts)
+    found, _ = StyleFeatures.learnt(texts)
     words = _of_another(texts, others, token_pattern=r"\S+")
     runs = _of_another(texts, others, analyzer="char_wb", ngram_range=(2, 4))
     theirs = _inner(words) + _inner(runs)  # whatever the order of the columns is
@@ -40,7 +40,7 @@ def test_features_are_those_of_another_implementation():
 
 
 def test_nothing_runs_from_one_text_into_the_next():
-    found = StyleFeatures.of(["ab", "cd"] * 2)
+    found, _ = StyleFeatures.learnt(["ab", "cd"] * 2)
     assert np.array_equal(found.table(["ab", "cd"]).toarray()[:1], found.table(["ab"]).toarray())
     runs = {run.to_bytes(4, "big").strip(b"\0").decode() for run in found.runs.tolist()}
     assert runs == {
@@ -50,9 +50,9 @@ def test_nothing_runs_from_one_text_into_the_next():
 
 
 def test_texts_without_words_are_rows_of_nothing():
-    found = StyleFeatures.of(["", " "])
+    found, _ = StyleFeatures.learnt(["", " "])
     assert found.table(["a cat", ""]).shape == (2, 0)
-    assert StyleFeatures.of(TEXTS).table([""]).nnz == 0
+    assert StyleFeatures.learnt(TEXTS)[0].table([""]).nnz == 0
 
 
 @pytest.mark.parametrize("classes", [2, 3])

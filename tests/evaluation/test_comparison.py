@@ -19,13 +19,12 @@ from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import STANDARD, contenders
 from discreet.evaluation.comparison.frontier import beaten_by, recommendations
 from discreet.evaluation.comparison.members import membership
-from discreet.evaluation.comparison.parts import Parts
+from discreet.evaluation.comparison.parts import Parts, finished
 from discreet.evaluation.comparison.reading import TaskReading
 from discreet.evaluation.comparison.run import Comparison, ComparisonRow, compared
 from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.evaluation.comparison.turned import epsilon_at
-from discreet.evaluation.comparison.workers import finished
 from discreet.report.comparison import lines
 from discreet.report.frontier import frontier_plot
 from discreet.spaces import load_space

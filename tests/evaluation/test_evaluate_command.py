@@ -225,7 +225,7 @@ def test_bars_are_as_high_as_the_shares_they_stand_for(tmp_path):
     def filled(weights) -> float:
         path = tmp_path / "one.png"
         panel = Histogram("t", "a", np.array([0.1, 0.6]), np.array(weights))
-        plot_histograms(path, "heading", [panel], "words")
+        plot_histograms(path, "heading", [panel])
         columns = image(path)[..., 0]
         left = columns[:, : columns.shape[1] // 2]
         return float(((left > 0.70) & (left < 0.74)).sum())

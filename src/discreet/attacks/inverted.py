@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet import check
 from discreet.arrays import Floats, Generator, Ids, row_blocks
-from discreet.attacks.bayes import checked_prior, log_likelihoods, says_its_law
+from discreet.attacks.bayes import checked_prior, log_likelihoods
 from discreet.errors import InvalidValue
 from discreet.protocols import ContextualMechanism, WordMechanism
 
@@ -147,34 +147,6 @@ def _checked_inputs(mechanism: WordMechanism) -> WordMechanism:
             "be inverted"
         )
     return mechanism
-
-
-def law_bound(mechanism: Any, shares: Floats) -> float | None:
-    """How often the best rule for single words is right, for words that are this frequent.
-
-    No attacker that looks at one released word at a time can be right more often in expectation.
-    None where the law has no formula, or depends on what was released before.
-
-    >>> from discreet.mechanisms.word import Uniform
-    >>> from discreet.spaces.space import EmbeddingSpace
-    >>> space = EmbeddingSpace.from_arrays(["tea", "cup"], [[0.0], [1.0]])
-    >>> round(law_bound(Uniform(space), np.array([0.7, 0.3])), 6)
-    0.7
-    """
-    if getattr(mechanism, "contextual", False):
-        return None
-    weights = checked_prior(shares, len(mechanism.space))
-    if hasattr(mechanism, "guess_rate"):
-        return float(mechanism.guess_rate(weights))
-    if not says_its_law(mechanism):
-        return None
-    best = np.full(len(weights), -np.inf)
-    possible = np.flatnonzero(weights)
-    for part in row_blocks(len(possible), len(weights), _NUMBERS):
-        words = possible[part]
-        joint = mechanism.log_probabilities(words) + np.log(weights[words])[:, None]
-        np.maximum(best, joint.max(axis=0), out=best)
-    return float(np.exp(best).sum())
 
 
 def _of_near_sets(

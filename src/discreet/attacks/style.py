@@ -30,11 +30,6 @@ class StyleFeatures:
     weights: tuple[Floats, Floats] = field(repr=False)
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "StyleFeatures":
-        """Those that at least two of these texts have."""
-        return cls.learnt(texts)[0]
-
-    @classmethod
     def learnt(cls, texts: Sequence[str]) -> tuple["StyleFeatures", csr_array]:
         """Those that at least two of these texts have, and the table of these texts."""
         known = dict.fromkeys(word for text in texts for word in text.split())
@@ -48,7 +43,8 @@ class StyleFeatures:
     def table(self, texts: Sequence[str]) -> csr_array:
         """``(texts, features)``; the words and the runs of a text have length 1 each.
 
-        >>> StyleFeatures.of(["a cat", "a dog"]).table(["a cow"]).toarray()[0, :3].tolist()
+        >>> features, _ = StyleFeatures.learnt(["a cat", "a dog"])
+        >>> features.table(["a cow"]).toarray()[0, :3].tolist()
         [1.0, 0.0, 0.0]
         """
         return self._weighed(self._counts(texts))

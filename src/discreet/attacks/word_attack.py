@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Generator, Ids
-from discreet.attacks.bayes import text_prior
+from discreet.attacks.bayes import checked_prior, text_prior
 from discreet.attacks.chain import English, Reader, contextual_guesses
-from discreet.attacks.inverted import law_bound, originals
+from discreet.attacks.inverted import originals
 from discreet.attacks.watching import Watcher
 from discreet.protocols import WordMechanism, release_texts
 from discreet.spaces.space import EmbeddingSpace
@@ -160,11 +160,15 @@ class WordAttack:
         }
 
     def bound(self, mechanism: WordMechanism) -> float | None:
-        """What no attacker on single words can exceed, for words as frequent as these."""
-        if not hasattr(mechanism, "guess_rate"):
-            return None  # of other laws it takes as long as the attack
+        """What no attacker on single words can exceed, for words as frequent as these.
+
+        That is how often the best rule is right in expectation. None where the law depends on what
+        was released before, or is a pass over all pairs of words.
+        """
+        if getattr(mechanism, "contextual", False) or not hasattr(mechanism, "guess_rate"):
+            return None
         shares = np.bincount(self.truth[self.counted], minlength=len(self.space))
-        return law_bound(mechanism, shares.astype(np.float64))
+        return float(mechanism.guess_rate(checked_prior(shares, len(self.space))))
 
     def columns(self, guess: Ids) -> Columns:
         """What a guess at each word is worth."""

@@ -11,11 +11,11 @@ from discreet.cli._terminal import echo_json, progress_bar, say
 from discreet.errors import InvalidValue, OutputError
 from discreet.evaluation.comparison.bench import SAMPLES, Bench
 from discreet.evaluation.comparison.contenders import contenders
+from discreet.evaluation.comparison.parts import usual_workers
 from discreet.evaluation.comparison.peers import peer_jobs
 from discreet.evaluation.comparison.run import Comparison, compared
 from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Task
-from discreet.evaluation.comparison.workers import usual_workers
 from discreet.files import cache_directory, written_whole
 from discreet.mechanisms.registry import default_space
 from discreet.report.comparison import lines, page_of

@@ -40,7 +40,7 @@ def accuracy_of_words(
     names, truth = np.unique(np.asarray(labels), return_inverse=True)
     if len(names) < 2:
         raise InvalidValue("a classifier needs texts of at least 2 different labels")
-    counts = _counted(ids, offsets, words)
+    counts = word_counts(ids, offsets, words)
     order = np.random.default_rng(seed).permutation(len(truth))
     known, hidden = np.split(order, [len(order) // 2])
     guess = _learnt(counts, truth, known, hidden, len(names))
@@ -60,7 +60,7 @@ def guessed_by_words(ids: ArrayLike, offsets: ArrayLike, truth: Ids, words: int,
         words: How many words the vocabulary has.
         folds: Which fold each text is in.
     """
-    counts = _counted(ids, offsets, words)
+    counts = word_counts(ids, offsets, words)
     guesses = np.empty(len(truth), dtype=np.int64)
     for fold in np.unique(folds):
         known, hidden = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -68,7 +68,8 @@ def guessed_by_words(ids: ArrayLike, offsets: ArrayLike, truth: Ids, words: int,
     return guesses
 
 
-def _counted(ids: ArrayLike, offsets: ArrayLike, words: int) -> csr_array:
+def word_counts(ids: ArrayLike, offsets: ArrayLike, words: int) -> csr_array:
+    """``(texts, words)``: how often each word occurs in each text."""
     ends = np.asarray(offsets)
     ones = np.ones(int(ends[-1]))
     return csr_array((ones, np.asarray(ids), ends), shape=(len(ends) - 1, words))

@@ -1,7 +1,7 @@
 """The privacy figures of a mechanism on a public sample of words: printed, plotted or as JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -79,9 +79,11 @@ class PrivacySettings(Settings):
             raise InvalidValue("--prior sample needs --public-sample")
 
     def sample(self, space: EmbeddingSpace, rng: np.random.Generator) -> "Sample":
-        """The words to measure on."""
+        """The words to measure on: of a public text, or of the vocabulary, all alike."""
         if self.public_sample is None:
-            return vocabulary_sample(space, self.words or _VOCABULARY_SAMPLE, rng)
+            count = min(self.words or _VOCABULARY_SAMPLE, len(space))
+            ids = np.sort(rng.choice(len(space), count, replace=False))
+            return Sample(ids, np.ones(count, dtype=np.int64))
         with open_documents(self.public_sample, text_field=self.text_field) as reader:
             return text_sample(space, (batch.texts for batch in reader), self.words, rng)
 
@@ -107,13 +109,6 @@ class Sample:
             f"Measured on {part} of a public text, {len(self.ids):,} different ones; "
             f"{self.unknown:,} of all its words are unknown to the space."
         )
-
-
-def vocabulary_sample(space: EmbeddingSpace, count: int, rng: np.random.Generator) -> Sample:
-    """Words of the vocabulary, all alike; all of them if there are no more than ``count``."""
-    count = min(count, len(space))
-    ids = np.sort(rng.choice(len(space), count, replace=False))
-    return Sample(ids, np.ones(count, dtype=np.int64))
 
 
 def text_sample(
@@ -175,10 +170,6 @@ class Summary:
         mean = float(np.average(numbers, weights=counts))
         return cls(mean, float(numbers[0]), low, middle, high, float(numbers[-1]))
 
-    def to_dict(self) -> Mapping[str, float]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class PrivacyReport:
@@ -223,7 +214,7 @@ class PrivacyReport:
         width = max(map(len, labels.values()))
         out = [self.sample.line(), "", " " * width + "".join(f"{name:>10}" for name in columns)]
         for key, summary in self.summaries().items():
-            cells = "".join(f"{_short(value):>10}" for value in summary.to_dict().values())
+            cells = "".join(f"{_short(value):>10}" for value in astuple(summary))
             out.append(f"{labels[key]:<{width}}{cells}")
         return [*out, "", *self._notes()]
 
@@ -271,7 +262,7 @@ class PrivacyReport:
                 "outputs": int(self.seen.sum()),
             },
             "prior": self.settings.prior,
-            **{key: summary.to_dict() for key, summary in self.summaries().items()},
+            **{key: asdict(summary) for key, summary in self.summaries().items()},
             "exact": {"words": self.words.exact, "outputs": self.outputs.exact},
             "runs": {"words": self.settings.runs, "outputs": self.output_runs},
         }

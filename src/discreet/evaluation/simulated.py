@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids
+from discreet.audit.chance import at_least
 from discreet.protocols import WordMechanism
 
 CONFIDENCE = 0.999
@@ -60,8 +61,6 @@ def options_at_most(mechanism: WordMechanism, ids: Ids, count: float, rng: Gener
     in that, fall among these is binomial, with the bound of Clopper and Pearson. Measured on at
     most 31 words, evenly spaced; all of the bounds hold together.
     """
-    from scipy.stats import beta  # slow to import, and only needed here
-
     places = np.linspace(0, len(ids) - 1, min(len(ids), _OPTION_WORDS)).astype(int)
     words = ids[places]
     few = _OPTION_DRAWS // _FIRST_LOOK
@@ -70,7 +69,7 @@ def options_at_most(mechanism: WordMechanism, ids: Ids, count: float, rng: Gener
     hits = _hits(mechanism, words, _OPTION_DRAWS, count, rng)
     judging = _OPTION_DRAWS - _OPTION_DRAWS // 2
     doubt = (1.0 - CONFIDENCE) / (_QUESTIONS * len(words))
-    least = beta.ppf(doubt, np.maximum(hits, 1e-9), judging - hits + 1)
+    least = at_least(hits, judging, doubt)
     return bool(2 * np.count_nonzero(least >= _MASS) > len(words))
 
 

@@ -9,11 +9,11 @@ Where a mechanism draws the same words again and again, that is as good as the t
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from discreet.arrays import Ids
 from discreet.attacks.membership import LabelledPredictions, learnt_by_heart, membership_attack
 from discreet.attacks.outcome import Estimate
+from discreet.evaluation.bag_of_words import word_counts
 from discreet.text.tokens import TokenBatch
 
 _MEMBERS = 300
@@ -46,9 +46,9 @@ def membership(
     members, others = np.sort(chosen[::2]), np.sort(chosen[1::2])
     if len(np.unique(labels[members])) < 2:
         return None
-    seen = TokenBatch(released.astype(np.int32), texts.offsets)
+    seen = TokenBatch(released.astype(np.int32), texts.offsets).only(members)
     ask = learnt_by_heart(
-        _counts(seen.only(members), words), labels[members], int(labels.max()) + 1
+        word_counts(seen.ids, seen.offsets, words), labels[members], int(labels.max()) + 1
     )
     said = []
     for rows in (members, others):
@@ -56,11 +56,7 @@ def membership(
         asked = [own.ids]
         if again is not None:
             asked = [again(own).astype(np.int32) for _ in range(_QUERIES)]
-        laws = [ask(_counts(TokenBatch(ids, own.offsets), words)) for ids in asked]
+        laws = [ask(word_counts(ids, own.offsets, words)) for ids in asked]
         said.append(LabelledPredictions(np.mean(laws, axis=0), labels[rows]))
     outcomes = membership_attack(said[0], said[1], seed=seed)
     return max((each.success for each in outcomes), key=lambda one: one.value)
-
-
-def _counts(batch: TokenBatch, words: int) -> csr_array:
-    return csr_array((np.ones(batch.tokens), batch.ids, batch.offsets), shape=(len(batch), words))

@@ -23,10 +23,9 @@ from discreet.errors import InvalidValue
 from discreet.evaluation.comparison.bench import Bench
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.documents import DocumentRow, document_rows, documents_of
-from discreet.evaluation.comparison.parts import Parts
+from discreet.evaluation.comparison.parts import Job, Parts, finished
 from discreet.evaluation.comparison.turned import epsilon_at
 from discreet.evaluation.comparison.vectors import VectorRow, different_texts, vector_rows
-from discreet.evaluation.comparison.workers import Job, finished
 from discreet.protocols import WordMechanism
 from discreet.release.whole import DELTA, Wholes
 from discreet.statement import PrivacyStatement
@@ -208,10 +207,16 @@ def compared(
     ]
     plain: Job = ("without protection", parts, partial(_raw, bench))
     jobs = [*search, plain, *others, *own]
-    clock = _Clock(len(jobs), say, progress)
     benches = {id(each): each for each in (bench, *elsewhere.values())}.values()
-    for name, known in finished(jobs, workers, [each.prepare for each in benches]):
-        clock.tell(name, known)
+    start, made = monotonic(), 0
+    done_parts = finished(jobs, workers, [each.prepare for each in benches])
+    for done, (name, known) in enumerate(done_parts, 1):
+        made += not known
+        left = (monotonic() - start) / max(made, 1) * (len(jobs) - done) / 60
+        soon = f"; about {left:.0f} min left" if left >= 1 else ""
+        say(f"{done} of {len(jobs)}: {name}{', kept from before' if known else soon}")
+        if progress is not None:
+            progress(done, len(jobs))
 
     def kept(some: Sequence[Job]) -> list[dict[str, Any]]:
         return [where.get(name, compute) for name, where, compute in some]
@@ -368,25 +373,3 @@ def _document(mechanism: WordMechanism, words: int) -> str:
         return f"{words} words: nothing"
     delta = f", delta {told['delta']:.0e}" if told.get("delta") else ""
     return f"{words} words: {told['epsilon']:.3g}{delta}"
-
-
-class _Clock:
-    """Says after each part how long the rest will take."""
-
-    def __init__(self, total: int, say: Say, progress: Callable[[int, int], None] | None) -> None:
-        self._total, self._say, self._progress = total, say, progress
-        self._done, self._made, self._start = 0, 0, monotonic()
-
-    def tell(self, name: str, known: bool) -> None:
-        """A part is done, now or before."""
-        self._done += 1
-        if known:
-            self._say(f"{self._done} of {self._total}: {name}, kept from before")
-        else:
-            self._made += 1
-            spent = monotonic() - self._start
-            left = spent / self._made * (self._total - self._done) / 60
-            more = f"; about {left:.0f} min left" if left >= 1 else ""
-            self._say(f"{self._done} of {self._total}: {name}{more}")
-        if self._progress is not None:
-            self._progress(self._done, self._total)
