@@ -54,8 +54,11 @@ class Plan:
         draws: Ids = np.zeros(0, dtype=np.int64)
         for place, name in enumerate(self.fates.texts):
             texts = pa.table({name: kind.texts(name)})
-            total = len(texts) * len(self.fates.texts)
-            shown = _from(progress, place * len(texts), total)
+
+            def shown(done: int, before: int = place * len(texts), rows: int = len(texts)) -> None:
+                if progress is not None:
+                    progress(before + done, rows * len(self.fates.texts))
+
             release = release_column(texts, name, self._in_parts(shown), rng)
             columns[name], words[name] = release.values.column(0), release.units
             identifiers.update(release.identifiers)
@@ -68,7 +71,7 @@ class Plan:
         return Block(columns, words, identifiers, draws)
 
     def _in_parts(
-        self, progress: Progress
+        self, shown: Callable[[int], None]
     ) -> Callable[[Sequence[str], Generator], Release[list[str]]]:
         """The sanitizer, given no more at once than a stretch of text that fits into memory."""
         done = 0
@@ -79,7 +82,7 @@ class Plan:
             for part in _parts(texts):
                 parts.append(self.sanitizer.sanitize(part, rng))
                 done += len(part)
-                progress(done, 0)
+                shown(done)
             return parts[0] if len(parts) == 1 else _joined(parts)
 
         return sanitize
@@ -163,13 +166,3 @@ def _joined(parts: Sequence[Release[list[str]]]) -> Release[list[str]]:
         identifiers=dict(identifiers),
         draws=np.concatenate(draws) if len(draws) == len(parts) else None,
     )
-
-
-def _from(progress: Progress | None, before: int, total: int) -> Progress:
-    """Progress of one column of several."""
-
-    def show(done: int, _total: int) -> None:
-        if progress is not None:
-            progress(before + done, total)
-
-    return show

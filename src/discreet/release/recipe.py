@@ -18,11 +18,10 @@ from discreet.errors import InvalidValue
 from discreet.files import file_sha256
 from discreet.mechanisms.registry import described, find, made_with
 from discreet.release.choice import chosen_mechanism
+from discreet.release.settings import IdentifierSettings
 from discreet.release.text import Sanitizer
 from discreet.settings import Declared, plain_type
 from discreet.spaces import load_space
-from discreet.text.identifiers import Identifiers
-from discreet.text.identifiers.surrogates import load_surrogates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +73,11 @@ class Recipe:
         made = Sanitizer(
             chosen_mechanism(self.mechanism, space, self._typed_settings(), public=self.public),
             layout=self.layout,
-            identifiers=self._identifiers(),
+            identifiers=IdentifierSettings(
+                identifiers=self.identifiers,
+                consistent=self.consistent,
+                surrogates=None if self.surrogates is None else Path(self.surrogates),
+            ).made(None),
             repeat=self.repeat,
             public=self.public,
             polish=self.polish,
@@ -102,12 +105,6 @@ class Recipe:
 
     def _typed_settings(self) -> dict[str, Any]:
         return with_paths(self.settings, find(self.mechanism, "word").settings)
-
-    def _identifiers(self) -> Identifiers | None:
-        if self.identifiers is None:
-            return None
-        listed = None if self.surrogates is None else load_surrogates(Path(self.surrogates))
-        return Identifiers(self.identifiers, consistent=self.consistent, surrogates=listed)
 
     def _fingerprint(self, made: Sanitizer) -> str:
         """Of the law, and of what else decides what comes out."""

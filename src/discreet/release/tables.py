@@ -18,6 +18,7 @@ from discreet.errors import InputError, InvalidValue
 from discreet.protocols import Release
 from discreet.randomness import secure_generator
 from discreet.release.vectors import VectorSet, arrow_columns
+from discreet.text.chunk_table import coded
 from discreet.text.fates import shown_name
 from discreet.text.faults import UNUSABLE, column_index, first_unusable
 
@@ -182,14 +183,7 @@ def _with_nulls(texts: list[str], known: Any, kind: Any) -> Any:
     if not known.all():
         places = np.cumsum(known) - 1
         array = array.take(pa.array(places, mask=~known))
-    if not pa.types.is_dictionary(kind):
-        return array
-    coded = array.dictionary_encode()
-    # As many different texts may come out as there are rows.
-    index = kind.index_type if kind.index_type.bit_width >= 32 else pa.int32()
-    return pa.DictionaryArray.from_arrays(
-        coded.indices.cast(index), coded.dictionary, ordered=kind.ordered
-    )
+    return coded(array, kind)
 
 
 def _one(table: Any, pieces: Sequence[Any]) -> Any:

@@ -26,7 +26,6 @@ from discreet.release._parts import (
     about_sanitizer,
     checked_repeat,
     chosen_identifiers,
-    surrogate_columns,
 )
 from discreet.release.booked import BookedSanitizer, booked_release
 from discreet.release.strength import KeepRate, keep_rate
@@ -49,7 +48,6 @@ __all__ = [
     "Sanitizer",
     "TextSanitizer",
     "about_sanitizer",
-    "surrogate_columns",
 ]
 
 LAYOUTS: dict[str, Callable[[Tokenizer], Layout]] = {

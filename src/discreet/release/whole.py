@@ -31,9 +31,9 @@ _NOT_WHOLE = (
 )
 
 
-def checked_delta(delta: object, name: str = "whole_delta") -> float:
+def checked_delta(delta: object) -> float:
     """A chance of at least 0 and below 1."""
-    return check.in_range(delta, name, at_least=0, below=1)
+    return check.in_range(delta, "whole_delta", at_least=0, below=1)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Wholes:
             delta: What may be given away for a smaller epsilon.
             counted: What was counted, such as ``"words"``.
         """
-        law = unit_loss_of(mechanism)
+        law: UnitLoss | None = getattr(mechanism, "unit_loss", None)
         wholes = [_Whole(Unit.DOCUMENT, self.document, counted)]
         if self.person is not None:
             wholes.append(_Whole(Unit.USER, self.person, counted))
@@ -133,7 +133,7 @@ def whole_of(
         delta: What may be given away for a smaller epsilon.
         counted: What was counted.
     """
-    law = unit_loss_of(mechanism)
+    law: UnitLoss | None = getattr(mechanism, "unit_loss", None)
 
     def lifted(count: int, unit: Unit) -> PrivacyStatement:
         whole = _Whole(unit, count, counted).statement(statement, delta, law)
@@ -142,11 +142,6 @@ def whole_of(
         )
 
     return lifted
-
-
-def unit_loss_of(mechanism: WordMechanism) -> UnitLoss | None:
-    """What a mechanism says of its loss beside the statement, if anything."""
-    return getattr(mechanism, "unit_loss", None)
 
 
 @dataclass(frozen=True)
@@ -172,7 +167,12 @@ class _Whole:
         best = replace(best, scope=f"{what}, at most {self.count:,} {self.counted}, all replaced")
         return best.with_public(SAME_PERSON) if self.unit is Unit.USER else best
 
-    def line(self, stated: PrivacyStatement) -> str:
+    def line(self, stated: PrivacyStatement | None) -> str:
+        if stated is None:
+            return (
+                f"Nothing is proven for {self.count:,} {self.counted} as a whole: their deltas add "
+                "up to 1 or more."
+            )
         who = "The person with most text" if self.unit is Unit.USER else "The longest text"
         more = f", plus a probability of delta = {stated.delta:.3g}" if stated.delta else ""
         return (
@@ -193,15 +193,7 @@ def _in_words(
 ) -> list[str]:
     if word.notion in _WITHOUT:
         return [_WITHOUT[word.notion]]
-    lines = []
-    for whole, each in zip(wholes, stated, strict=True):
-        if each is not None:
-            lines.append(whole.line(each))
-        else:
-            lines.append(
-                f"Nothing is proven for {whole.count:,} {whole.counted} as a whole: their deltas "
-                "add up to 1 or more."
-            )
+    lines = [whole.line(each) for whole, each in zip(wholes, stated, strict=True)]
     if any(each is not None and each.epsilon > _LARGE for each in stated):
         lines.append(_NOT_WHOLE)
     return lines

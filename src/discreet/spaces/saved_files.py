@@ -72,7 +72,15 @@ def read_saved(path: Path, max_words: int | None = None) -> EmbeddingSpace:
     """The space in a file that :func:`save_space` wrote; every fault names the file."""
     with read_as(f"{path} is damaged; save the space again, or fetch the file again"):
         about, tensors = read_described(path)
-        _require_space(path, about)
+        if not about:
+            raise InputError(
+                f"{path} is a safetensors file but not a space; for the token vectors of a model "
+                "give the directory that holds model.safetensors and vocab.txt"
+            )
+        if about.get("format") != FORMAT:
+            raise InputError(
+                f"{path} is in a newer or unknown format (not {FORMAT!r}); update discreet"
+            )
         ends = tensors["word_ends"].astype(np.int64)
         blob = tensors["words"].tobytes()
         if len(ends) and (ends[-1] != len(blob) or (np.diff(ends, prepend=0) < 1).any()):
@@ -121,15 +129,3 @@ def first_words(space: EmbeddingSpace, count: int) -> EmbeddingSpace:
         frequencies=None if space.frequencies is None else space.frequencies[chosen],
         subwords=space.subwords,
     )
-
-
-def _require_space(path: Path, about: Mapping[str, Any]) -> None:
-    if not about:
-        raise InputError(
-            f"{path} is a safetensors file but not a space; for the token vectors of a model give "
-            "the directory that holds model.safetensors and vocab.txt"
-        )
-    if about.get("format") != FORMAT:
-        raise InputError(
-            f"{path} is in a newer or unknown format (not {FORMAT!r}); update discreet"
-        )

@@ -107,6 +107,18 @@ def string_array(strings: Sequence[str]) -> Any:
     return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(ends.data), data)
 
 
+def coded(strings: Any, kind: Any) -> Any:
+    """An array of strings as one of a type, which may be that of a dictionary."""
+    if not pa.types.is_dictionary(kind):
+        return strings
+    parts = strings.dictionary_encode()
+    # As many different texts may come out as there are rows.
+    index = kind.index_type if kind.index_type.bit_width >= 32 else pa.int32()
+    return pa.DictionaryArray.from_arrays(
+        parts.indices.cast(index), parts.dictionary, ordered=kind.ordered
+    )
+
+
 def concatenate(strings: Any, codes: NDArray[np.integer], offsets: Ids) -> list[str]:
     """For each document the strings its codes stand for, with nothing between them.
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import InputError
 from discreet.text.fates import DROP, KEEP, SANITISE, Fates, shown_name
 from discreet.text.faults import UNUSABLE, column_index, first_unusable, too_large
-from discreet.text.jsonl import Member, members, quoted, string_at
+from discreet.text.jsonl import Member, members, string_at
 from discreet.text.readers import Batch, DocumentReader, Shape
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import json.decoder
 import re
 from collections.abc import Callable, Iterator
 from json import JSONDecodeError, JSONDecoder
-from json.encoder import encode_basestring
+from json.encoder import encode_basestring as quoted
 from typing import NamedTuple
 
 from discreet.errors import InputError
@@ -47,7 +47,7 @@ class FieldCutter:
         self._field = field
         # Most lines hold nothing but scalars under keys without escapes: two matches step over
         # all that stands before and after the text. Any other line is walked key by key.
-        wanted = re.escape(encode_basestring(field))
+        wanted = re.escape(quoted(field))
         other = rf'(?!{wanted})"{_CHARACTERS}"{_S}:{_S}{_SCALAR}{_S}'
         before = rf'{_S}\{{{_S}(?:{other},{_S})*{wanted}{_S}:{_S}(?=")'
         self._before = re.compile(before).match
@@ -131,16 +131,6 @@ def members(line: str) -> list[Member]:
 def string_at(line: str, start: int) -> str | None:
     """The string that begins there, if it is one."""
     return _string(line, start + 1, True)[0] if line.startswith('"', start) else None
-
-
-def quoted(text: str) -> str:
-    """A string of JSON."""
-    return encode_basestring(text)
-
-
-def joined(before: str, text: str, after: str) -> str:
-    """The line again, with another text in the place of the old one."""
-    return before + encode_basestring(text) + after
 
 
 def pieces(

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.errors import InputError, InvalidValue
 from discreet.text.fields import labels_of, strings_of
-from discreet.text.readers import Batch, open_documents
+from discreet.text.readers import open_documents
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,11 @@ def read_labelled(
         for batch in reader:
             texts += batch.texts
             seconds += second(batch) if second else []
-            labels += _complete(label(batch), batch, reader.name, label_field) if label else []
+            own = label(batch) if label else []
+            if "" in own:
+                raise InputError(
+                    f"row {batch.first_row + own.index('')} of {reader.name} has an empty "
+                    f"{label_field}; complete it, or drop the row"
+                )
+            labels += own
     return Labelled(texts, seconds if second else None, labels if label else None)
-
-
-def _complete(labels: list[str], batch: Batch, source: str, name: str | None) -> list[str]:
-    if "" in labels:
-        raise InputError(
-            f"row {batch.first_row + labels.index('')} of {source} has an empty {name}; complete "
-            "it, or drop the row"
-        )
-    return labels

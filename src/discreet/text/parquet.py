@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.errors import InputError
+from discreet.text.chunk_table import coded
 from discreet.text.faults import UNUSABLE, column_index, first_unusable, no_documents, too_large
 
 if TYPE_CHECKING:
@@ -91,7 +92,10 @@ class ParquetSource:
         rest: list[pa.RecordBatch] = []
         size = 0
         first = self._first + 1
-        for part in self._parts(batch_bytes, batch_documents):
+        about = self._file.metadata
+        held = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        rows = min(batch_bytes * about.num_rows // max(held, 1), batch_documents, _READ_ROWS)
+        for part in self._read(max(1, rows), self._groups):
             if texts and (size >= batch_bytes or len(texts) + len(part) > batch_documents):
                 yield first, texts, pa.Table.from_batches(rest)
                 first += len(texts)
@@ -103,12 +107,6 @@ class ParquetSource:
         if not texts:
             raise no_documents(self._name)
         yield first, texts, pa.Table.from_batches(rest)
-
-    def _parts(self, batch_bytes: int, batch_documents: int) -> Iterator[pa.RecordBatch]:
-        about = self._file.metadata
-        size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        rows = batch_bytes * about.num_rows // max(size, 1)
-        yield from self._read(max(1, min(rows, batch_documents, _READ_ROWS)), groups=self._groups)
 
     def _read(self, rows: int, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
         parts = self._file.iter_batches(rows, row_groups=list(groups))
@@ -225,7 +223,8 @@ class ParquetSink:
 
     def _write_group(self, rows: int) -> None:
         texts, self._texts = self._texts[:rows], self._texts[rows:]
-        columns: list[Any] = [self._column(texts)]
+        kind = self._kind.value_type if pa.types.is_dictionary(self._kind) else self._kind
+        columns: list[Any] = [coded(pa.array(texts, kind), self._kind)]
         if len(self._schema) > 1:
             rest = pa.concat_tables(self._rest)
             # Pages, too, end with the pieces that are handed over: so hand over one.
@@ -233,11 +232,3 @@ class ParquetSink:
             columns = [*group.columns[: self._index], *columns, *group.columns[self._index :]]
             self._rest = [rest.slice(rows)]
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
-
-    def _column(self, texts: list[str]) -> Any:
-        if not pa.types.is_dictionary(self._kind):
-            return pa.array(texts, self._kind)
-        coded = pa.array(texts, self._kind.value_type).dictionary_encode()
-        return pa.DictionaryArray.from_arrays(
-            coded.indices.cast(self._kind.index_type), coded.dictionary, ordered=self._kind.ordered
-        )

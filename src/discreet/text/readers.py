@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from discreet.check import fail, whole
 from discreet.errors import InputError
@@ -23,6 +23,8 @@ from discreet.text.lines import LineBlocks, display_name, lines_of, open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from discreet.text.parquet import ParquetSource
 
     Rows = list[tuple[str, ...]] | pa.Table | None
 
@@ -67,11 +69,6 @@ class ReadingSettings(Settings):
     max_document_bytes: Annotated[
         int, Setting("Longer documents are refused.", at_least=1, option=False)
     ] = MAX_DOCUMENT_BYTES
-
-
-class _Progress(Protocol):
-    @property
-    def bytes_read(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -190,7 +187,7 @@ class DocumentReader:
         self.group_rows = 1
         self._limits = limits
         self._group_rows: Callable[[Sequence[str]], int] | None = None
-        self._progress: _Progress
+        self._progress: LineBlocks | ParquetSource
         self._file, self.total_bytes = open_bytes(source)
         try:
             self._batches = self._opened(text_field, compressed, encoding, row_groups)

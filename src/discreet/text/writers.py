@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import IO, Literal, Protocol, Self, cast
 
@@ -26,7 +27,6 @@ from discreet.files import check_place, publish
 from discreet.staging import Digest, Staged
 from discreet.text.faults import UNUSABLE, first_unusable
 from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name, suffix_of
-from discreet.text.jsonl import joined
 from discreet.text.readers import Batch, DocumentReader, Shape
 
 _SLICE = 65_536  # documents that are encoded at once
@@ -275,7 +275,8 @@ def _render_txt(batch: Batch) -> str:
 def _render_jsonl(batch: Batch) -> str:
     rows = cast(list[tuple[str, str]], batch.rows)
     lines = [
-        joined(before, text, after) for text, (before, after) in zip(batch.texts, rows, strict=True)
+        before + quoted(text) + after
+        for text, (before, after) in zip(batch.texts, rows, strict=True)
     ]
     return "\n".join(lines) + "\n"
 

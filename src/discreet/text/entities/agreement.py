@@ -61,7 +61,7 @@ class Agreement:
     (1.0, 1.0)
     """
 
-    _rows: list[tuple[Sequence[Entity], Sequence[Entity]]] = field(default_factory=list)
+    _rows: list[tuple[Sequence[Entity], Sequence[Entity]]] = field(default_factory=list, repr=False)
 
     def add(self, gold: Sequence[Entity], recognised: Sequence[Entity]) -> None:
         """Add a row: what is labelled in it and what was found, both by tokens."""

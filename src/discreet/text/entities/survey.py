@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from discreet.arrays import Progress
@@ -47,49 +48,42 @@ def find_entities(
     with lines_to(output, source, force=force) as write:
         sources, left_out = settings.sources()
         survey = Survey(
-            sources, settings.chosen, labels=settings.labels, evaluate=evaluate, left_out=left_out
+            sources,
+            settings.chosen,
+            labels=settings.labels,
+            left_out=left_out,
+            agreement=Agreement() if evaluate else None,
         )
         for line in survey.lines(source, fields, format=format, progress=progress):
             write(line)
     return survey
 
 
+@dataclass(repr=False)
 class Survey:
     """Finds the entities of rows and counts them.
 
-    Args:
+    Attributes:
         sources: What finds entities, the most trusted first.
         categories: Those chosen.
         labels: Take the tags of the data as a source too, before all others.
-        evaluate: Compare what the sources find with the tags of the data.
-        left_out: Entries of lists that were left out for their category.
-
-    Attributes:
+        left_out: How many labels, and entries of lists, are of other categories.
+        agreement: Compares what the sources find with the tags of the data, if asked for.
         rows: How many rows were read.
         sensitive: How many hold an entity.
         mentions: How many mentions there are of each category.
-        left_out: How many labels and entries are of other categories.
-        agreement: What was collected for the comparison, if asked for.
     """
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        categories: frozenset[str],
-        *,
-        labels: bool = False,
-        evaluate: bool = False,
-        left_out: int = 0,
-    ) -> None:
-        self._sources = sources
-        self._categories = categories
-        self._labels = labels
-        self.rows = 0
-        self.sensitive = 0
-        self.mentions: Counter[str] = Counter()
-        self.left_out = left_out
-        self.agreement = Agreement() if evaluate else None
-        self._ids: set[str] = set()
+    sources: Sequence[Source]
+    categories: frozenset[str]
+    _: KW_ONLY
+    labels: bool = False
+    left_out: int = 0
+    agreement: Agreement | None = None
+    rows: int = field(default=0, init=False)
+    sensitive: int = field(default=0, init=False)
+    mentions: Counter[str] = field(default_factory=Counter, init=False)
+    _ids: set[str] = field(default_factory=set, init=False)
 
     @property
     def entities(self) -> int:
@@ -114,7 +108,7 @@ class Survey:
         """
         for rows, done, total in read_rows(source, fields, format=format):
             texts = [row.text for row in rows]
-            by_source = [finder.find(texts) for finder in self._sources]
+            by_source = [finder.find(texts) for finder in self.sources]
             for position, row in enumerate(rows):
                 by_tokens = [row.by_tokens(lists[position]) for lists in by_source]
                 yield row.written(self._kept(row, by_tokens, display_name(source)))
@@ -125,11 +119,11 @@ class Survey:
         gold: list[Entity] = []
         if row.tokens is not None and row.tags is not None:
             try:
-                gold, other = labelled(row.tokens, row.tags, self._categories)
+                gold, other = labelled(row.tokens, row.tags, self.categories)
             except BadTags as error:
                 raise InputError(f"line {row.number} of {name} {error}") from None
             self.left_out += other
-        kept = merged([gold, *by_source] if self._labels else by_source)
+        kept = merged([gold, *by_source] if self.labels else by_source)
         if self.agreement is not None:
             self.agreement.add(gold, kept)
         self.rows += 1
