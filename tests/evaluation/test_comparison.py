@@ -86,7 +86,7 @@ def test_the_standard_mechanisms_can_all_be_read():
     found = contenders(None, [], 20_000)
     assert len(found) == len(STANDARD)
     assert "near-words:near=1:outputs=20000" in [each.label for each in found]
-    assert all(each.has_epsilon or each.name == "uniform" for each in found)
+    assert all(each.epsilons != (None,) or each.name == "uniform" for each in found)
 
 
 def test_settings_have_the_types_of_the_mechanism():

@@ -225,11 +225,10 @@ class _Search:
         import torch
 
         marks = self.model.marks
-        ends = (
+        start, end = (
             torch.full((len(tokens), 1), mark, device=tokens.device)
             for mark in (marks.start, marks.end)
         )
-        start, end = ends
         return torch.cat([start, tokens, end], dim=1)
 
     def _mean(self, given: "torch.Tensor") -> "torch.Tensor":

@@ -56,8 +56,7 @@ def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: fl
     if not correct <= guesses <= canaries:
         raise check.fail("correct guesses", "at most the guesses, and these the canaries", correct)
     epsilon = check.non_negative(epsilon, "epsilon")
-    if not 0 <= check.non_negative(delta, "delta") <= 1:
-        raise check.fail("delta", "between 0 and 1", delta)
+    delta = check.in_range(delta, "delta", at_least=0, at_most=1)
     right = 1 / (1 + math.exp(-epsilon))
     # P(W >= k), for k from what was seen down to 0.
     least = np.arange(correct, 0, -1)

@@ -53,11 +53,6 @@ class Contender:
         """As it was written, without its epsilons."""
         return ":".join([self.name, *(f"{key}={value}" for key, value in self.settings.items())])
 
-    @property
-    def has_epsilon(self) -> bool:
-        """Whether there is an epsilon to choose."""
-        return self.epsilons != (None,)
-
     def build(
         self, space: EmbeddingSpace, epsilon: float | None, progress: Progress | None = None
     ) -> WordMechanism:

@@ -341,7 +341,7 @@ def _of(
 
 
 def _turned(bench: Bench, entry: Contender, at: float) -> dict[str, Any]:
-    if not entry.has_epsilon:
+    if entry.epsilons == (None,):
         return _of(bench, entry.label, None, bench.built(entry, None), "has no epsilon")
     nearest = epsilon_at(
         lambda epsilon: bench.success(bench.built(entry, epsilon)), at, entry.epsilons

@@ -110,8 +110,9 @@ class Truncation(NoisyStatistic):
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> NDArray[np.float32]:
         """``(documents, m)``: an independent draw for each document, on the grid of 2^-20."""
-        sums = self.noisy(vectors, rng, offsets)
-        shares = sums / (self._steps * _lengths(vectors, offsets)[:, None])
+        sums = self.noisy(vectors, rng, offsets)  # and both are checked
+        lengths = np.diff([0, len(np.asarray(vectors))] if offsets is None else offsets)
+        shares = sums / (self._steps * lengths[:, None])
         return on_grid(self.lower + (self.upper - self.lower) * shares)
 
     def statistic(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Ids:
@@ -125,11 +126,6 @@ class Truncation(NoisyStatistic):
             whole = np.rint(shares * self._steps).astype(np.int64)
             out[first:last] = np.add.reduceat(whole, starts[first:last] - starts[first], axis=0)
         return out
-
-
-def _lengths(vectors: ArrayLike, offsets: ArrayLike | None) -> Ids:
-    """How many sentences each of some documents has that were checked already."""
-    return np.array([len(np.asarray(vectors))]) if offsets is None else np.diff(offsets)
 
 
 def _bounds(values: ArrayLike) -> Floats:

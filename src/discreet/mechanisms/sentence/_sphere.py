@@ -95,9 +95,8 @@ class TurnedDirection(ABC):
     def __init__(self, dimension: int, epsilon: float, largest: float) -> None:
         owner = type(self).__name__
         self.dimension = check.whole(dimension, f"dimension of {owner}", at_least=2)
-        self.epsilon = check.non_negative(epsilon, f"epsilon of {owner}")
-        if self.epsilon > largest:
-            raise check.fail(f"epsilon of {owner}", f"at most {largest:g}", epsilon)
+        name = f"epsilon of {owner}"
+        self.epsilon = float(check.in_range(epsilon, name, at_least=0, at_most=largest))
 
     def release(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.float32]:
         """An independent draw for each unit row, on the grid of 2^-20 (so of length about 1)."""
