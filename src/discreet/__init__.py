@@ -9,34 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.errors import DiscreetError
-    from discreet.mechanisms.registry import mechanism
-    from discreet.protocols import Release
-    from discreet.randomness import secure_generator
-    from discreet.receipt import Receipt
-    from discreet.release.documents import DocumentEmbedder
-    from discreet.release.frames import sanitize
-    from discreet.release.sentences import SentenceEmbedder
-    from discreet.release.text import Sanitizer
-    from discreet.spaces import EmbeddingSpace, load_space
-    from discreet.statement import PrivacyStatement
+    from discreet.errors import DiscreetError as DiscreetError
+    from discreet.mechanisms.registry import mechanism as mechanism
+    from discreet.protocols import Release as Release
+    from discreet.randomness import secure_generator as secure_generator
+    from discreet.receipt import Receipt as Receipt
+    from discreet.release.documents import DocumentEmbedder as DocumentEmbedder
+    from discreet.release.frames import sanitize as sanitize
+    from discreet.release.sentences import SentenceEmbedder as SentenceEmbedder
+    from discreet.release.text import Sanitizer as Sanitizer
+    from discreet.spaces import EmbeddingSpace as EmbeddingSpace
+    from discreet.spaces import load_space as load_space
+    from discreet.statement import PrivacyStatement as PrivacyStatement
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "DiscreetError",
-    "DocumentEmbedder",
-    "EmbeddingSpace",
-    "PrivacyStatement",
-    "Receipt",
-    "Release",
-    "Sanitizer",
-    "SentenceEmbedder",
-    "load_space",
-    "mechanism",
-    "sanitize",
-    "secure_generator",
-]
 
 _HOMES = {
     "DiscreetError": "errors",
@@ -52,6 +38,7 @@ _HOMES = {
     "sanitize": "release.frames",
     "secure_generator": "randomness",
 }
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

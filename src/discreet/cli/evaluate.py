@@ -11,8 +11,8 @@ from discreet.errors import InvalidValue
 from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy, title_of
 from discreet.mechanisms.registry import described
 from discreet.randomness import generator
+from discreet.report.histograms import plot_privacy
 from discreet.report.plots import check_plot
-from discreet.report.privacy import plot_privacy
 from discreet.settings import Setting
 
 

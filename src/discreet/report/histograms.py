@@ -1,4 +1,4 @@
-"""Histograms side by side. Needs matplotlib, which the extra ``report`` brings."""
+"""What a mechanism does to words, as histograms side by side. Needs matplotlib (``report``)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidValue
-from discreet.evaluation.privacy_report import Summary
+from discreet.evaluation.privacy_report import PrivacyReport, Summary
 from discreet.report.plots import figure_class, write_figure
 
 _BARS = 24
@@ -34,7 +33,36 @@ class Histogram:
     """The largest count that is possible, where the axis ends."""
 
 
-def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit: str) -> None:
+def plot_privacy(report: PrivacyReport, path: Path, title: str) -> None:
+    """Histograms of N_x, S_x and S*_y in a PNG, SVG or PDF file."""
+    panels = [
+        Histogram(
+            "$N_x$: is the word kept?",
+            "probability that a word stays as it is",
+            report.words.keep,
+            report.sample.weights,
+        ),
+        Histogram(
+            "$S_x$: what may it become?",
+            f"number of outputs that cover {report.share}",
+            report.words.options,
+            report.sample.weights,
+            counts=True,
+            most=report.space_words,
+        ),
+        Histogram(
+            "$S^*_y$: what may it have been?",
+            f"number of inputs that cover {report.share}",
+            report.outputs.inputs,
+            report.seen,
+            counts=True,
+            most=report.space_words,
+        ),
+    ]
+    plot_histograms(path, title, panels)
+
+
+def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram]) -> None:
     """Draw panels side by side into a PNG, SVG or PDF file, whole or not at all.
 
     Black and grey only, so that a print or a colour-blind reader loses nothing; the median is a
@@ -43,15 +71,12 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
     Args:
         path: where to; its ending says the format.
         heading: one line above all panels.
-        panels: at least one.
-        unit: what the bars count, for the vertical axis.
+        panels: at least one; their bars count words.
     """
-    if not panels:
-        raise InvalidValue("a plot needs at least 1 panel")
     figure = figure_class()(figsize=(3.6 * len(panels) + 0.6, 3.6), layout="constrained")
     figure.suptitle(heading, fontsize=11).set_parse_math(False)  # it may hold a space's name
     places = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    places[0].set_ylabel(f"share of {unit} (%)")
+    places[0].set_ylabel("share of words (%)")
     for axes, panel in zip(places, panels, strict=True):
         _draw(axes, panel)
     write_figure(path, figure)
@@ -59,7 +84,9 @@ def plot_histograms(path: Path, heading: str, panels: Sequence[Histogram], unit:
 
 def _draw(axes: Any, panel: Histogram) -> None:
     values = np.asarray(panel.values, dtype=np.float64)
-    edges = _count_edges(panel.most) if panel.counts else np.linspace(0.0, 1.0, _BARS + 1)
+    edges = np.linspace(0.0, 1.0, _BARS + 1)
+    if panel.counts:  # of about equal width on a logarithmic axis, each between two whole numbers
+        edges = np.unique(np.geomspace(1, max(panel.most, 2) + 1, _BARS + 1).round()) - 0.5
     shares = 100 * panel.weights / panel.weights.sum()
     axes.hist(values, bins=edges, weights=shares, color=_FILL, edgecolor=_INK, linewidth=0.7)
     if panel.counts:
@@ -85,9 +112,3 @@ def _draw(axes: Any, panel: Histogram) -> None:
     axes.grid(axis="y", color="0.88", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _count_edges(most: int) -> NDArray[np.float64]:
-    """Edges of about equal width on a logarithmic axis, each between two whole numbers."""
-    whole = np.unique(np.geomspace(1, max(most, 2) + 1, _BARS + 1).round())
-    return np.asarray(whole - 0.5)
