@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 
 from discreet.errors import InvalidValue, NotFound
 
@@ -31,14 +32,7 @@ def refuse_silence(places: Sequence[str], rule: str, silent: NotFound) -> None:
     known = [place for place in map(parted, places) if place is not None]
     if len(known) < len(places):
         raise InvalidValue(rule)
-    if not any(listens(*place) for place in known):
-        raise silent
-
-
-def listens(host: str, port: int) -> bool:
-    """Whether anybody answers there."""
-    try:
-        with socket.create_connection((host, port), timeout=_PATIENCE):
-            return True
-    except (OSError, OverflowError):
-        return False
+    for place in known:
+        with suppress(OSError, OverflowError), socket.create_connection(place, _PATIENCE):
+            return
+    raise silent

@@ -11,11 +11,10 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from discreet.engines.parts import PartReceipt, attempts_of, record_of
 from discreet.engines.plan import Part
@@ -194,7 +193,16 @@ def unfinished(
             private_folder(path)
         remove_leftovers(path / _JOB)
         if (path / _JOB).exists():
-            _refuse_another(path, job)
+            try:
+                earlier = plain_json((path / _JOB).read_bytes())
+            except (OSError, ValueError):
+                earlier = None
+            if earlier != json.loads(json.dumps(job)):
+                raise OutputError(
+                    f"{path} holds parts of a release with other settings or of other files; "
+                    "finish that one with its own command, or delete the folder: nothing of it "
+                    "was released"
+                )
         elif any(path.iterdir()):
             raise OutputError(
                 f"{path} exists and was not made by discreet; move it away, or delete it"
@@ -234,15 +242,3 @@ def check_output_folder(output: Path, source: str = "", *, force: bool = False) 
         )
     if not (output / PARTS_RECEIPT).is_file():
         raise OutputError(f"{output} is there and is no folder of parts; choose another name")
-
-
-def _refuse_another(path: Path, job: Mapping[str, Any]) -> None:
-    try:
-        earlier = plain_json((path / _JOB).read_bytes())
-    except (OSError, ValueError):
-        earlier = None
-    if earlier != json.loads(json.dumps(job)):
-        raise OutputError(
-            f"{path} holds parts of a release with other settings or of other files; finish that "
-            "one with its own command, or delete the folder: nothing of it was released"
-        )

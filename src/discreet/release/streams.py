@@ -76,18 +76,13 @@ def gathered(items: Iterator[Any]) -> Iterator[Gathered]:
             yield Gathered(item, apart=False)
             continue
         rows.append(item)
-        size += _size(item)
+        values = item.values() if isinstance(item, Mapping) else (item,)
+        size += sum(len(value) for value in values if isinstance(value, str))
         if len(rows) >= BLOCK_ROWS or size >= _BLOCK_CHARACTERS:
             yield Gathered(rows, apart=True)
             rows, size = [], 0
     if rows:
         yield Gathered(rows, apart=True)
-
-
-def _size(item: Any) -> int:
-    if isinstance(item, Mapping):
-        return sum(len(value) for value in item.values() if isinstance(value, str))
-    return len(item) if isinstance(item, str) else 0
 
 
 def released(blocks: Iterator[Gathered], plan: Plan, tally: Tally, rng: Generator) -> Iterator[Any]:
