@@ -253,6 +253,15 @@ def test_a_damaged_model_is_one_sentence(model, tmp_path, name, content):
         load_encoder(str(directory))
 
 
+def test_too_little_memory_is_not_taken_for_a_damaged_model(model, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("discreet.encoders.encoder.bert_encoder", full)
+    with pytest.raises(InvalidValue, match="not enough memory for the encoder tiny"):
+        load_encoder(str(model), device="cpu")
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_number_of_threads_does_not_matter_and_stays_as_it_was(tmp_path, threads):
     import torch

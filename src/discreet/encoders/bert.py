@@ -24,7 +24,7 @@ from tokenizers.implementations import (  # type: ignore[attr-defined]
 
 from discreet.arrays import Floats32, offsets_of, ragged_blocks, row_blocks
 from discreet.encoders.blocks import SIZE, block_places
-from discreet.errors import InputError
+from discreet.errors import InputError, read_as
 from discreet.parallel import in_single_threads
 
 WEIGHTS = "model.safetensors"
@@ -290,7 +290,7 @@ def _how(directory: Path, config: dict[str, Any], pooling: str | None) -> _How |
 def _tokenizer(directory: Path) -> Tokenizer:
     """As the directory describes it, without padding."""
     whole = directory / "tokenizer.json"
-    try:
+    with read_as(f"the tokeniser in {directory} cannot be read"):
         if whole.is_file():
             tokenizer = Tokenizer.from_file(str(whole))
         else:
@@ -298,8 +298,6 @@ def _tokenizer(directory: Path) -> Tokenizer:
             tokenizer = BertWordPieceTokenizer.from_file(
                 str(directory / "vocab.txt"), lowercase=bool(lower)
             )
-    except Exception as error:  # the library's own errors have no other class
-        raise InputError(f"the tokeniser in {directory} cannot be read") from error
     tokenizer.no_padding()
     return tokenizer
 

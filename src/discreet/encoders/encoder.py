@@ -28,7 +28,7 @@ from discreet.encoders.bert import BertEncoder, bert_encoder
 from discreet.encoders.library import LibraryEncoder, library_encoder, refuse_no_tokenizer
 from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.encoders.settings import POOLINGS as POOLINGS
-from discreet.errors import InputError, InvalidValue, MissingExtra, NotFound
+from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
 from discreet.files import SealedFiles, file_sha256
 from discreet.spaces.encoder_space import MODEL, find_encoder, missing_encoder
 
@@ -119,20 +119,16 @@ def load_encoder(
     directory, provenance = locate_model(model)
     refuse_no_tokenizer(directory)
     built: BertEncoder | LibraryEncoder | None = None
-    try:
+    reading = read_as(
+        f"{directory} holds no encoder that sentence-transformers can read; give a directory with "
+        "config.json, the weights and the tokeniser"
+    )
+    with reading, room_for(f"the encoder {directory.name}", _SMALLER):
         if where == CPU:
             built = bert_encoder(directory, pooling)
         if built is None:
-            with quiet_transformers(), room_for(f"the encoder {directory.name}", _SMALLER):
+            with quiet_transformers():
                 built = library_encoder(directory, pooling, where)
-    except (InputError, MissingExtra):
-        raise
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        raise InputError(
-            f"{directory} holds no encoder that sentence-transformers can read "
-            f"({type(error).__name__}); give a directory with config.json, the weights and the "
-            "tokeniser"
-        ) from error
     if max_tokens is not None:
         built.max_seq_length = max_tokens
     settings = {"pooling": pooling, "max_tokens": built.max_seq_length}
@@ -180,10 +176,8 @@ def locate_model(model: str) -> tuple[Path, str]:
         return place.directory, f"{MODEL} from {place.place}"
     if directory.exists() or directory.is_absolute() or model.startswith((".", "~")):
         raise NotFound(f"{model} is not a directory with a model; check the path")
-    try:
+    with needs_extra("an encoder by its hub name", "encoder"):
         from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise MissingExtra("an encoder by its hub name", "encoder") from error
     try:
         # Nothing is fetched here: what is not in the cache is a decision for the user.
         return Path(snapshot_download(model, local_files_only=True)), f"{model} from the hub cache"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.devices import CPU, array_of
-from discreet.errors import InputError, MissingExtra
+from discreet.errors import InputError, needs_extra
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "tokenizer_config.json")
 
@@ -55,12 +55,10 @@ def library_encoder(directory: Path, pooling: str | None, device: str) -> Librar
         pooling: ``mean`` or ``cls``; None: as the directory says, else ``mean``.
         device: As :func:`discreet.devices.find_device` gives it.
     """
-    try:
+    with needs_extra("a sentence encoder", "encoder"):
         if pooling is None and (directory / "modules.json").is_file():
             return SentenceTransformerEncoder(directory, device)
         return PooledEncoder(directory, pooling or "mean", device)
-    except ImportError as error:
-        raise MissingExtra("a sentence encoder", "encoder") from error
 
 
 def refuse_no_tokenizer(directory: Path) -> None:

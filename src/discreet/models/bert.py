@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from discreet.devices import AUTO, find_device, own_chance
 from discreet.encoders.encoder import locate_model, quiet_transformers
-from discreet.errors import InputError, needs_extra
+from discreet.errors import InputError, needs_extra, read_as
 from discreet.files import check_folder, file_sha256
 from discreet.spaces.encoder_space import model_space
 from discreet.spaces.space import EmbeddingSpace
@@ -106,18 +106,15 @@ def load_masked_model(model: str | Path, *, device: str = AUTO) -> MaskedModel:
     with needs_extra("a masked language model", "train"):
         import torch
         from transformers import AutoModelForMaskedLM
-    with quiet_transformers(), own_chance():
+    reading = read_as(
+        f"{directory} holds no BERT-style model that transformers can read; give a directory with "
+        "config.json, the weights and vocab.txt"
+    )
+    with reading, quiet_transformers(), own_chance():
         torch.manual_seed(0)  # a new head always starts alike
-        try:
-            network, info = AutoModelForMaskedLM.from_pretrained(
-                directory, local_files_only=True, output_loading_info=True
-            )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise InputError(
-                f"{directory} holds no BERT-style model that transformers can read "
-                f"({type(error).__name__}); give a directory with config.json, the weights and "
-                "vocab.txt"
-            ) from error
+        network, info = AutoModelForMaskedLM.from_pretrained(
+            directory, local_files_only=True, output_loading_info=True
+        )
     missing = sorted(info["missing_keys"])
     base = {f"{network.base_model_prefix}.{name}" for name in network.base_model.state_dict()}
     lost = [name for name in missing if name in base]
@@ -202,8 +199,6 @@ def _about(directory: Path) -> dict[str, Any]:
     path = directory / ABOUT
     if not path.is_file():
         return {}
-    try:
+    with read_as(f"{path} is damaged; train again"):
         about = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is damaged ({type(error).__name__}); train again") from error
     return about if isinstance(about, dict) else {}

@@ -13,14 +13,7 @@ from discreet import check
 from discreet.devices import own_chance
 from discreet.encoders.causal import first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
-from discreet.errors import (
-    InputError,
-    InvalidValue,
-    NotFound,
-    VerificationFailed,
-    needs_extra,
-    read_as,
-)
+from discreet.errors import InvalidValue, NotFound, VerificationFailed, needs_extra, read_as
 from discreet.files import plain_json
 from discreet.receipt import Receipt, verified
 
@@ -141,12 +134,8 @@ def _base(folder: Path, receipt: Receipt, given: str | None) -> Path:
             "the model that these adapters belong to is not where it was when they were trained; "
             "say where it is with --base"
         ) from error
-    try:
+    with read_as(f"the receipt in {folder} does not say what its adapters are of"):
         wanted = receipt.about["model"]["adapters"]["base"]["sha256"]
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"the receipt in {folder} does not say what its adapters are of"
-        ) from error
     if model_files_sha256(below, {}) != wanted:
         raise VerificationFailed(
             f"{below} is not the model that these adapters were trained on: its files differ; say "

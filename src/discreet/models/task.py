@@ -19,7 +19,7 @@ from discreet.encoders.layers import (
     layers_from,
     run_layers,
 )
-from discreet.errors import InputError, InvalidValue, read_as
+from discreet.errors import InvalidValue, read_as
 from discreet.receipt import Receipt
 from discreet.release.vectors import VectorSet
 from discreet.tensors import load_tensors, save_tensors
@@ -43,7 +43,7 @@ class ReleasedAs:
     @classmethod
     def of(cls, receipt: Receipt) -> "ReleasedAs":
         """Read off the receipt that ``discreet embed`` writes beside vectors."""
-        try:
+        with read_as("the receipt beside the vectors is not one of 'discreet embed' for sentences"):
             return cls(
                 str(receipt.mechanism["name"]),
                 float(receipt.mechanism["epsilon"]),
@@ -51,10 +51,6 @@ class ReleasedAs:
                 str(receipt.encoder["fingerprint"]),
                 str(receipt.map["fingerprint"]),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(
-                "the receipt beside the vectors is not one of 'discreet embed' for sentences"
-            ) from error
 
     def require(self, other: "ReleasedAs") -> None:
         """Refuse vectors that were released in another way."""

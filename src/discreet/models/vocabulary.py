@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from discreet.errors import InputError, InvalidValue
+from discreet.errors import InputError, InvalidValue, read_as
 
 BOUNDARY, UNKNOWN = "<s>", "<unk>"
 
@@ -52,10 +52,8 @@ class Vocabulary:
 
 def read_vocabulary(path: Path) -> Vocabulary:
     """A vocabulary from a file: UTF-8, a word a line."""
-    try:
+    with read_as(f"{path} cannot be read as a list of words in UTF-8"):
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a list of words in UTF-8") from error
     words = [line.strip() for line in lines]
     for number, word in enumerate(words, 1):
         if not word or any(c.isspace() for c in word):

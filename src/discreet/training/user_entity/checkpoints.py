@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.errors import InputError, OutputError
+from discreet.errors import InputError, OutputError, read_as
 from discreet.files import plain_json, private_folder, staged, written_whole
 from discreet.staging import PRIVATE, held, sync_folder
 from discreet.tensors import Arrays, load_tensors, save_tensors
@@ -100,15 +100,12 @@ class RunFolder:
         return step, arrays, curve
 
     def _read(self) -> int:
-        try:
+        damaged = "is damaged, so what was spent is not known; the run cannot go on"
+        with read_as(f"{self._ledger} {damaged}"):
             written = plain_json(self._ledger.read_bytes())
             charged, settings = written["charged"], written["settings"]
             if not isinstance(charged, int) or charged < 0:
                 raise TypeError
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self._ledger} is damaged, so what was spent is not known; the run cannot go on"
-            ) from error
         if settings != self._settings:
             raise _other_run(self.folder)
         return charged

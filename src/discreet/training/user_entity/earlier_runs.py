@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import BudgetExceeded, InputError
+from discreet.errors import BudgetExceeded, read_as
 from discreet.files import plain_json, private_folder, written_whole
 from discreet.staging import PRIVATE
 from discreet.training.user_entity.checkpoints import charged_in, salt_of
@@ -48,7 +48,10 @@ class UserMarks:
         path = run / STATE / _MARKS
         if not path.is_file():
             return None
-        try:
+        with read_as(
+            f"{path} is damaged, so whether its run used the same users is not known; give another "
+            "place, or --again"
+        ):
             values: dict[str, Any] = plain_json(path.read_bytes())
             return cls(
                 users=frozenset(values["users"]),
@@ -56,11 +59,6 @@ class UserMarks:
                 again=bool(values["again"]),
                 booked=bool(values.get("booked", False)),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{path} is damaged, so whether its run used the same users is not known; give "
-                "another place, or --again"
-            ) from error
 
     def write(self, run: Path) -> None:
         """Keep them in the folder of a run, readable by its owner alone."""
