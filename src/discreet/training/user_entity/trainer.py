@@ -44,9 +44,7 @@ from discreet.training.user_entity._gradients import (
     sentence_batch,
     together,
 )
-from discreet.training.user_entity._sample_level import CAVEAT as SAMPLE_LEVEL_CAVEAT
-from discreet.training.user_entity._sample_level import SampleLevel
-from discreet.training.user_entity._server import Server
+from discreet.training.user_entity._server import SAMPLE_LEVEL_CAVEAT, SampleLevel, Server
 from discreet.training.user_entity.checkpoints import Curve, RunFolder, fingerprint, salt_of
 from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.settings import RunSettings
