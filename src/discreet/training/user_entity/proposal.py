@@ -18,6 +18,7 @@ import numpy as np
 from discreet.accounting.user_entity import UserEntityTraining, noise_for
 from discreet.arrays import Progress
 from discreet.errors import InvalidValue
+from discreet.models.vocabulary import Vocabulary
 from discreet.training.progress import Announce, silently
 from discreet.training.user_entity._bounds import within_bounds
 from discreet.training.user_entity.records import read_users
@@ -142,7 +143,7 @@ def proposals_from_file(
         announce: shows how far it is.
     """
     records.require_entities("certified")
-    users = read_users(source, records, _NoWords())
+    users = read_users(source, records, Vocabulary(["-"]))  # bounds look at entities alone
     rules = Rules(
         user_rate=settings.user_rate, entity_rate=settings.entity_rate, delta=settings.delta
     )
@@ -151,10 +152,3 @@ def proposals_from_file(
             users, rules, steps=settings.steps, epsilon=settings.epsilon, progress=show
         )
     return proposed, len(users)
-
-
-class _NoWords:
-    """Words as numbers that nobody reads: bounds look at entities alone."""
-
-    def encode(self, words: Sequence[str]) -> list[int]:
-        return [0] * len(words)

@@ -9,9 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from discreet.errors import InputError
+from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
 from discreet.text.entities.found import Entity, chosen_categories
 from discreet.text.entities.gazetteer import Gazetteer, load_gazetteer
@@ -23,22 +24,9 @@ from discreet.training.user_entity.settings import Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 
 Spans = list[tuple[int, int]]
+WordNumbers = Vocabulary | AdaptedLanguageModel
+"""Words as numbers: of a public list, or texts as they were written, with their spaces."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
-
-
-class WordNumbers(Protocol):
-    """Words as numbers of a public vocabulary."""
-
-    def encode(self, words: Sequence[str]) -> list[int]:
-        """The numbers of a sentence."""
-
-
-@runtime_checkable
-class TextNumbers(WordNumbers, Protocol):
-    """Texts as they were written, with their spaces, as numbers."""
-
-    def encode_text(self, text: str) -> list[int]:
-        """The numbers of a text."""
 
 
 def read_users(
@@ -109,7 +97,7 @@ def read_sentences(
             yield Sentence(
                 _user(values, fields.user, at),
                 numbers.encode_text(text)
-                if as_written and isinstance(numbers, TextNumbers)
+                if as_written and isinstance(numbers, AdaptedLanguageModel)
                 else numbers.encode(words),
                 frozenset(entity.id for entity in entities),
                 _label(values, fields.label, classes, at),
