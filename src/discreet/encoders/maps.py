@@ -165,7 +165,9 @@ class PublicMap:
         )
 
     @classmethod
-    def of_layers(cls, layers: Layers, *, encoder: str, about: dict[str, Any]) -> "PublicMap":
+    def of_layers(
+        cls, layers: Layers, *, encoder: str | None, about: dict[str, Any]
+    ) -> "PublicMap":
         """A trained map from its (weight, bias) pairs."""
         return cls(tuple(w for w, _ in layers), tuple(b for _, b in layers), encoder, about)
 

@@ -77,7 +77,7 @@ def adapted(
         torch.manual_seed(seed)
         made = get_peft_model(network, config).eval()
     if kind != "lora":
-        for layer in _adapter_layers(made):
+        for layer in (each for each in made.modules() if _NAME in getattr(each, "lora_A", ())):
             layer.lora_A[_NAME].requires_grad_(requires_grad=False)
             if kind == "core":
                 _put_core(layer, rank, seed)
@@ -117,10 +117,6 @@ def _is_matrix(module: Any) -> bool:
     from transformers.pytorch_utils import Conv1D
 
     return isinstance(module, torch.nn.Linear | Conv1D)
-
-
-def _adapter_layers(network: Any) -> list[Any]:
-    return [module for module in network.modules() if _NAME in getattr(module, "lora_A", ())]
 
 
 @torch.no_grad()

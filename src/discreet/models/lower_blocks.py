@@ -55,9 +55,13 @@ class LowerBlocks:
     @contextmanager
     def replaced(self, hidden: torch.Tensor) -> Iterator[None]:
         """Within this, the network begins with what its first of the last blocks is given here."""
-        hook = self._first.register_forward_pre_hook(
-            lambda _, given, named: _with_hidden(given, named, hidden), with_kwargs=True
-        )
+
+        def begin(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            if given:
+                return (hidden, *given[1:]), named
+            return given, named | {"hidden_states": hidden}
+
+        hook = self._first.register_forward_pre_hook(begin, with_kwargs=True)
         for block in self._below:
             block.forward = self._unchanged
         try:
@@ -97,11 +101,3 @@ class _Reached(Exception):
     def __init__(self, hidden: torch.Tensor) -> None:
         super().__init__()
         self.hidden = hidden
-
-
-def _with_hidden(
-    given: tuple[Any, ...], named: dict[str, Any], hidden: torch.Tensor
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if given:
-        return (hidden, *given[1:]), named
-    return given, named | {"hidden_states": hidden}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import Floats, Generator, Progress
+from discreet.arrays import Floats, Floats32, Generator, Progress
 from discreet.devices import array_of, device_of
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.layers import affine_network, layers_of
@@ -228,7 +228,8 @@ def _result(
     public: bool,
     noise_seed: int | None,
 ) -> EndToEnd:
-    (up,), head = _layers(parts["m2"]), target.unscaled(layers_of(parts["head"]))
+    down, up = (_affine(parts[name]) for name in ("m1", "m2"))
+    head = target.unscaled(layers_of(parts["head"]))
     about = {
         "trained": "end to end, on " + ("public text" if public else "PROTECTED text"),
         "rows": len(target.values),
@@ -238,9 +239,8 @@ def _result(
     made = {"made": about["trained"]}
     if not public:
         made["caveat"] = NOT_PUBLIC
-    (down,) = _layers(parts["m1"])
     # For which encoder is known once that is saved, and has a fingerprint.
-    mapped = PublicMap((down[0],), (down[1],), None, made)
+    mapped = PublicMap.of_layers((down,), encoder=None, about=made)
     model = TaskModel((up,), head, target.labels, False, None, about, sphere=True)
     statement = None
     if noise is not None and not public:
@@ -260,7 +260,7 @@ def _on_sphere(rows: "torch.Tensor") -> "torch.Tensor":
     return torch.nn.functional.normalize(rows)
 
 
-def _layers(linear: Any) -> Any:
-    """A linear layer without bias as affine layers."""
+def _affine(linear: Any) -> tuple[Floats32, Floats32]:
+    """A linear layer without bias as an affine one."""
     weight = array_of(linear.weight).T.copy()
-    return ((weight, np.zeros(weight.shape[1], np.float32)),)
+    return weight, np.zeros(weight.shape[1], np.float32)
