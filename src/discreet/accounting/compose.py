@@ -57,8 +57,7 @@ class RepeatedRelease:
 
     def __post_init__(self) -> None:
         check.whole(self.times, "times of RepeatedRelease", at_least=1)
-        if check.positive(self.angle, "angle of RepeatedRelease") > math.pi:
-            raise check.fail("angle of RepeatedRelease", "at most pi", self.angle)
+        check.in_range(self.angle, "angle of RepeatedRelease", above=0, at_most=math.pi)
 
     @property
     def basic(self) -> float:

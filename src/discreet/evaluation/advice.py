@@ -18,10 +18,9 @@ from discreet.attacks.word_attack import WordAttack
 from discreet.encoders.maps import PublicMap
 from discreet.errors import InvalidValue
 from discreet.evaluation.bag_of_words import accuracy_of_words
-from discreet.evaluation.comparison.reading import units
 from discreet.evaluation.question import Question
 from discreet.mechanisms.registry import find
-from discreet.mechanisms.sentence import unit_rows
+from discreet.mechanisms.sphere import unit_rows, units_or_zeros
 from discreet.release.search_quality import neighbours_kept
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch, tokenizer_for
@@ -291,7 +290,7 @@ def _use_of_words(
             f"({bare.accuracy:.2f} on the texts themselves, {bare.commonest:.2f} by the commonest "
             "label)"
         )
-    vectors = units(space.vectors)
+    vectors = units_or_zeros(space.vectors)
     original = np.asarray(batch.ids, dtype=np.int64)
     near = _meanings(vectors, original, released)
     shuffled = np.random.default_rng(question.seed).permutation(released)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Generator, Ids
-from discreet.audit.chance import at_least
 from discreet.protocols import WordMechanism
 
 CONFIDENCE = 0.999
@@ -61,6 +60,8 @@ def options_at_most(mechanism: WordMechanism, ids: Ids, count: float, rng: Gener
     in that, fall among these is binomial, with the bound of Clopper and Pearson. Measured on at
     most 31 words, evenly spaced; all of the bounds hold together.
     """
+    from discreet.audit.chance import at_least  # slow to import, and only needed here
+
     places = np.linspace(0, len(ids) - 1, min(len(ids), _OPTION_WORDS)).astype(int)
     words = ids[places]
     few = _OPTION_DRAWS // _FIRST_LOOK

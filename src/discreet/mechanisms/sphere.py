@@ -24,6 +24,13 @@ def unit_rows(vectors: ArrayLike) -> Floats:
     return _normalised(_matrix(vectors, None, "vectors"), "vectors", 0)
 
 
+def units_or_zeros(vectors: ArrayLike) -> Floats:
+    """The same of rows that may be zero: those stay."""
+    rows = np.asarray(vectors, dtype=np.float64)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(norms > 0, norms, 1.0))
+
+
 def checked_units(vectors: ArrayLike, dimension: int, owner: str) -> Floats:
     """Unit rows of the right width, with their rounding removed; anything else is an error."""
     return _units(_matrix(vectors, dimension, f"vectors of {owner}"), owner, 0)

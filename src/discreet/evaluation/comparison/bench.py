@@ -23,9 +23,10 @@ from discreet.errors import DiscreetError, InvalidValue
 from discreet.evaluation.bag_of_words import guessed_by_words
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.members import membership
-from discreet.evaluation.comparison.reading import TaskReading, units
+from discreet.evaluation.comparison.reading import TaskReading
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.guides import load_guide
+from discreet.mechanisms.sphere import units_or_zeros
 from discreet.protocols import WordMechanism, release_texts
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.function_words import on_the_list
@@ -277,7 +278,7 @@ class Bench:
         sums = [np.zeros((self.reading.count, vectors.shape[1])) for _ in range(2)]
         for total, words in zip(sums, (self.batch.ids, ids), strict=True):
             np.add.at(total, row, vectors[np.asarray(words)[places]])
-        first, second = map(units, sums)
+        first, second = map(units_or_zeros, sums)
         return np.asarray(np.einsum("ij,ij->i", first, second))
 
     # -- attackers ---------------------------------------------------------------------------------

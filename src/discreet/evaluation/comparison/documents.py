@@ -15,8 +15,9 @@ from discreet.attacks.outcome import Estimate, share
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.encoders.encoder import Encoder
 from discreet.errors import InvalidValue
-from discreet.evaluation.comparison.reading import TaskReading, right_by_vectors, units
+from discreet.evaluation.comparison.reading import TaskReading, right_by_vectors
 from discreet.mechanisms.registry import entries
+from discreet.mechanisms.sphere import units_or_zeros
 from discreet.protocols import ChoosingMechanism, DocumentMechanism
 from discreet.release.search_quality import neighbours_kept
 from discreet.text.sentences import kept_documents, long_enough, split_sentences
@@ -125,19 +126,19 @@ def document_rows(
     own, public = read
     documents = own.encoded(model)
     store = _store(public.encoded(model), model.fingerprint)
-    truth, rng = units(documents.means()), np.random.default_rng(_SEED)
+    truth, rng = units_or_zeros(documents.means()), np.random.default_rng(_SEED)
     labels, folds = reading.task.labels, reading.task.folds[own.rows]
 
     def row(name: str, epsilon: float | None, released: Rows, guessed: Ids) -> DocumentRow:
         accuracy = None
         if labels is not None:
-            right = right_by_vectors(units(released), labels[own.rows], folds)
+            right = right_by_vectors(units_or_zeros(released), labels[own.rows], folds)
             accuracy = share(right.astype(np.bool_))
         return DocumentRow(
             name,
             epsilon,
             accuracy,
-            neighbours_kept(truth, units(released)),
+            neighbours_kept(truth, units_or_zeros(released)),
             share(guessed == np.arange(len(documents))),
             len(documents),
             float(np.median(documents.counts)),
@@ -168,7 +169,7 @@ def _attacked(
         law = mechanism.log_probabilities(vectors, documents.offsets)
         return np.asarray(mechanism.choices[chosen], np.float64), law.argmax(axis=0)[chosen]
     released = np.asarray(mechanism.release(vectors, rng, documents.offsets), np.float64)
-    return released, (units(released) @ units(documents.means()).T).argmax(axis=1)
+    return released, (units_or_zeros(released) @ units_or_zeros(documents.means()).T).argmax(axis=1)
 
 
 def _store(public: Documents, encoder: str) -> CandidateStore:

@@ -17,6 +17,7 @@ from discreet.attacks.word_attack import Columns
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import DiscreetError
 from discreet.evaluation.comparison.task import Effort, Task
+from discreet.mechanisms.sphere import units_or_zeros
 
 _USUAL_WORDS = 40
 
@@ -83,14 +84,7 @@ class TaskReading:
             yield "similarity", (cosines, np.ones(len(texts)))
 
     def _encoded(self, texts: Sequence[str]) -> Floats:
-        return units(self.model.encode([text or "." for text in texts]))
-
-
-def units(rows: Any) -> Floats:
-    """Rows of length 1; those of length 0 stay."""
-    table = np.asarray(rows, dtype=np.float64)
-    norms = np.linalg.norm(table, axis=1, keepdims=True)
-    return np.asarray(table / np.where(norms > 0, norms, 1.0))
+        return units_or_zeros(self.model.encode([text or "." for text in texts]))
 
 
 def right_by_vectors(vectors: Floats, labels: Ids, folds: Ids) -> NDArray[np.bool_]:

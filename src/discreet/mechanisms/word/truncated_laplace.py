@@ -135,7 +135,9 @@ class TruncatedLaplace(NoisyNearest):
             enough = _box.enough_width(self.epsilon, self.delta)
             width = _box.smallest_width(bounds.exponent, self.delta, enough)
         exponent, exact = bounds.exponent(width), False
-        if sensitivity == "exact" and _few(points):
+        # Of few words every pair can be looked at in about a second.
+        few = len(space) ** 2 / 2 * space.dimension <= _box.MOST_WORK
+        if sensitivity == "exact" and few:
             with contextlib.suppress(_box.TooManyPairs):
                 pairs = points.astype(np.float64), 1.0 / scale, bounds.linf
                 if not published:
@@ -185,12 +187,6 @@ class TruncatedLaplace(NoisyNearest):
             f"{self.epsilon:.6g}, but delta is {actual}: its proof takes the part of one box "
             "outside the other for a small cube, and it is a set of slabs",
         )
-
-
-def _few(points: Points) -> bool:
-    """True if every pair of words can be looked at in about a second."""
-    count, dimension = points.shape
-    return bool(count * count / 2 * dimension <= _box.MOST_WORK)
 
 
 def _far_shift(points: Points) -> Floats:
