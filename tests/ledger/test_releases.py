@@ -20,6 +20,7 @@ from ledger_charges import KEY, charge
 SPACE = EmbeddingSpace.from_arrays([UNKNOWN, *WORDS], vectors().astype(np.float32))
 TEXTS = [" ".join(WORDS[:3]), " ".join(WORDS[3:8]), WORDS[9]]
 OWNERS = ["ann", "bob", "ann"]
+OTHERS = [f"person {number}" for number in range(11)]
 
 
 def made(**more):
@@ -106,6 +107,26 @@ def test_the_same_texts_again(book, source):
         release(source, DatasetLedger(book, "tickets", again="refuse"), "third.csv")
     release(source, DatasetLedger(book, "tickets", again="charge"), "third.csv")
     assert book.budget("tickets").spent.epsilon >= 2 * spent.epsilon
+
+
+@pytest.mark.parametrize("again", ["stored-first-release", "refuse", "charge"])
+def test_copies_of_a_text_in_one_release_add_up(book, source, again):
+    ledger = DatasetLedger(book, "tickets", again=again)
+    copied = source.with_name("copies.txt")
+    # More than one batch would hold, were it counted by batches.
+    copied.write_text("\n".join([TEXTS[0], TEXTS[1], *[TEXTS[0]] * 199]) + "\n")
+    receipt = release(copied, ledger, "copies.out.txt", drop=[])
+    spent = book.budget("tickets").spent.epsilon
+    assert spent == pytest.approx(600 * per_word())
+    assert receipt.about["whole"]["document"]["words"] == 5
+    book.limit(dataset="few", epsilon=10 * per_word())
+    with pytest.raises(BudgetExceeded):
+        made(ledger=DatasetLedger(book, "few", again=again)).sanitize([WORDS[0]] * 11)
+    made(ledger=DatasetLedger(book, "few", again=again)).sanitize([WORDS[0]] * 11, persons=OTHERS)
+    # Two columns: a row is charged for each of its texts, wherever their copies stand.
+    source.write_text("who,text\n" + f"{WORDS[20]},{TEXTS[2]}\n" * 2 + f"{TEXTS[2]},x\n")
+    release(source, DatasetLedger(book, "two", again=again), drop=[], text_field=("who", "text"))
+    assert book.budget("two").spent.epsilon == pytest.approx((2 + 3) * per_word())
 
 
 def test_a_file_that_changes_between_counting_and_drawing_is_refused(book, source):
@@ -232,6 +253,10 @@ def test_vectors_are_booked_and_the_same_rows_refused(book, tmp_path):
         book_rows(["five", "six"], ["five", "seven"])
     assert book.budget("vectors", "bob").spent.epsilon == 2.0
     assert book.verify([tmp_path / "v.npz"]) == []  # the earlier output is still in its place
+    booked = BookedRows(DatasetLedger(book, "copies"), lifted, "toy")
+    booked.count(["one", "two", "one"], np.array([1, 1, 1]), None)
+    with booked.reserved(secure_generator()):
+        assert book.budget("copies").held.epsilon == 2.0
 
 
 def test_training_is_booked_before_its_first_step_and_once(book, tmp_path):

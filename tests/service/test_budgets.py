@@ -54,6 +54,23 @@ def test_a_key_spends_its_budget_and_no_more(profile, held):
     assert _states(ledger) == ["committed"] * 3
 
 
+def test_copies_of_a_text_in_one_request_add_up(profile, held):
+    keys, ledger = held
+    secret = add_key(keys, "one", budget=2.0 * 20)
+    with served({"profiles": {"default": profile}}, keys=keys, ledger=str(ledger)) as up:
+
+        def spent(documents, persons=None):
+            body = {"documents": documents, "persons": persons}
+            code = up.post("/v1/sanitize", body, headers=_bearer(secret)).status_code
+            told = up.client.get("/v1/budget", headers=_bearer(secret)).json()
+            return code, told["spent"]["epsilon"]
+
+        two = " ".join(WORDS[:2])
+        assert spent([two] * 1000) == (403, 0)
+        assert spent([two, " ".join(WORDS[2:5]), two, WORDS[5]]) == (200, 2.0 * 4)
+        assert spent([two] * 12, [f"person {number}" for number in range(12)]) == (200, 2.0 * 6)
+
+
 def test_many_at_once_never_overspend(profile, held):
     keys, ledger = held
     secret = add_key(keys, "one", budget=2.0 * 25)

@@ -30,6 +30,7 @@ def test_vectors_are_released_and_charged(profile, tmp_path):
         answer = up.post("/v1/embed", {"documents": texts})
         again = up.post("/v1/embed", {"documents": texts}).json()
         blank = up.post("/v1/embed", {"documents": [" "]})
+        up.post("/v1/embed", {"documents": [texts[0]] * 3})
     assert answer.status_code == 200, answer.text
     body = answer.json()
     vectors = np.array(body["vectors"])
@@ -39,7 +40,9 @@ def test_vectors_are_released_and_charged(profile, tmp_path):
     assert body["receipt"]["statement"] == body["statement"]
     assert blank.status_code == 422
     with Ledger.open(ledger) as book:
-        assert [(e.state, e.command) for e in book.entries()] == [("committed", "/v1/embed")] * 2
+        entries = list(book.entries())
+        assert [(e.state, e.command) for e in entries] == [("committed", "/v1/embed")] * 3
+        assert entries[2].amount.epsilon == 3 * entries[0].amount.epsilon, "copies add up"
         assert book.verify() == []
 
 

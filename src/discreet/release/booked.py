@@ -23,7 +23,7 @@ from discreet.protocols import Release, WordMechanism
 from discreet.receipt import Receipt
 from discreet.release._parts import TextSanitizer
 from discreet.release.strength import KeepRate
-from discreet.release.whole import Wholes, counted_in, whole_of
+from discreet.release.whole import Copies, Wholes, counted_in, whole_of
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.readers import Batch, DocumentReader
 
@@ -62,6 +62,8 @@ class _Booked:
 
     wholes: Wholes = field(default_factory=Wholes, init=False)
     """What was counted."""
+    copies: Copies = field(default_factory=Copies, init=False, repr=False)
+    """The same, equal texts together: without persons, all copies may be of one."""
     units: int = field(default=0, init=False)
     reservation: Reservation | None = field(default=None, init=False)
     charge: Charge | None = field(default=None, init=False)
@@ -74,7 +76,10 @@ class _Booked:
         mechanism: str,
         rng: Generator,
     ) -> Iterator[Reservation]:
-        self.charge = self.wholes.charged(
+        wholes = self.wholes
+        if wholes.person is None:
+            wholes = Wholes(document=max(wholes.document, self.copies.most))
+        self.charge = wholes.charged(
             lifted,
             dataset=ledger.dataset,
             command=ledger.command,
@@ -129,15 +134,18 @@ class BookedSanitizer(_Booked):
 
     def count(self, fields: Iterable[Sequence[str]], persons: Sequence[str] | None = None) -> None:
         """Count what a batch will take; the texts of a row may stand in several fields."""
-        draws: Ids = np.zeros(0, np.int64)
-        for texts in fields:
-            new = self._new(texts)
-            own = np.zeros(len(texts), np.int64)
-            if len(new):
-                own[new] = self.made.draws([texts[place] for place in new])
-            draws = own if not draws.size else draws + own
+        counted = [(texts, self._draws(texts)) for texts in fields]
+        draws: Ids = np.sum([own for _, own in counted], axis=0, dtype=np.int64)
+        if persons is None:
+            self.copies.add(*counted)
         self.units += int(draws.sum())
         self.wholes.add(draws, persons)
+
+    def _draws(self, texts: Sequence[str]) -> Ids:
+        new, draws = self._new(texts), np.zeros(len(texts), np.int64)
+        if new:
+            draws[new] = self.made.draws([texts[place] for place in new])
+        return draws
 
     def _new(self, texts: Sequence[str]) -> list[int]:
         """Places of texts that were not released before, or are to be released again."""
@@ -253,6 +261,8 @@ class BookedRows(_Booked):
             screened(self.ledger.ledger.seen(self.ledger.dataset, texts), REFUSE)
         self.units += int(units.sum())
         self.wholes.add(units, persons)
+        if persons is None:
+            self.copies.add((texts, units))
         self._read[0].update("\0".join(texts).encode("utf-8", "surrogatepass"))
 
     def reserved(self, rng: Generator) -> AbstractContextManager[Reservation | None]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from discreet import check
 from discreet.arrays import Ids
 from discreet.composition import UnitLoss
@@ -115,6 +117,38 @@ class Wholes:
             units=units,
             persons={person: own[count] for person, count in self._persons.items()},
         )
+
+
+class Copies:
+    """Adds up the draws of equal texts: whoever sees all copies of a text has seen it so often.
+
+    Of a text a hash is kept. Were two texts to have the same one, more would be charged.
+
+    >>> copies = Copies()
+    >>> copies.add((["tea cup", "tea", "tea"], [2, 1, 1]))
+    >>> copies.add((["tea"], [1]))
+    >>> copies.most
+    3
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[Ids] = []
+
+    def add(self, *fields: tuple[Sequence[str], Sequence[int] | Ids]) -> None:
+        """Count rows: for each field its texts, and how many draws each of these takes."""
+        self._rows.append(
+            np.array([[[hash(text) for text in texts], draws] for texts, draws in fields], np.int64)
+        )
+
+    @property
+    def most(self) -> int:
+        """Draws of the row whose texts were drawn most, wherever they stand."""
+        rows = np.concatenate(self._rows, axis=2) if self._rows else np.zeros((1, 2, 0), np.int64)
+        prints, draws = rows[:, 0], rows[:, 1]
+        _, which = np.unique(prints.ravel(), return_inverse=True)
+        sums = np.zeros(which.size, np.int64)
+        np.add.at(sums, which.ravel(), draws.ravel())
+        return int(sums[which].reshape(prints.shape).sum(axis=0).max(initial=0))
 
 
 def counted_in(about: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from discreet.evaluation.explanation import example_words, explain
 from discreet.ledger import Charge
 from discreet.mechanisms.registry import entries
+from discreet.release.whole import Copies
 from discreet.service.keys import ApiKey
 from discreet.service.logs import log_error
 from discreet.service.problems import Problem, busy, problem_of
@@ -121,9 +123,10 @@ async def embed(service: Service, request: Request) -> Response:
     release = await service.within_time(lambda: embedder.release(texts))
     receipt = embedder.receipt(release)
     told = json.dumps(receipt.to_dict())
-    charge = Charge.of_draws(
-        release.statement, [1] * len(texts), dataset=key.name, command="/v1/embed"
-    )
+    copies = Copies()
+    copies.add((texts, [1] * len(texts)))
+    charge = Charge.of_draws(release.statement, copies.most, dataset=key.name, command="/v1/embed")
+    charge = replace(charge, units=len(texts))
     (refused,) = await asyncio.to_thread(service.accounts.charge, [(charge, told)])
     if refused is not None:
         raise refused

@@ -24,7 +24,7 @@ from discreet.receipt import Receipt
 from discreet.release.choice import chosen_mechanism
 from discreet.release.strength import refuse_weak_words
 from discreet.release.text import READABLE, Sanitizer, about_sanitizer
-from discreet.release.whole import DELTA, Wholes
+from discreet.release.whole import DELTA, Copies, Wholes
 from discreet.service.policy import Profile
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.statement import PrivacyStatement
@@ -259,12 +259,18 @@ class TextReleaser:
         return "{" + ", ".join(parts) + "}"
 
     def charge(self, job: Job, outcome: JobRelease, dataset: str) -> Charge:
-        """What a ledger books for it: the longest text, or each person's texts, all replaced."""
+        """What a ledger books for it, all replaced.
+
+        That is the text with most draws, copies of it added up, or each person's texts.
+        """
         if job.persons is not None:
             lifted = self._lift(outcome.draws, job.persons)
+        elif job.together or len(job.texts) == 1:
+            lifted = self._lifted(outcome.words)
         else:
-            draws = outcome.words if job.together else max(outcome.draws, default=0)
-            lifted = self._lifted(draws)
+            copies = Copies()
+            copies.add((job.texts, outcome.draws))
+            lifted = self._lifted(copies.most)
         return replace(lifted, dataset=dataset, command=job.command, units=outcome.words)
 
     def _lift(self, draws: Sequence[int] | int, persons: Sequence[str] | None = None) -> Charge:
