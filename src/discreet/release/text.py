@@ -13,7 +13,6 @@ from discreet.arrays import Generator, Ids
 from discreet.errors import InvalidValue
 from discreet.ledger.dataset import DatasetLedger
 from discreet.protocols import (
-    IntArray,
     Release,
     WordMechanism,
     release_texts,
@@ -34,8 +33,9 @@ from discreet.scope import ONCE, Scope
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words, polish
 from discreet.text.identifiers import Identifiers
-from discreet.text.layout import Layout, PublicLayout, TokensLayout
-from discreet.text.tokens import Tokenizer, tokenizer_for
+from discreet.text.layout import Layout, PublicLayout, Template, TokensLayout
+from discreet.text.passing import Passing
+from discreet.text.tokens import TokenBatch, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
     from discreet.release.recipe import Recipe
@@ -117,7 +117,7 @@ class Sanitizer:
         self._layout: Layout = LAYOUTS[layout](
             tokenizer_for(space.words, space.unknown, space.subwords)
         )
-        self._passed = None
+        self._passing: Passing | None = None
         self.recipe: Recipe | None = None
         """How to make it again by name, once that is known."""
         self.given = mechanism
@@ -129,9 +129,9 @@ class Sanitizer:
                     f"function words cannot pass in {space.name}, a space of pieces of words; use "
                     "a space of whole words, such as english"
                 )
-            self._passed = function_words.on_the_list(space.words)
+            self._passing = Passing(space.words)
             if hasattr(mechanism, "sparing"):  # its outputs are chosen for the words that are left
-                self.mechanism = mechanism.sparing(self._passed)
+                self.mechanism = mechanism.sparing(self._passing.listed)
             self.about = {**self.about, "public": public}
         self.polish = polish
 
@@ -168,7 +168,7 @@ class Sanitizer:
             scope = "; ".join(filter(None, (statement.scope, _ONCE_SCOPE)))
             statement = replace(statement, scope=scope).with_public(_ONCE_PUBLIC)
         statement = replace(statement, over=Scope(cut=cut))
-        if self._passed is not None:
+        if self._passing is not None:
             statement = statement.with_public(function_words.PUBLIC).with_caveats(
                 function_words.CAVEAT
             )
@@ -224,7 +224,7 @@ class Sanitizer:
         """
         batch, template = self._layout.divided(segments)
         starts = batch.offsets[bounds]
-        passed = self._public_places(batch.ids)
+        passed = self._public_places(batch, template, starts)
         if self._once:
             released, draws = release_once(
                 self.mechanism, batch.ids, rng, starts, passed, template.capitals
@@ -242,15 +242,18 @@ class Sanitizer:
         segments, bounds = texts, np.arange(len(texts) + 1)
         if self.identifiers is not None:
             segments, bounds = self.identifiers.segments(texts)
-        batch, _ = self._layout.divided(segments)
-        starts, passed = batch.offsets[bounds], self._public_places(batch.ids)
+        batch, template = self._layout.divided(segments)
+        starts = batch.offsets[bounds]
+        passed = self._public_places(batch, template, starts)
         if not self._once:
             return draws_of(starts, passed)
         drawn = np.ones(len(batch.ids), np.bool_) if passed is None else ~passed
         return distinct(batch.ids[drawn], starts_among(drawn, starts))[2]
 
-    def _public_places(self, ids: IntArray) -> NDArray[np.bool_] | None:
-        return None if self._passed is None else self._passed[ids]
+    def _public_places(
+        self, batch: TokenBatch, template: Template, starts: Ids
+    ) -> NDArray[np.bool_] | None:
+        return None if self._passing is None else self._passing.places(batch, template, starts)
 
     def _polished(self, texts: list[str], *, whole: bool) -> list[str]:
         """Agreement mended, from what is about to be released alone; a part begins no sentence."""
@@ -292,8 +295,9 @@ class Sanitizer:
         It is counted on protected text, so it is as protected: for who has the text, and for no
         receipt, log or release.
         """
-        ids = self._layout.divided(texts)[0].ids
-        ids = ids if self._passed is None else ids[~self._passed[ids]]
+        batch, template = self._layout.divided(texts)
+        passed = self._public_places(batch, template, batch.offsets)
+        ids = batch.ids if passed is None else batch.ids[~passed]
         return float((ids == self.mechanism.space.unknown).mean()) if len(ids) else 0.0
 
     def stream(

@@ -2,6 +2,9 @@
 
 A public list, of our own choosing. A text whose function words pass unchanged can be read; which of
 its words are on the list, and which ones they are, is then public, and a statement says so.
+
+Some of them are also names or abbreviations: May, Will, Don, Dr. He, the WHO, M.S. What capitals or
+a missing apostrophe make look like one does not pass: see ``passing``.
 """
 
 from collections.abc import Sequence
@@ -34,9 +37,10 @@ anybody everybody someone anyone everyone something anything nothing everything
 FUNCTION_WORDS = frozenset(_WORDS.split())
 PUBLIC = (
     f"which words are among {len(FUNCTION_WORDS)} English function words and marks, and which ones "
-    "they are: these pass unchanged"
+    "they are: these pass unchanged, unless they may be a name or an abbreviation, by their "
+    "capitals or for want of an apostrophe"
 )
-CAVEAT = "the guarantee is between any two words that are not on the public list"
+CAVEAT = "the guarantee is between any two words that do not pass"
 
 
 def on_the_list(words: Sequence[str]) -> NDArray[np.bool_]:
@@ -49,7 +53,7 @@ def are_among(listed: frozenset[str], words: Sequence[str]) -> NDArray[np.bool_]
     return _are_among(listed, tuple(words)).copy()
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _are_among(listed: frozenset[str], words: tuple[str, ...]) -> NDArray[np.bool_]:
     """Asked several times for the vocabulary of a space, it looks once."""
     return np.fromiter((word.lower() in listed for word in words), np.bool_, len(words))

@@ -61,9 +61,28 @@ class Template:
         return f"Template({len(self.offsets) - 1} documents, {self.offsets[-1]} tokens)"
 
     @property
+    def patterns(self) -> Ints | None:
+        """The capitals of each token, if they are public: LOWER, TITLE or UPPER."""
+        return _WORD - self.codes[self.codes <= _WORD] if len(self.codes) else None
+
+    @property
     def capitals(self) -> NDArray[np.bool_] | None:
         """Which tokens begin with a capital, if that is public."""
-        return self.codes[self.codes <= _WORD] < _WORD - LOWER if len(self.codes) else None
+        return None if self.patterns is None else self.patterns > LOWER
+
+    def beside(self, marks: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which tokens have one of these public characters right before them, and right behind."""
+        among, places = self._among(marks), np.flatnonzero(self.codes <= _WORD)
+        # A text ends in a code that is no character, so that its neighbour is never looked at.
+        return among[places - 1] & (places > 0), among[places + 1]
+
+    def since(self, marks: str) -> NDArray[np.bool_]:
+        """Before which tokens one of these stands, with no other token in between."""
+        counts = np.cumsum(self._among(marks))[self.codes <= _WORD]
+        return np.diff(counts, prepend=0) > 0
+
+    def _among(self, marks: str) -> NDArray[np.bool_]:
+        return np.isin(self.codes, [_public_index()[mark] for mark in marks])
 
 
 class Layout(ABC):
