@@ -52,25 +52,29 @@ class DensityMechanism(Mechanism[FloatArray, FloatArray], Protocol):
         """The log-density of each output given the value in the same row."""
 
 
-class WordMechanism(Protocol):
-    """A mechanism that releases word ids of a space."""
+class Stated(Protocol):
+    """What a mechanism of every family has."""
 
     name: ClassVar[str]
-    space: EmbeddingSpace
 
     @property
     def statement(self) -> PrivacyStatement:
-        """The guarantee for each released word."""
+        """The guarantee for each word, vector, sentence of a document or label that is released."""
+
+
+class WordMechanism(Stated, Protocol):
+    """A mechanism that releases word ids of a space."""
+
+    space: EmbeddingSpace
 
     def release(self, ids: Any, rng: Generator) -> Ids:
         """An independent draw for each word id."""
 
 
 @runtime_checkable
-class ContextualMechanism(Protocol):
+class ContextualMechanism(Stated, Protocol):
     """A word mechanism whose law of a word depends on what was released before it in its text."""
 
-    name: ClassVar[str]
     space: EmbeddingSpace
     contextual: bool
     """Whether it reads what was released; if not, it is a word mechanism like any other."""
@@ -168,25 +172,19 @@ class Guide(Protocol):
         """Take note of one more released word of each of these (different) documents."""
 
 
-class SentenceMechanism(Protocol):
+class SentenceMechanism(Stated, Protocol):
     """A mechanism that releases unit vectors."""
 
-    name: ClassVar[str]
     dimension: int
     epsilon: float
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released vector."""
 
     def release(self, vectors: Any, rng: Generator) -> Floats32:
         """An independent draw for each unit row."""
 
 
-class DocumentMechanism(Protocol):
+class DocumentMechanism(Stated, Protocol):
     """A mechanism that releases one vector for the sentences of each document."""
 
-    name: ClassVar[str]
     recoded: ClassVar[bool]
     """Whether it reads sentence vectors as the store's recoder makes them, or as they are."""
     dimension: int
@@ -195,10 +193,6 @@ class DocumentMechanism(Protocol):
     @classmethod
     def from_store(cls, store: CandidateStore, epsilon: float) -> "DocumentMechanism":
         """With the public side that a store holds."""
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each sentence of a released document."""
 
     def release(self, vectors: Any, rng: Generator, offsets: Any = None) -> Floats32:
         """An independent draw for each document; ``offsets`` says where each of them starts."""
@@ -218,19 +212,14 @@ class ChoosingMechanism(DocumentMechanism, Protocol):
         """Of each choice, for each document; exact."""
 
 
-class LabelMechanism(Protocol):
+class LabelMechanism(Stated, Protocol):
     """A mechanism that releases class indices."""
 
-    name: ClassVar[str]
     epsilon: float
 
     @property
     def classes(self) -> int:
         """How many labels there are."""
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """The guarantee for each released label."""
 
     @property
     def transition(self) -> Floats:

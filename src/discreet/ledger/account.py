@@ -59,7 +59,7 @@ def locked(
     new = [name for name in names if for_update and name not in known]
     if new:
         made = written_back(map(_new, new))
-        connection.write([made._replace(otherwise="ON CONFLICT (dataset) DO NOTHING")])
+        connection.write(made._replace(otherwise="ON CONFLICT (dataset) DO NOTHING"))
     for first in range(0, len(names), _CHUNK):
         chunk = names[first : first + _CHUNK]
         sql = f"{_ACCOUNTS} IN ({', '.join('?' * len(chunk))}) ORDER BY dataset{for_update}"

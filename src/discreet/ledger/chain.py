@@ -10,7 +10,7 @@ from discreet.ledger.account import Account
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED, RESERVED, Entry, moment
 from discreet.ledger.keys import LedgerKey
-from discreet.ledger.schema import Connection
+from discreet.ledger.schema import Connection, Rows
 from discreet.ledger.stores import now
 from discreet.statement import PrivacyStatement
 
@@ -34,7 +34,7 @@ def append(
     account.at = max(now(), account.at)
     event = (account.name, account.events, kind, account.at, entry, body)
     account.head = sealed(key, event, account.head)
-    connection.insert("discreet_event", _EVENT, [(*event, account.head)])
+    connection.write(Rows("discreet_event", _EVENT, [(*event, account.head)]))
     return account.at
 
 
@@ -53,10 +53,10 @@ def open_entry(
     connection: Connection, entry: str, name: str, number: int, request: str | None
 ) -> None:
     """Say that a reservation waits for its outcome."""
-    connection.insert("discreet_open", ("entry", "dataset", "number"), [(entry, name, number)])
+    connection.write(Rows("discreet_open", ("entry", "dataset", "number"), [(entry, name, number)]))
     if request is not None:
-        connection.insert(
-            "discreet_request", ("dataset", "request", "entry"), [(name, request, entry)]
+        connection.write(
+            Rows("discreet_request", ("dataset", "request", "entry"), [(name, request, entry)])
         )
 
 

@@ -93,7 +93,7 @@ class _Connection(Unlocking):
     def run(self, sql: str, *values: object) -> None:
         self._made.execute(_marked(sql), values or None)
 
-    def write(self, parts: Sequence[Rows]) -> None:
+    def write(self, *parts: Rows) -> None:
         # One statement for any number of rows of all tables.
         done, values = list[str](), list[object]()
         for part in filter(lambda part: part.rows, parts):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from discreet import check
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.ledger.schema import Connection
+from discreet.ledger.schema import Connection, Rows
 
 STORED, REFUSE, CHARGE = "stored-first-release", "refuse", "charge"
 POLICIES = (STORED, REFUSE, CHARGE)
@@ -15,6 +15,11 @@ POLICIES = (STORED, REFUSE, CHARGE)
 refuses the row where it was not. It costs nothing more, and shows that both rows are the same.
 """
 _CHUNK = 500
+_ROW = ("dataset", "fingerprint", "entry", "kept")
+_FIRST = (
+    "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
+    "WHERE discreet_row.entry = excluded.entry AND discreet_row.kept IS NULL"
+)
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,5 @@ def remember(
         raise InvalidValue("there must be one release for each row")
     kept: Sequence[str | None] = [None] * len(prints) if releases is None else releases
     # Fingerprints may be kept before anything is drawn; their releases then follow.
-    connection.insert(
-        "discreet_row",
-        ("dataset", "fingerprint", "entry", "kept"),
-        sorted(
-            (name, each, entry, out) for each, out in dict(zip(prints, kept, strict=True)).items()
-        ),
-        "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
-        "WHERE discreet_row.entry = excluded.entry AND discreet_row.kept IS NULL",
-    )
+    added = sorted((name, p, entry, out) for p, out in dict(zip(prints, kept, strict=True)).items())
+    connection.write(Rows("discreet_row", _ROW, added, _FIRST))

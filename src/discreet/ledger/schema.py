@@ -31,17 +31,7 @@ class Connection(Protocol):
         """Run a statement that gives no rows, at the latest when the transaction ends."""
         ...
 
-    def insert(
-        self,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[tuple[object, ...]],
-        otherwise: str = "",
-    ) -> None:
-        """Add rows to a table; ``otherwise`` says what to do about those that are there."""
-        self.write([Rows(table, columns, rows, otherwise)])
-
-    def write(self, parts: Sequence[Rows]) -> None:
+    def write(self, *parts: Rows) -> None:
         """Add rows to several tables, of which none comes twice."""
         ...
 

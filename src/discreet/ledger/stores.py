@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -214,7 +214,7 @@ class _SqliteConnection(Connection):
     def run(self, sql: str, *values: object) -> None:
         self._made.execute(sql, values)
 
-    def write(self, parts: Sequence[Rows]) -> None:
+    def write(self, *parts: Rows) -> None:
         for part in parts:
             marks = ", ".join("?" * len(part.columns))
             names = ", ".join(part.columns)

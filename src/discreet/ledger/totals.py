@@ -6,6 +6,7 @@ persons, never their sum.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import astuple
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +14,17 @@ from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.ledger.account import Account, account_named
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
-from discreet.ledger.schema import Connection
+from discreet.ledger.schema import Connection, Rows
 from discreet.ledger.stores import now
 from discreet.statement import Adjacency, Unit
 
 _CHUNK = 500
 _LARGEST = 2**62
+_LIMIT = ("dataset", "person", "span", "nano", "atto", "unit")
+_ACCOUNT = ("dataset", "person", "nano", "atto", "unbounded")
+_ADDED = "ON CONFLICT (dataset, person) DO UPDATE SET " + ", ".join(
+    f"{column} = discreet_account.{column} + excluded.{column}" for column in _ACCOUNT[2:]
+)
 _POSTING = ("dataset", "number", "person", "at", "nano", "atto", "unbounded")
 
 
@@ -53,11 +59,8 @@ def set_limit(
         *(account.name, person, span),
     )
     if allowed is not None:
-        connection.run(
-            "INSERT INTO discreet_limit (dataset, person, span, nano, atto, unit) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            *(account.name, person, span, allowed.nano, allowed.atto, str(unit)),
-        )
+        row = (account.name, person, span, allowed.nano, allowed.atto, str(unit))
+        connection.write(Rows("discreet_limit", _LIMIT, [row]))
     ((count,),) = connection.rows(
         "SELECT count(*) FROM discreet_limit WHERE dataset = ?", account.name
     )
@@ -138,6 +141,7 @@ def _refuse_unless(gone: Amount, extra: Amount, limit: Limit) -> None:
 # -- totals ------------------------------------------------------------------------------------
 
 _SUM = "coalesce(sum(nano), 0), coalesce(sum(atto), 0), coalesce(sum(unbounded), 0)"
+_MOST = "coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0)"
 
 
 def _common(
@@ -157,14 +161,13 @@ def _most_own(connection: Connection, account: Account, person: str, since: int 
         return Amount()
     if person != EVERYBODY:
         return _owns(connection, account.name, [person], since).get(person, Amount())
-    most = "coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0)"
     if since is None:
         rows = connection.rows(
-            f"SELECT {most} FROM discreet_account WHERE dataset = ?", account.name
+            f"SELECT {_MOST} FROM discreet_account WHERE dataset = ?", account.name
         )
     else:
         rows = connection.rows(
-            f"SELECT {most} FROM (SELECT sum(nano) AS nano, sum(atto) AS atto, sum(unbounded) AS "
+            f"SELECT {_MOST} FROM (SELECT sum(nano) AS nano, sum(atto) AS atto, sum(unbounded) AS "
             "unbounded FROM discreet_posting WHERE dataset = ? AND person <> '' AND at > ? "
             "GROUP BY person) AS own",
             *(account.name, since),
@@ -207,32 +210,30 @@ def post(
     connection: Connection, account: Account, number: int, at: int, amounts: Mapping[str, Amount]
 ) -> None:
     """Add amounts, in the order of persons, to the accounts."""
-    connection.insert(
-        "discreet_posting",
-        _POSTING,
-        [
-            (account.name, number, person, at, a.nano, a.atto, a.unbounded)
-            for person, a in amounts.items()
-        ],
-    )
-    _add(connection, account, amounts)
+    rows = [(person, a.nano, a.atto, a.unbounded) for person, a in amounts.items()]
+    posted = [(account.name, number, person, at, *rest) for person, *rest in rows]
+    connection.write(Rows("discreet_posting", _POSTING, posted))
+    if EVERYBODY in amounts:
+        account.common += amounts[EVERYBODY]
+        return
+    account.persons += len(amounts)  # 0 as long as nobody has an account of one's own
+    own = [(account.name, *row) for row in rows]
+    connection.write(Rows("discreet_account", _ACCOUNT, own, _ADDED))
 
 
 def give_back(connection: Connection, account: Account, number: int, own: int) -> None:
     """Take back what an event posted, at the time at which it was posted."""
-    rows = connection.rows(
+    sql = (
         "SELECT person, at, nano, atto, unbounded FROM discreet_posting "
-        "WHERE dataset = ? AND number = ?",
-        *(account.name, number),
+        "WHERE dataset = ? AND number = ?"
     )
-    connection.insert(
-        "discreet_posting",
-        _POSTING,
-        [(account.name, own, p, at, -n, -a, -u) for p, at, n, a, u in _whole(rows)],
-    )
-    for person, _, nano, atto, unbounded in _whole(rows):
+    back = []
+    for person, at, *rest in connection.rows(sql, account.name, number):
+        amount = amount_of(*rest)
+        back.append((account.name, own, person, at, -amount.nano, -amount.atto, -amount.unbounded))
         if person == EVERYBODY:
-            account.common -= Amount(nano, atto, unbounded)
+            account.common -= amount
+    connection.write(Rows("discreet_posting", _POSTING, back))
     connection.run(
         "UPDATE discreet_account SET nano = discreet_account.nano - p.nano, "
         "atto = discreet_account.atto - p.atto, "
@@ -241,22 +242,6 @@ def give_back(connection: Connection, account: Account, number: int, own: int) -
         "AND p.dataset = ? AND p.number = ?",
         *(account.name, number),
     )
-
-
-def _add(connection: Connection, account: Account, amounts: Mapping[str, Amount]) -> None:
-    if EVERYBODY in amounts:
-        account.common += amounts[EVERYBODY]
-    else:
-        account.persons += len(amounts)  # 0 as long as nobody has an account of one's own
-        connection.insert(
-            "discreet_account",
-            ("dataset", "person", "nano", "atto", "unbounded"),
-            [(account.name, person, a.nano, a.atto, a.unbounded) for person, a in amounts.items()],
-            "ON CONFLICT (dataset, person) DO UPDATE SET "
-            "nano = discreet_account.nano + excluded.nano, "
-            "atto = discreet_account.atto + excluded.atto, "
-            "unbounded = discreet_account.unbounded + excluded.unbounded",
-        )
 
 
 # -- budgets -----------------------------------------------------------------------------------
@@ -281,46 +266,28 @@ def budgets(connection: Connection, name: str, person: str) -> list[Budget]:
 def _budget(connection: Connection, account: Account, person: str, limit: Limit | None) -> Budget:
     since, common = _common(connection, account, limit)
     gone = common + _most_own(connection, account, person, since)
-    held = _held(connection, account.name, EVERYBODY, since)
+    held = _held(connection, account.name, since, "= ''")
     if person != EVERYBODY:
-        held += _held(connection, account.name, person, since)
+        held += _held(connection, account.name, since, "= ?", person)
     elif account.persons:
-        held += _most_held(connection, account.name, since)
+        held += _held(connection, account.name, since, "<> ''")
     # The most that is held and the most that is gone may be of two persons.
-    held = Amount(*(min(h, g) for h, g in zip(_of(held), _of(gone), strict=True)))
+    held = Amount(*map(min, astuple(held), astuple(gone)))
     return Budget(limit, gone - held, held, account.adjacency)
 
 
-_HELD = (
-    "FROM discreet_open AS o JOIN discreet_posting AS p "
-    "ON p.dataset = o.dataset AND p.number = o.number WHERE o.dataset = ? AND p.at > ?"
-)
-_HELD_SUM = "coalesce(sum(p.nano), 0), coalesce(sum(p.atto), 0), coalesce(sum(p.unbounded), 0)"
-
-
-def _held(connection: Connection, name: str, person: str, since: int | None) -> Amount:
-    sql = f"SELECT {_HELD_SUM} {_HELD} AND p.person = ?"
-    return amount_of(*connection.rows(sql, name, -1 if since is None else since, person)[0])
-
-
-def _most_held(connection: Connection, name: str, since: int | None) -> Amount:
+def _held(connection: Connection, name: str, since: int | None, whose: str, *person: str) -> Amount:
+    """The most that is held for one of those whose name is like this; each number by itself."""
     sql = (
-        "SELECT coalesce(max(nano), 0), coalesce(max(atto), 0), coalesce(max(unbounded), 0) FROM "
-        f"(SELECT sum(p.nano) AS nano, sum(p.atto) AS atto, sum(p.unbounded) AS unbounded {_HELD} "
-        "AND p.person <> '' GROUP BY p.person) AS held"
+        f"SELECT {_MOST} FROM (SELECT sum(p.nano) AS nano, sum(p.atto) AS atto, "
+        "sum(p.unbounded) AS unbounded FROM discreet_open AS o JOIN discreet_posting AS p "
+        "ON p.dataset = o.dataset AND p.number = o.number "
+        f"WHERE o.dataset = ? AND p.at > ? AND p.person {whose} GROUP BY p.person) AS held"
     )
-    return amount_of(*connection.rows(sql, name, -1 if since is None else since)[0])
-
-
-def _of(amount: Amount) -> tuple[int, int, int]:
-    return amount.nano, amount.atto, amount.unbounded
+    return amount_of(*connection.rows(sql, name, -1 if since is None else since, *person)[0])
 
 
 def amount_of(nano: Any, atto: Any, unbounded: Any) -> Amount:
     """What three numbers of a row are together."""
     # PostgreSQL adds 64-bit numbers up to a decimal one.
     return Amount(int(nano), int(atto), int(unbounded))
-
-
-def _whole(rows: Any) -> list[tuple[str, int, int, int, int]]:
-    return [(str(p), int(at), int(n), int(a), int(u)) for p, at, n, a, u in rows]

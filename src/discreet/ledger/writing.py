@@ -4,7 +4,7 @@ Whatever is asked of the database is asked after what was gathered has been writ
 all that was done before it.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
 from discreet.ledger.account import Account, account_named, locked, written_back
 from discreet.ledger.schema import Connection, Rows, Unlocking
@@ -49,12 +49,12 @@ class Writing(Connection):
         self._write()
         self._connection.run(sql, *values)
 
-    def write(self, parts: Sequence[Rows]) -> None:
+    def write(self, *parts: Rows) -> None:
         """Add rows to several tables, at the latest when the transaction ends."""
         for part in parts:
             if part.otherwise:  # a row that comes twice must find itself
                 self._write()
-                self._connection.write([part])
+                self._connection.write(part)
             else:
                 self._gather(part)
 
@@ -78,7 +78,7 @@ class Writing(Connection):
     def _write(self, *more: Rows) -> None:
         parts = self._taken()
         if parts or more:
-            self._connection.write([*parts, *more])
+            self._connection.write(*parts, *more)
 
     def _taken(self) -> list[Rows]:
         gathered, self._gathered = self._gathered, {}
@@ -113,7 +113,7 @@ class Unlocked(Writing):
             self._was = {"dataset": name, "events": account.events, "head": account.head}
         return account
 
-    def write(self, parts: Sequence[Rows]) -> None:
+    def write(self, *parts: Rows) -> None:
         """Add rows at the end."""
         for part in parts:
             self._gather(part)

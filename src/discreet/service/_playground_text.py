@@ -23,6 +23,7 @@ from discreet.release.whole import DELTA, Wholes
 from discreet.service._playground_mechanisms import PageSetting, Workshop
 from discreet.text.identifiers import Identifiers
 from discreet.text.identifiers.finder import RuleFinder
+from discreet.text.identifiers.replace import side_by_side
 from discreet.text.layout import TokensLayout
 
 SHOWN = 6
@@ -89,8 +90,11 @@ def tried(shop: Workshop, setting: PageSetting, text: str, rng: Generator | None
                 out, count = next(written)
                 pieces.append({"text": chunk, "out": out, "first": place, "tokens": count})
                 place += count
-    bare = isinstance(layout, TokensLayout)
-    return Tried(pieces, batch.ids.astype(np.int64), released, passed, counts, _whole(pieces, bare))
+    if isinstance(layout, TokensLayout):
+        whole = " ".join(piece["out"] for piece in pieces if piece.get("out"))
+    else:
+        whole = side_by_side([piece.get("space", piece.get("out", "")) for piece in pieces])
+    return Tried(pieces, batch.ids.astype(np.int64), released, passed, counts, whole)
 
 
 class _Noted:
@@ -109,18 +113,6 @@ class _Noted:
             for span in spans
         ]
         return spans_by_text
-
-
-def _whole(pieces: list[dict[str, Any]], bare: bool) -> str:
-    if bare:
-        return " ".join(piece["out"] for piece in pieces if piece.get("out"))
-    written = ""
-    for piece in pieces:
-        out = piece.get("space", piece.get("out", ""))
-        # As Sanitizer does: a surrogate and a word beside it do not merge.
-        merge = written[-1:].isalnum() and out[:1].isalnum()
-        written += " " + out if merge else out
-    return written
 
 
 def told(shop: Workshop, setting: PageSetting, draws: int) -> dict[str, Any]:

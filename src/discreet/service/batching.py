@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
@@ -121,22 +122,17 @@ class Batcher:
         self, releaser: TextReleaser, jobs: Sequence[Job], drawn: list[JobRelease | Exception]
     ) -> list[JobRelease | Exception]:
         """What was drawn and paid for; one request's text cannot spoil another's answer."""
-        good = [
-            (job, outcome)
-            for job, outcome in zip(jobs, drawn, strict=True)
-            if isinstance(outcome, JobRelease)
-        ]
+        good = {n: each for n, each in enumerate(drawn) if isinstance(each, JobRelease)}
         if self._charge is None or not good:
             return drawn
-        paying, outcomes = zip(*good, strict=True)
-        loop = asyncio.get_running_loop()
+        paying = partial(self._charge, releaser, [jobs[n] for n in good], [*good.values()])
+        refused: Sequence[Exception | None]
         try:
-            refused = iter(
-                await loop.run_in_executor(self._thread, self._charge, releaser, paying, outcomes)
-            )
+            refused = await self.in_thread(paying)
         except Exception as error:
-            return [error if isinstance(each, JobRelease) else each for each in drawn]
-        return [(next(refused) or each) if isinstance(each, JobRelease) else each for each in drawn]
+            refused = [error] * len(good)
+        paid = {n: no or good[n] for n, no in zip(good, refused, strict=True)}
+        return [paid.get(n, each) for n, each in enumerate(drawn)]
 
     def _taken(self, releaser: TextReleaser) -> list[_Waiting]:
         """What goes into the next batch; the rest goes to the end of the line."""

@@ -61,11 +61,12 @@ class Cut:
             if separator:
                 texts.append(separator.join(filter(None, parts)))
             else:
-                texts.append(_side_by_side(parts) if len(parts) > 1 else parts[0])
+                texts.append(side_by_side(parts) if len(parts) > 1 else parts[0])
         return texts
 
 
-def _side_by_side(parts: Sequence[str]) -> str:
+def side_by_side(parts: Sequence[str]) -> str:
+    """Parts one after the other, with a space where two words would merge into one."""
     written = ""
     pieces = []
     for part in filter(None, parts):
