@@ -23,6 +23,22 @@ REMEMBERED = (
 )
 
 
+class ReleasesMessages:
+    """What releases messages by conversations says of its releases."""
+
+    _conversations: "Conversations"
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What holds for each word of a message that is sent."""
+        return self._conversations.statement
+
+    @property
+    def units(self) -> int:
+        """Words that were released so far."""
+        return self._conversations.units
+
+
 class Conversations:
     """Releases messages, and remembers what was released and keyed digests, nothing of the texts.
 

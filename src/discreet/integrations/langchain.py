@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from discreet.errors import InvalidValue, needs_extra
-from discreet.integrations._conversation import Conversations
+from discreet.integrations._conversation import Conversations, ReleasesMessages
 from discreet.release.choice import PYTHON, chosen_sanitizer
 from discreet.release.strength import refuse_weak_words
 from discreet.release.text import TextSanitizer
-from discreet.statement import PrivacyStatement
 
 with needs_extra("the middleware of LangChain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware
@@ -27,7 +26,7 @@ with needs_extra("the middleware of LangChain", "langchain"):
 _PASS = (AIMessage, SystemMessage)
 
 
-class SanitizingMiddleware(AgentMiddleware):  # type: ignore[misc]
+class SanitizingMiddleware(ReleasesMessages, AgentMiddleware):  # type: ignore[misc]
     """Sanitises what people and tools say before it goes to the model's provider.
 
     Privacy: ``statement`` holds for each word that is sent. A message that is sent again with its
@@ -41,16 +40,6 @@ class SanitizingMiddleware(AgentMiddleware):  # type: ignore[misc]
     def __init__(self, sanitizer: TextSanitizer | None = None, **options: Any) -> None:
         super().__init__()
         self._conversations = Conversations(_chosen(sanitizer, options))
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """What holds for each word of a message that is sent."""
-        return self._conversations.statement
-
-    @property
-    def units(self) -> int:
-        """Words that were released so far."""
-        return self._conversations.units
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]

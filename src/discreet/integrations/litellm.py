@@ -21,9 +21,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import InvalidValue, needs_extra
-from discreet.integrations._conversation import Conversations
+from discreet.integrations._conversation import Conversations, ReleasesMessages
 from discreet.release.choice import chosen_sanitizer
-from discreet.statement import PrivacyStatement
 
 with needs_extra("the guardrail of LiteLLM", "litellm"):
     from litellm.integrations.custom_guardrail import CustomGuardrail
@@ -36,7 +35,7 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-class SanitizingGuardrail(CustomGuardrail):  # type: ignore[misc]
+class SanitizingGuardrail(ReleasesMessages, CustomGuardrail):  # type: ignore[misc]
     """Sanitises the texts of requests; answers pass.
 
     Privacy: ``statement`` holds for each word that is sent. The system prompt and what the model
@@ -57,16 +56,6 @@ class SanitizingGuardrail(CustomGuardrail):  # type: ignore[misc]
         self._conversations = Conversations(sanitizer)
         given.setdefault("supported_event_hooks", [GuardrailEventHooks.pre_call])
         super().__init__(**given)
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """What holds for each word that is sent."""
-        return self._conversations.statement
-
-    @property
-    def units(self) -> int:
-        """Words that were released so far."""
-        return self._conversations.units
 
     async def apply_guardrail(
         self,

@@ -7,10 +7,9 @@ from typing import Any
 
 from discreet.errors import LedgerUnavailable
 from discreet.ledger.amount import Amount
-from discreet.ledger.schema import Connection, Rows
+from discreet.ledger.schema import Connection, Rows, in_parts
 from discreet.statement import Adjacency
 
-_CHUNK = 500
 _DATASET = (
     "dataset", "events", "head", "at", "adjacency", "nano", "atto", "unbounded", "persons",
     "limits", "limited",
@@ -60,9 +59,8 @@ def locked(
     if new:
         made = written_back(map(_new, new))
         connection.write(made._replace(otherwise="ON CONFLICT (dataset) DO NOTHING"))
-    for first in range(0, len(names), _CHUNK):
-        chunk = names[first : first + _CHUNK]
-        sql = f"{_ACCOUNTS} IN ({', '.join('?' * len(chunk))}) ORDER BY dataset{for_update}"
+    for chunk, marks in in_parts(names):
+        sql = f"{_ACCOUNTS} IN ({marks}) ORDER BY dataset{for_update}"
         accounts += [_account(*row) for row in connection.rows(sql, *chunk)]
     if not for_update:  # nobody else writes: what is new is written at the end
         there = {account.name for account in accounts}

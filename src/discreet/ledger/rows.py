@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from discreet import check
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.ledger.schema import Connection, Rows
+from discreet.ledger.schema import Connection, Rows, in_parts
 
 STORED, REFUSE, CHARGE = "stored-first-release", "refuse", "charge"
 POLICIES = (STORED, REFUSE, CHARGE)
@@ -14,7 +14,6 @@ POLICIES = (STORED, REFUSE, CHARGE)
 ``stored-first-release`` hands out what was released the first time where that was kept, and
 refuses the row where it was not. It costs nothing more, and shows that both rows are the same.
 """
-_CHUNK = 500
 _ROW = ("dataset", "fingerprint", "entry", "kept")
 _FIRST = (
     "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
@@ -69,9 +68,7 @@ def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen 
     """What is known of fingerprints."""
     known: dict[str, Seen] = {}
     wanted = list(dict.fromkeys(prints))
-    for first in range(0, len(wanted), _CHUNK):
-        chunk = wanted[first : first + _CHUNK]
-        marks = ", ".join("?" * len(chunk))
+    for chunk, marks in in_parts(wanted):
         for fingerprint, entry, kept in connection.rows(
             "SELECT fingerprint, entry, kept FROM discreet_row WHERE dataset = ? "
             f"AND fingerprint IN ({marks})",

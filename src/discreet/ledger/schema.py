@@ -5,10 +5,12 @@ the digest of the one before. Accounts hold the totals of what the events say, s
 checked by looking at one row, and ``verify`` adds the events up again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from discreet.errors import InputError
+
+_MOST_VALUES = 500
 
 
 class Rows(NamedTuple):
@@ -34,6 +36,13 @@ class Connection(Protocol):
     def write(self, *parts: Rows) -> None:
         """Add rows to several tables, of which none comes twice."""
         ...
+
+
+def in_parts(names: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
+    """Names a part at a time, each with as many marks: a query takes only so many values."""
+    for first in range(0, len(names), _MOST_VALUES):
+        part = names[first : first + _MOST_VALUES]
+        yield part, ", ".join("?" * len(part))
 
 
 class Unlocking(Connection, Protocol):

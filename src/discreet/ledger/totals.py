@@ -14,11 +14,10 @@ from discreet.errors import BudgetExceeded, InvalidValue
 from discreet.ledger.account import Account, account_named
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
-from discreet.ledger.schema import Connection, Rows
+from discreet.ledger.schema import Connection, Rows, in_parts
 from discreet.ledger.stores import now
 from discreet.statement import Adjacency, Unit
 
-_CHUNK = 500
 _LARGEST = 2**62
 _LIMIT = ("dataset", "person", "span", "nano", "atto", "unit")
 _ACCOUNT = ("dataset", "person", "nano", "atto", "unbounded")
@@ -180,9 +179,7 @@ def _owns(
 ) -> dict[str, Amount]:
     """What each of these persons has lost by releases about that person, if anything."""
     owns: dict[str, Amount] = {}
-    for first in range(0, len(persons), _CHUNK):
-        chunk = persons[first : first + _CHUNK]
-        marks = ", ".join("?" * len(chunk))
+    for chunk, marks in in_parts(persons):
         if since is None:
             rows = connection.rows(
                 "SELECT person, nano, atto, unbounded FROM discreet_account "

@@ -64,9 +64,7 @@ def against(
     raw, success = comparison.raw.worth(comparison.measure), attack(comparison.raw)
     if raw is not None and success is not None:
         curves.append(Curve("no protection", (success.value,), (raw.value,)))
-    level = None
-    if comparison.guessing:
-        level = ("the commonest label", comparison.guessing)
+    level = ("the commonest label", comparison.guessing) if comparison.guessing else None
     said = (
         f"{comparison.measure.capitalize()} against {axis}; numbers beside points are epsilons, "
         "which cannot be compared between mechanisms. Up and to the left is better. "

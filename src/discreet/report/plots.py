@@ -1,7 +1,7 @@
 """Plots: curves over one axis, and pictures as files. Needs matplotlib (extra ``report``)."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
@@ -28,10 +28,9 @@ class Curve:
     """A few letters beside each point, where the axes do not say it all."""
 
     @classmethod
-    def through(cls, label: str, points: Iterable[tuple[float, float]]) -> "Curve":
+    def through(cls, label: str, points: Sequence[tuple[float, float]]) -> "Curve":
         """A line through points."""
-        x, y = zip(*points, strict=True)
-        return cls(label, x, y)
+        return cls(label, tuple(x for x, _ in points), tuple(y for _, y in points))
 
     def __post_init__(self) -> None:
         if not len(self.x) == len(self.y) == len(self.x if self.spread is None else self.spread):

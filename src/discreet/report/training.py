@@ -164,14 +164,10 @@ def prepared_lines(trainer: "UserEntityTrainer", epsilon: float | None, steps: i
 
 def draw_curve(path: Path, outcome: "TrainingOutcome", algorithm: str) -> None:
     """Perplexity on public text over steps."""
-    points = [point for point in outcome.curve if "perplexity" in point]
-    x = tuple(float(point["step"]) for point in points)
-    y = tuple(float(point["perplexity"]) for point in points)
-    title = f"Perplexity on public text, {algorithm}"
-    draw(
-        Plot("curve", title, "steps", "perplexity", (Curve(algorithm, x, y),), alternative=title),
-        path,
-    )
+    measured = [point for point in outcome.curve if "perplexity" in point]
+    points = [(float(point["step"]), float(point["perplexity"])) for point in measured]
+    title, curve = f"Perplexity on public text, {algorithm}", Curve.through(algorithm, points)
+    draw(Plot("curve", title, "steps", "perplexity", (curve,), alternative=title), path)
 
 
 def _outcomes(receipt: Receipt) -> int | None:

@@ -17,7 +17,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -103,8 +103,8 @@ class ApiKeys:
 def _key(name: str, section: Any, path: Path) -> ApiKey:
     if not isinstance(section, Mapping):
         raise InputError(f"{path} must have a section for each key; {name} is none")
-    known = {"sha256", "scopes", "profile", "budget", "budget_delta", "rate"}
-    if set(section) - known or "sha256" not in section:
+    known = [each.name for each in fields(ApiKey) if each.name != "name"]
+    if set(section) - set(known) or "sha256" not in section:
         raise InputError(f"key {name} in {path} needs sha256, and may have {', '.join(known)}")
     given = dict(section)
     if not isinstance(given.get("scopes", []), list):
