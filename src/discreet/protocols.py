@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats, Floats32, Generator, Ids, Progress
 from discreet.card import card
 from discreet.encoders.candidate_store import CandidateStore
+from discreet.errors import InvalidValue
 from discreet.randomness import SEEDED_CAVEAT, is_secure
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
@@ -124,6 +125,8 @@ def release_texts(
         return mechanism.release(ids, rng, offsets, passed, capitals)
     if passed is None:
         return mechanism.release(ids, rng)
+    if passed.dtype != np.bool_:  # whole numbers would be places, and words would pass
+        raise InvalidValue("passed must say true or false of each word")
     out = ids.astype(np.int64)
     out[~passed] = mechanism.release(ids[~passed], rng)
     return out

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from discreet.errors import InvalidValue
 from discreet.mechanisms.word import SanText
+from discreet.protocols import release_texts
 from discreet.release.text import Sanitizer
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.function_words import FUNCTION_WORDS
@@ -89,3 +91,10 @@ def test_where_words_pass_does_not_depend_on_words_that_do_not(layout):
     assert len(set(draws.tolist())) == 1
     released = sanitizer.sanitize(some, np.random.default_rng(2))
     assert released.units == draws.sum()
+
+
+def test_places_are_said_by_true_and_false_alone():
+    mechanism = SanText(SPACE, 1.0)
+    ids, starts = np.array([1, 2, 3]), np.array([0])
+    with pytest.raises(InvalidValue, match="true or false"):
+        release_texts(mechanism, ids, np.random.default_rng(1), starts, np.zeros(3, np.int64))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import Floats
 from discreet.attacks.bayes import says_its_law
@@ -27,6 +26,7 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words
 from discreet.text.layout import Layout
+from discreet.text.passing import Passing
 from discreet.text.tokens import tokenizer_for
 
 LEAST, MOST = 1.0, 16.0
@@ -216,16 +216,14 @@ class Workshop:
             ),
         )
 
-    def function_words(self, variant: Variant) -> NDArray[np.bool_]:
-        """Which words of its space are on the public list."""
+    def passing(self, variant: Variant) -> Passing:
+        """Which words of its space are on the public list, and where they pass."""
         space = self.space(variant)
-        return self.kept(
-            ("function words", variant.space), lambda: function_words.on_the_list(space.words)
-        )
+        return self.kept(("function words", variant.space), lambda: Passing(space.words))
 
     def prior(self, setting: PageSetting) -> Floats:
         """How often each word is expected among those that are replaced, by public frequencies."""
-        spared = self.function_words(setting.variant) if setting.public_words else None
+        spared = self.passing(setting.variant).listed if setting.public_words else None
         return rank_prior(self.space(setting.variant), spared)
 
     def guess_rate(self, setting: PageSetting) -> float | None:

@@ -67,11 +67,13 @@ def tried(shop: Workshop, setting: PageSetting, text: str, rng: Generator | None
     mechanism, layout = shop.prepared(setting).mechanism, shop.layout(setting)
     try:
         batch, template = layout.divided(chunks)
+        # The same words, but with the white space between chunks, where a sentence may begin.
+        in_place = layout.divided(segments)
     finally:
         layout.forget()
     passed = np.zeros(len(batch.ids), np.bool_)
     if setting.public_words:
-        passed = shop.function_words(setting.variant)[batch.ids]
+        passed = shop.passing(setting.variant).places(*in_place, np.zeros(1, np.int64))
     bounds = np.array([0, len(batch.ids)])
     released = release_texts(mechanism, batch.ids, rng, bounds, passed, template.capitals)
     written = iter(
