@@ -238,10 +238,36 @@ def test_a_surrogate_says_nothing_of_the_value(place, tmp_path):
     assert len({row["email"] for row in made[0]}) == 3
 
 
-def test_the_metadata_of_a_table_goes_with_its_columns(place, tmp_path):
-    source = write(tmp_path / "in.parquet", ROWS)
-    assert sanitize(place, source, "--text-field", "body", "--drop-others").code == 0
-    assert MARKER.encode() not in output(source).read_bytes()
+@pytest.mark.parametrize("options", [(), ("--keep", "ward"), ("--keep-others",)])
+def test_what_a_parquet_file_holds_beside_its_rows_is_not_written(place, tmp_path, options):
+    """Neither metadata nor the values of rows that were filtered out, alone or in a folder."""
+    about = {"note": MARKER}
+    wards = pa.array([A, B, MARKER]).dictionary_encode().slice(0, 2)
+    columns = {
+        "text": pa.field("text", pa.string(), metadata=about),
+        "ward": pa.field("ward", wards.type, metadata=about),
+        "tags": pa.field("tags", pa.list_(pa.field("element", pa.string(), metadata=about))),
+    }
+    table = pa.Table.from_arrays(
+        [pa.array([A, B]), wards, pa.array([[C], None])], schema=pa.schema(columns.values(), about)
+    )
+    if not options:
+        table = table.select(["text"])
+    elif "ward" in options:
+        table = table.select(["text", "ward"])
+    source = tmp_path / "in.parquet"
+    pq.write_table(table, source)
+    assert MARKER.encode() in source.read_bytes()
+    assert sanitize(place, source, *options).code == 0
+    folder = tmp_path / "in"
+    folder.mkdir()
+    source.rename(folder / "in.parquet")
+    assert sanitize(place, folder, *options).code == 0
+    for written in (tmp_path / "out.parquet", *(tmp_path / "out").glob("*.parquet")):
+        out = pq.read_table(written)
+        assert out.drop_columns("text").to_pydict() == table.drop_columns("text").to_pydict()
+        assert out.schema == table.schema
+        assert MARKER.encode() not in written.read_bytes()
 
 
 # -- a brake ---------------------------------------------------------------------------------------

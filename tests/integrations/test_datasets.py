@@ -1,5 +1,7 @@
 """Datasets of Hugging Face: fresh draws on every call, exact counts, nothing raw in what is new."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -107,6 +109,21 @@ def test_splits_identifiers_and_seeds(sanitizer, space_file):
     again = sanitize(splits["test"], "text", sanitizer=sanitizer, rng=np.random.default_rng(0))
     same = sanitize(splits["test"], "text", sanitizer=sanitizer, rng=np.random.default_rng(0))
     assert again.values["text"][:] == same.values["text"][:]
+
+
+@pytest.mark.parametrize("rows", [2, 0])
+def test_nothing_else_of_a_dataset_comes_along(sanitizer, tmp_path, rows):
+    columns = {"text": ["a word"] * 3, "ward": ["A", "B", MARKER]}
+    about = datasets.DatasetInfo(description=MARKER, homepage=MARKER, license=MARKER)
+    told = datasets.Dataset.from_dict(columns, info=about, split="train")
+    some = told.filter(lambda row: rows and row["ward"] != MARKER)
+    out = sanitize(some, "text", sanitizer=sanitizer, keep=["ward"]).values
+    assert out["ward"][:] == ["A", "B"][:rows]
+    assert out.features == some.features
+    assert (out.split, out.info.description, out.info.homepage) == ("train", "", "")
+    out.save_to_disk(tmp_path / "out")
+    for held in (pickle.dumps(out), *(p.read_bytes() for p in (tmp_path / "out").iterdir())):
+        assert MARKER.encode() not in held
 
 
 def test_what_is_read_anew_on_every_pass_is_refused(sanitizer):

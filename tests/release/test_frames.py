@@ -1,6 +1,7 @@
 """discreet.sanitize: the same kind of thing comes out, nothing passes that nobody decided about."""
 
 import json
+import pickle
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -208,6 +209,10 @@ def test_whatever_stands_for_nothing_stays(missing, sanitizer):
         (pl.LazyFrame({"body": ["tea"]}), {"columns": ["body"]}, "collect"),
         (pa.table({"body": [3]}), {"columns": ["body"]}, "not of a string type"),
         ({"body": ["tea"], "id": [1, 2]}, {"columns": ["body"]}, "differ in length"),
+        ({"body": "tea"}, {"columns": ["body"]}, "of type str; .* put it in a list"),
+        ({"body": b"tea"}, {"columns": ["body"]}, "of type bytes"),
+        ({"body": ["tea"], "id": 1}, {"columns": ["body"]}, "of type int"),
+        ({"body": {"a": "tea"}}, {"columns": ["body"]}, "of type dict"),
         ([{"body": "tea"}, "tea"], {"columns": ["body"]}, "row 1 .* not a dictionary"),
         (["tea"], {"keep": ["id"]}, "no column id"),
         (["tea"], {"num_proc": 2}, "num_proc is for datasets"),
@@ -272,11 +277,60 @@ def test_the_row_labels_of_pandas_have_a_fate(sanitizer):
 
 
 def test_nothing_else_of_a_table_comes_along(sanitizer):
-    frame = pd.DataFrame({"body": ["tea"]})
+    frame = pd.DataFrame({"body": ["tea"], "id": [1]})
     frame.attrs["source"] = MARKER
-    assert sanitize(frame, "body", sanitizer=sanitizer).values.attrs == {}
-    table = pa.table({"body": ["tea"]}).replace_schema_metadata({"source": MARKER})
-    assert sanitize(table, "body", sanitizer=sanitizer).values.schema.metadata is None
+    out = sanitize(frame, "body", keep=["id"], sanitizer=sanitizer).values
+    assert out.attrs == out["id"].attrs == {}
+    fields = [pa.field(name, kind, metadata={"about": MARKER}) for name, kind in
+              (("body", pa.string()), ("id", pa.int64()))]  # fmt: skip
+    schema = pa.schema(fields, metadata={"source": MARKER})
+    table = pa.table({"body": ["tea"], "id": [1]}, schema=schema)
+    for given in (table, table.to_batches()[0]):
+        out = sanitize(given, "body", keep=["id"], sanitizer=sanitizer).values
+        assert out.schema.equals(schema.remove_metadata())
+        assert MARKER.encode() not in pickle.dumps(out)
+
+
+WARDS = ["B", "A", f"{MARKER} ward"]
+CODED = pa.dictionary(pa.int32(), pa.string())
+FILTERED = {
+    "categories": pd.DataFrame({"ward": pd.Categorical(WARDS)}),
+    "codes of pandas": pd.DataFrame({"ward": pd.array(WARDS, pd.ArrowDtype(CODED))}),
+    "categories of polars": pl.DataFrame({"ward": WARDS}).cast(pl.Categorical),
+    "enum": pl.DataFrame({"ward": WARDS}).cast(pl.Enum(WARDS)),
+    "enums": pl.DataFrame({"ward": [[each] for each in WARDS]}).cast(pl.List(pl.Enum(WARDS))),
+    "codes": pa.table({"ward": pa.array(WARDS, CODED)}),
+    "batch": pa.RecordBatch.from_pydict({"ward": pa.array(WARDS, CODED)}),
+    "a column of it": {"ward": pd.Categorical(WARDS)},
+}
+
+
+@pytest.mark.parametrize("kind", FILTERED)
+def test_what_no_row_has_is_not_kept(kind, sanitizer):
+    """Whoever filters a table still has the values of all rows in its categories."""
+    table, texts = FILTERED[kind], ["tea"] * 3
+    if isinstance(table, pd.DataFrame):
+        some = table.assign(body=texts)[:2]
+    elif isinstance(table, pl.DataFrame):
+        some = table.with_columns(body=pl.Series(texts))[:2]
+    elif isinstance(table, dict):
+        some = {"ward": table["ward"][:2], "body": texts[:2]}
+    else:
+        some = table.append_column("body", pa.array(texts)).slice(0, 2)
+    out = sanitize(some, "body", keep=["ward"], sanitizer=sanitizer).values
+    assert np.ravel(columns_of(out)["ward"]).tolist() == WARDS[:2]
+    arrow = out.to_arrow() if isinstance(out, pl.DataFrame) else out
+    assert MARKER.encode() not in pickle.dumps(arrow)
+
+
+def test_row_labels_that_no_row_has_are_not_kept(sanitizer):
+    frame = pd.DataFrame({"body": ["tea"] * 3, "ward": WARDS, "kind": pd.Categorical(WARDS)})
+    for labels in (["ward"], ["kind"], ["ward", "kind"]):
+        some = frame.set_index(labels)[:2]
+        out = sanitize(some, "body", others="keep", sanitizer=sanitizer).values
+        assert out.index.tolist() == some.index.tolist()
+        assert out.index.names == labels
+        assert MARKER.encode() not in pickle.dumps(out)
 
 
 def test_an_iterator_gives_a_stream_that_reads_on_as_it_is_read(sanitizer, monkeypatch):

@@ -33,6 +33,7 @@ from discreet.staging import Staged
 from discreet.statement import PrivacyStatement, Unit
 from discreet.text.as_parquet import parquet_output
 from discreet.text.fates import DROP, Fates
+from discreet.text.kept import bare_table
 from discreet.text.readers import ReadingSettings, open_documents
 
 if TYPE_CHECKING:
@@ -217,7 +218,8 @@ class EmbedWork(Work):
             with output.open() as file:
                 for first_row, _, table in self._tables(part.source, part.row_groups, _ROWS):
                     release = self._released(table, first_row, noise)
-                    out = release.values.filter(release.values.column("vector").is_valid())
+                    has_vector = release.values.column("vector").is_valid()
+                    out = bare_table(release.values.filter(has_vector))
                     writer = writer or pq.ParquetWriter(file, out.schema)
                     writer.write_table(out)
                     counts["rows"] += len(out)

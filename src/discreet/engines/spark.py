@@ -27,6 +27,7 @@ from discreet.release.text import Sanitizer
 
 with needs_extra("--engine spark", "spark"):
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 _STANDALONE = "spark://"
 _LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -110,7 +111,16 @@ def sanitize(df: Any, sanitizer: Sanitizer, *, text: str | Sequence[str] = "text
         for table in _gathered(batches):
             yield from sanitizer.sanitize_batch(table, text).to_batches()
 
-    return df.mapInArrow(release, df.schema)
+    return df.mapInArrow(release, _bare(df.schema))
+
+
+def _bare(schema: StructType) -> StructType:
+    """The columns without the comments on them, which Spark would write into its files."""
+
+    def without(values: dict[str, Any]) -> dict[str, Any]:
+        return values | ({"metadata": {}} if "metadata" in values else {})
+
+    return StructType.fromJson(json.loads(schema.json(), object_hook=without))
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -72,7 +72,7 @@ def released_dataset(
     persons = plan.persons(kind)
     dropped = [name for name in kind.names if plan.fates.of(name) == DROP]
     if not len(data):
-        return data.remove_columns(dropped)
+        return _bare(data.remove_columns(dropped))
     mapped = data.with_format(None).map(
         _ReleasedBlock(plan, secure_generator() if rng is None else rng),
         batched=True,
@@ -89,4 +89,15 @@ def released_dataset(
         tally.words.update(words)
         tally.identifiers.update(identifiers)
     tally.count({}, {}, draws, persons)
-    return mapped.remove_columns([_DRAWS, _COUNTS])
+    return _bare(mapped.remove_columns([_DRAWS, _COUNTS]))
+
+
+def _bare(data: Any) -> Any:
+    """Its rows and the types of its columns, without what else it says of itself."""
+    from datasets import Dataset, DatasetInfo
+
+    if not len(data):  # its table may still hold the rows that were filtered out
+        empty: dict[str, list[Any]] = {name: [] for name in data.column_names}
+        return Dataset.from_dict(empty, data.features, split=data.split)
+    info, fingerprint = DatasetInfo(features=data.features), secrets.token_hex(8)
+    return Dataset(data.data, info, data.split, fingerprint=fingerprint)

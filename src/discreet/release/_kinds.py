@@ -11,6 +11,7 @@ import pyarrow as pa
 from discreet.errors import InputError, InvalidValue
 from discreet.text.fates import DROP, KEEP, Fates
 from discreet.text.faults import UNUSABLE, first_unusable
+from discreet.text.kept import only_rows
 
 TEXT = "text"
 """What the texts are called that come without a name."""
@@ -38,7 +39,7 @@ class Kind:
         return text_array(self.values(name), name, self.what)
 
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
-        """The same kind of table.
+        """The same kind of table; what is kept holds the values of its rows and no others.
 
         Args:
             fates: what becomes of each column.
@@ -139,6 +140,12 @@ class _Columns(Kind):
     def __init__(self, data: Mapping[str, Sequence[Any]]) -> None:
         self.what, self._data = "this dictionary", data
         self.names = _plain_names(list(data), self.what)
+        for column in data.values():
+            if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
+                raise InputError(
+                    "the columns of a dictionary are lists, and one of them is of type "
+                    f"{type(column).__name__}; if this is a row, put it in a list: [{{...}}]"
+                )
         if len({len(column) for column in data.values()}) > 1:
             raise InputError("the columns of this dictionary differ in length")
 
@@ -148,12 +155,16 @@ class _Columns(Kind):
     def rebuilt(self, fates: Fates, columns: Mapping[str, Any]) -> Any:
         new = self._new(fates, columns)
         kept = (name for name in self.names if fates.of(name) != DROP)
-        return {name: new.get(name, self._data[name]) for name in kept}
+        return {name: new[name] if name in new else self._kept(name) for name in kept}
+
+    def _kept(self, name: str) -> Any:
+        column = self._data[name]
+        plain = isinstance(column, list | tuple) or type(column).__name__ == "ndarray"
+        return column if plain else self.values(name)
 
 
 class _Arrow(Kind):
-    """A table, record batch or array of Arrow. The metadata of a table may tell of what is dropped,
-    and goes."""
+    """A table, record batch or array of Arrow."""
 
     def __init__(self, data: Any) -> None:
         super().__init__(data)
@@ -173,7 +184,7 @@ class _Arrow(Kind):
             chunked = isinstance(self._data, pa.ChunkedArray)
             return columns[TEXT] if chunked else _one_array(columns[TEXT])
         kept = {
-            name: columns[name] if name in columns else self._column(name)
+            name: columns[name] if name in columns else only_rows(self._column(name))
             for name in self.names
             if fates.of(name) != DROP
         }
@@ -230,22 +241,37 @@ class _Pandas(Kind):
         for name in self._levels:
             if fates.of(name) not in (KEEP, DROP):
                 self.texts(name)
-        lost = [i for i, name in enumerate(self._levels) if fates.of(name) == DROP]
-        index = self._data.index
-        if self._levels and len(lost) == len(self._levels):
-            index = pd.RangeIndex(len(self._data))
-        elif lost:
-            index = index.droplevel(lost)
+        index = self._kept_index([fates.of(name) == KEEP for name in self._levels])
         made = {
             name: self._series(name, columns[name], index)
             if name in columns
-            else self._column(name).set_axis(index)
+            else self._only_rows(self._column(name)).set_axis(index)
             for name in self._own
             if fates.of(name) != DROP
         }
         if self.alone is not None:
             return made[self.alone].rename(self._data.name)
         return pd.DataFrame(made, index=index, columns=list(made))  # attrs stay behind
+
+    def _kept_index(self, kept: Sequence[bool]) -> Any:
+        """The row labels that are kept, made anew: an index remembers labels that no row has."""
+        pd, index = self._pd, self._data.index
+        levels = [
+            self._only_rows(index.get_level_values(i)) for i, is_kept in enumerate(kept) if is_kept
+        ]
+        if not levels:
+            return pd.RangeIndex(len(self._data))
+        return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+
+    def _only_rows(self, column: Any) -> Any:
+        """A series or an index, with no more in it than its rows have."""
+        pd, kind = self._pd, column.dtype
+        if isinstance(kind, pd.CategoricalDtype):
+            return getattr(column, "cat", column).remove_unused_categories()
+        if isinstance(kind, pd.ArrowDtype):
+            values = only_rows(pa.chunked_array(column.array.__arrow_array__()))
+            return type(column)(pd.arrays.ArrowExtensionArray(values), name=column.name)
+        return column
 
     def _column(self, name: str) -> Any:
         return self._data if self.alone is not None else self._data[name]
@@ -297,7 +323,19 @@ class _Polars(Kind):
         if self.alone is not None:
             return new[self.alone].rename(self._data.name)
         kept = [name for name in self.names if fates.of(name) != DROP]
-        return pl.DataFrame([new[name] if name in new else self._column(name) for name in kept])
+        return pl.DataFrame([new[name] if name in new else self._kept(name) for name in kept])
+
+    def _kept(self, name: str) -> Any:
+        column, pl = self._column(name), self._pl
+        kind = column.dtype
+        if isinstance(kind, pl.Enum):
+            used = set(column.unique())
+            return column.cast(pl.Enum([each for each in kind.categories if each in used]))
+        if isinstance(kind, pl.Categorical):
+            return column.cast(pl.String).cast(kind)
+        if kind.is_nested():  # there may be others inside
+            return pl.Series(name, only_rows(column.to_arrow()))
+        return column
 
     def _column(self, name: str) -> Any:
         return self._data if self.alone is not None else self._data.get_column(name)

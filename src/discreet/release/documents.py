@@ -24,7 +24,7 @@ from discreet.statement import PrivacyStatement, Unit
 from discreet.text.sentences import kept_documents, long_enough, refuse_short, split_sentences
 
 if TYPE_CHECKING:
-    from discreet.release.tables import Frame
+    from discreet.text.kept import Frame
 
 CANDIDATE = "candidate"
 """The column with the public document that was chosen."""

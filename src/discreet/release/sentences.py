@@ -21,7 +21,7 @@ from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement, Unit
 
 if TYPE_CHECKING:
-    from discreet.release.tables import Frame
+    from discreet.text.kept import Frame
 
 _BLOCK = 8192
 
@@ -217,7 +217,7 @@ class SentenceEmbedder:
     ) -> "Frame":
         """An Arrow table or record batch with vectors in place of its texts.
 
-        The columns of texts and of true labels are left out, every other one stays as it is, and
+        The columns of texts and of true labels are left out, every other one keeps its values, and
         ``vector`` comes last, with ``vector2`` and ``label`` where there are such.
 
         Args:

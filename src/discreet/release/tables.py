@@ -1,4 +1,4 @@
-"""Arrow tables in, Arrow tables out: a column of texts is released, the others stay as they are.
+"""Arrow tables in, Arrow tables out: a column of texts is released, the others keep their values.
 
 This is what data frames, engines and other libraries call. A table may be as long as memory allows:
 it is released in slices, so that only a slice of it exists as Python strings at a time.
@@ -7,7 +7,7 @@ it is released in slices, so that only a slice of it exists as Python strings at
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from discreet.release.vectors import VectorSet, arrow_columns
 from discreet.text.chunk_table import coded
 from discreet.text.fates import shown_name
 from discreet.text.faults import UNUSABLE, column_index, first_unusable
+from discreet.text.kept import Frame, bare_field, bare_table
 
 if TYPE_CHECKING:
     from discreet.release.documents import DocumentEmbedder
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 ROWS = 100_000
 """So many rows are released at once: fewer cost more for each, more cost memory."""
 
-Frame = TypeVar("Frame", pa.Table, pa.RecordBatch)
 _WHAT = "the table"
 
 
@@ -55,7 +55,7 @@ def release_column(
     release = sanitize([], rng)  # says what holds, also of a table without rows
     units, draws = 0, np.zeros(len(table), dtype=np.int64)
     identifiers: Counter[str] = Counter()
-    out = table
+    out = bare_table(table, but=places)
     for name, place in zip(names, places, strict=True):
         pieces = []
         for start, texts, known in _texts(table.column(place), name):
@@ -67,7 +67,7 @@ def release_column(
             if release.draws is not None:
                 draws[start : start + len(known)][known] += release.draws
             identifiers.update(release.identifiers)
-        field = table.schema.field(place).with_type(pieces[0].type)
+        field = bare_field(table.schema.field(place)).with_type(pieces[0].type)
         out = out.set_column(place, field, _one(table, pieces))
     return Release(out, release.statement, units, dict(identifiers), draws)
 
@@ -138,7 +138,7 @@ def _joined_vectors(
         start += len(known)
     for name, pieces in columns.items():
         out = out.append_column(pa.field(name, pieces[0].type), _one(out, pieces))
-    return Release(out, first.statement, sum(release.units for release, _ in parts))
+    return Release(bare_table(out), first.statement, sum(release.units for release, _ in parts))
 
 
 def _text_index(table: Any, name: str) -> int:

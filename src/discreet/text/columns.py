@@ -133,7 +133,6 @@ class _ParquetColumns(Columns):
             self.shape = self._changed(schema)
 
     def _changed(self, schema: "pa.Schema") -> Shape:
-        """Without the file's own metadata, which may tell of columns that are not written."""
         import pyarrow as pa
 
         from discreet.text.parquet import require_strings
@@ -171,7 +170,7 @@ class _ParquetColumns(Columns):
         def joined(values: Values) -> Batch:
             import pyarrow as pa
 
-            rows = table.select(self._rest).replace_schema_metadata(None)
+            rows = table.select(self._rest)
             schema = cast("pa.Schema", self.shape.schema)
             for place, name in enumerate(self._rest):
                 if name in values:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from discreet.errors import InputError
 from discreet.text.chunk_table import coded
 from discreet.text.faults import UNUSABLE, column_index, first_unusable, no_documents, too_large
+from discreet.text.kept import bare_schema, only_rows
 
 if TYPE_CHECKING:
     from discreet.text.readers import Batch
@@ -23,7 +24,7 @@ _GROUP_BYTES = 1 << 25
 
 
 class ParquetSource:
-    """The schema of a Parquet file and its rows, in batches."""
+    """The columns of a Parquet file, without what it says of itself, and its rows in batches."""
 
     def __init__(
         self,
@@ -38,13 +39,14 @@ class ParquetSource:
         self._rows_read = 0
         try:
             self._file = pq.ParquetFile(file)
-            self.schema: pa.Schema = self._file.schema_arrow
+            whole = self._file.schema_arrow
         except (pa.ArrowException, OSError, ValueError):
             intact = False
         else:
             intact = True
         if not intact:
             raise self._corrupt()
+        self.schema = bare_schema(whole)
         count = self._file.metadata.num_row_groups
         self._groups = list(range(count) if row_groups is None else row_groups)
         if any(not 0 <= group < count for group in self._groups):
@@ -121,8 +123,8 @@ class ParquetSource:
         raise self._corrupt()
 
     def _texts(self, column: Any, limit: int) -> list[str]:
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        kind: Any = self.schema.field(self.text_index).type
+        column = column.cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
         if column.null_count:
             row = pc.index(column.is_null(), True).as_py()
             raise self._bad_row(row, "has no text; fill it in, or drop the row")
@@ -173,7 +175,7 @@ def _is_utf8(value: "pa.StringScalar | pa.LargeStringScalar") -> bool:
 
 
 class ParquetSink:
-    """A Parquet file with the schema of the one that was read.
+    """A Parquet file with the columns of the one that was read, and nothing that they hold beside.
 
     Rows are written in groups, and where a group ends is seen in the file. Batches end by the size
     of what was read, so they have no say in it: what was released has, and the public columns.
@@ -229,6 +231,7 @@ class ParquetSink:
             rest = pa.concat_tables(self._rest)
             # Pages, too, end with the pieces that are handed over: so hand over one.
             group = rest.slice(0, rows).combine_chunks()
-            columns = [*group.columns[: self._index], *columns, *group.columns[self._index :]]
+            kept = [only_rows(column) for column in group.columns]
+            columns = [*kept[: self._index], *columns, *kept[self._index :]]
             self._rest = [rest.slice(rows)]
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
