@@ -1,9 +1,11 @@
 """The service over a real socket: what it releases, what it refuses, and what it says of it."""
 
+import gc
 import json
 import re
 import socket
 import threading
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -13,9 +15,11 @@ import pytest
 from command import MARKER, UNKNOWN, WORDS, write_space
 from discreet.errors import InvalidValue
 from discreet.release.choice import chosen_sanitizer
+from discreet.release.text import Sanitizer
 from discreet.service.gateway.releases import MessageReleaser
 from discreet.service.keys import ApiKeys, add_key
 from discreet.service.policy import Policy
+from discreet.service.releasing import Job, TextReleaser
 from discreet.service.run import server
 from discreet.service.service import Service
 from discreet.statement import PrivacyStatement
@@ -130,6 +134,26 @@ def test_identifiers_of_a_batch_go_to_the_request_that_they_are_of(profile):
         for place, surrogate, _ in outcome.entries:
             assert surrogate in outcome.texts[place]
     assert [outcome.draws for outcome in (first, second, third)] == [[0, 1], [1], [1, 2]]
+
+
+@pytest.mark.parametrize("layout", ["tokens", "public"])
+def test_nothing_of_a_text_is_kept_once_it_is_released(profile, layout):
+    policy = Policy.from_dict({"profiles": {"default": {**profile, "layout": layout}}})
+    releaser = TextReleaser(policy.profiles["default"])
+
+    def holders(word):
+        return [
+            each
+            for each in gc.get_objects()
+            if type(each) in (dict, defaultdict)
+            and any(isinstance(key, str) and word in key for key in each)
+        ]
+
+    seen = Sanitizer(releaser.sanitizer.given, layout=layout)
+    seen.sanitize([f"{MARKER}held,"])
+    assert holders(f"{MARKER}held"), "what is looked for must be found where it is kept"
+    releaser.release([Job([f"{MARKER}gone, {WORDS[0]}"])])
+    assert not holders(f"{MARKER}gone")
 
 
 def test_noise_is_drawn_anew_for_every_request_of_a_batch(profile):

@@ -256,6 +256,15 @@ def test_spacy_finds_chosen_categories_only(rules):
     assert places(SpacyEntities(pipeline, ALL).find([TEXT])[0])[-1] == (46, 51, "cardinal")
 
 
+@pytest.mark.parametrize("kind", [SpacyEntities, PresidioEntities])
+def test_a_pipeline_keeps_no_word_of_a_text(rules, kind):
+    pipeline = load_pipeline(str(rules))
+    [found] = kind(pipeline, ALL).find([f"{TEXT} Xqzoe"])
+    assert found
+    assert "Acme" in pipeline.vocab.strings
+    assert "Xqzoe" not in pipeline.vocab.strings
+
+
 def test_only_needed_components_run_and_come_back(rules):
     import spacy
 

@@ -39,7 +39,7 @@ from discreet.text.tokens import TokenBatch, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
     from discreet.release.recipe import Recipe
-    from discreet.release.tables import Frame
+    from discreet.text.kept import Frame
 
 __all__ = [
     "LAYOUTS",
@@ -288,6 +288,14 @@ class Sanitizer:
         from discreet.release.tables import release_column
 
         return release_column(table, text, self.sanitize, rng).values
+
+    def forget(self) -> None:
+        """Keep nothing in memory of the texts that were seen; the next ones take a little longer.
+
+        What was seen once is looked up when it comes again. Where texts come from several people,
+        the time that this saves would tell one of them what another sent.
+        """
+        self._layout.forget()
 
     def unknown_share(self, texts: Sequence[str]) -> float:
         """The share of words outside the vocabulary; function words that pass do not count.

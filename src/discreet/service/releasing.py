@@ -220,14 +220,16 @@ class TextReleaser:
         """Release the texts of some requests, in one call; from one thread at a time."""
         texts = [text for job in jobs for text in job.texts]
         replaced: Sequence[Replaced] = [({}, [])] * len(jobs)
-        if self._cutter is None:
-            release = self.sanitizer.sanitize(texts, self._rng)
-        else:
-            self._cutter.jobs = jobs
-            try:
+        try:
+            if self._cutter is None:
+                release = self.sanitizer.sanitize(texts, self._rng)
+            else:
+                self._cutter.jobs = jobs
                 release = self.sanitizer.sanitize(texts, self._rng)
                 replaced = self._cutter.replaced
-            finally:
+        finally:
+            self.sanitizer.forget()
+            if self._cutter is not None:
                 self._cutter.jobs = self._cutter.replaced = ()
         if release.draws is None:
             raise InvalidValue("this mechanism does not say how many draws a text took")

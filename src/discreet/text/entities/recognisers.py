@@ -143,7 +143,8 @@ class SpacyEntities(Recogniser):
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
         """What the pipeline labels in each text, of all categories."""
         _refuse_long(texts, self._pipeline.max_length)
-        with self._pipeline.select_pipes(enable=self._needed):
+        # A pipeline keeps every word that it meets, unless it is told for how long.
+        with self._pipeline.memory_zone(), self._pipeline.select_pipes(enable=self._needed):
             return [
                 [(entity.start_char, entity.end_char, entity.label_) for entity in document.ents]
                 for document in self._pipeline.pipe(texts, batch_size=_BATCH)
@@ -200,11 +201,13 @@ class PresidioEntities(Recogniser):
         from presidio_analyzer import BatchAnalyzerEngine
 
         _refuse_long(texts, self._pipeline.max_length)
-        with _quiet():
+        with _quiet(), self._pipeline.memory_zone():
             analysed = BatchAnalyzerEngine(self._engine).analyze_iterator(
                 texts, language="en", batch_size=_BATCH, score_threshold=self._least
             )
-        return [[(one.start, one.end, one.entity_type) for one in results] for results in analysed]
+            return [
+                [(one.start, one.end, one.entity_type) for one in results] for results in analysed
+            ]
 
     def _kind(self, label: str) -> str:
         return label if label in _PRESIDIO_NAMES else "PII"
