@@ -17,6 +17,7 @@ from discreet.service.keys import ApiKey
 from discreet.service.problems import Problem, busy
 from discreet.service.releasing import Job, TextReleaser
 from discreet.service.service import Service
+from discreet.statement import PrivacyStatement
 
 
 class Released:
@@ -60,11 +61,13 @@ class MessageReleaser:
 
         self._stated = lru_cache(256)(self._state)
 
-    def _state(self, passed: tuple[str, ...]) -> str:
-        """What holds for each word of a request of which this passes as it is, as JSON."""
+    def statement_of(self, passed: tuple[str, ...]) -> PrivacyStatement:
+        """What holds for each word of a request of which this passes as it is."""
         as_they_are = (f"{what}, as they are" for what in passed)
-        statement = self._releaser.statement.with_public(EQUAL_MESSAGES, *as_they_are)
-        return json.dumps(statement.to_dict())
+        return self._releaser.statement.with_public(EQUAL_MESSAGES, *as_they_are)
+
+    def _state(self, passed: tuple[str, ...]) -> str:
+        return json.dumps(self.statement_of(passed).to_dict())
 
     async def replace(
         self,
