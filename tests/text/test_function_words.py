@@ -86,7 +86,26 @@ ARTICLES = {
     "plan a": "plan a",
     "data apple": "data apple",
     "a, apple": "a, apple",
+    "by a HTML page of a MPs": "by an HTML page of an MPs",
+    "So. A apple": "So. An apple",
 }
+
+
+RIGHT = [
+    "Blood group A is rare, and so is a of b",
+    "He had Hepatitis A infection.",
+    "Mr. An Do and J. An Oh came",
+    "an MRI, an HIV test and an X-ray, or a U-turn",
+    "a NASA engineer, a NATO ally and an NHS nurse",
+    "A LONG DAY. AN HOUR.",
+    "an EU rule, a UK one and an ICU",
+    "It was (an hour) ago. “A year!” A unit.",
+]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_right_articles_stay(text):
+    assert mended(text) == text
 
 
 @pytest.mark.parametrize(("released", "expected"), ARTICLES.items(), ids=ARTICLES)

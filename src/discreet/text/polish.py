@@ -7,7 +7,15 @@ import re
 
 from discreet.text.function_words import FUNCTION_WORDS
 
-_ARTICLE = re.compile(r"\b([Aa])(n?)( +)(?=([A-Za-z]+))")
+# No article comes before such a word: "group a is", "Hepatitis A and B".
+_NO_NOUN = "(?:is|are|was|were|has|had|and|or|of|in|on|at|to|for|by|with|from|as|if|but)(?![\\w-])"
+_ARTICLE = re.compile(rf"(?<![\w'’-])([Aa])(n?)( +)(?=(?!{_NO_NOUN})([A-Za-z]+))")
+# Where a sentence does not begin although there is a point: after a title or an initial.
+_TITLE_BEFORE = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|St|[JS]r|[A-Z])\.$")
+_ENOUGH_BEFORE = 16
+# Spelt letter by letter if no vowel is among them (HTML), and perhaps if one is (MRI, NASA).
+_SPELT = re.compile(r"[A-Z]|[A-Z]{2,4}s?")
+_NAMED_WITH_VOWEL, _SPOKEN_EITHER_WAY = "AEFHILMNORSX", re.compile("[FHLMNRSX].*[AEIOUY]")
 # Written with a vowel and spoken without, and the other way round.
 _CONSONANTS = re.compile(r"(?:uni(?!n|m)|use|usu|uti|eu|one\b|once|ubiq|u\b)", re.IGNORECASE)
 _VOWELS = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
@@ -39,7 +47,8 @@ _SENTENCE = re.compile(r"(^\W*|[.!?]\W+)([a-z])")
 def mended(text: str) -> str:
     """The text with articles, capitals, points and sums as a person would write them.
 
-    That is ``a`` or ``an`` as the word after it asks for; ``I``, days and months with a capital,
+    That is ``a`` or ``an`` as the word after it asks for, unless a capital in a sentence, or letters
+    that may be spelt or spoken, leave it open; ``I``, days and months with a capital,
     no capitals but the first in a long word that stands where an abbreviation stood, and a word
     once where it follows itself.
 
@@ -51,6 +60,12 @@ def mended(text: str) -> str:
 
     def article(match: re.Match[str]) -> str:
         word = match[4]
+        if match[1] == "A" and not _begins_sentence(match.string, match.start()):
+            return match[0]  # a letter or a name: "Hepatitis A", "Mr. An Do"
+        if _SPELT.fullmatch(word):
+            if match[1] == "A" or _SPOKEN_EITHER_WAY.match(word):
+                return match[0]
+            return f"a{'n' * (word[0] in _NAMED_WITH_VOWEL)}{match[3]}"
         vowel = word[0] in "aeiouAEIOU" and not _CONSONANTS.match(word)
         n = "n" if vowel or _VOWELS.match(word) else ""
         return f"{match[1]}{n}{match[3]}"
@@ -63,6 +78,11 @@ def mended(text: str) -> str:
     if not _BEGUN_SMALL.search(text):
         text = _POINT_WITHIN.sub(r"\1\2", text)
     return _ARTICLE.sub(article, _not_shouted(text))
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    before = text[max(0, place - _ENOUGH_BEFORE) : place].rstrip(" \t\n\"'“‘([”’)]")
+    return not before or (before[-1] in ".!?" and not _TITLE_BEFORE.search(before))
 
 
 def _once(match: re.Match[str]) -> str:
