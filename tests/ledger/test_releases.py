@@ -12,8 +12,10 @@ from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger import Amount, DatasetLedger, Ledger
 from discreet.mechanisms.word import SanText
 from discreet.receipt import Receipt, receipt_path
+from discreet.release.booked import BookedSanitizer
 from discreet.release.text import Sanitizer
 from discreet.release.text_files import sanitize_file
+from discreet.report.ledger import budget_lines
 from discreet.spaces.space import EmbeddingSpace
 from ledger_charges import KEY, charge
 
@@ -71,6 +73,33 @@ def test_persons_are_charged_for_their_own_texts(book, source):
     for person, words in (("ann", 4), ("bob", 5), ("cleo", 0)):
         spent = book.budget("tickets", person).spent
         assert spent.epsilon == pytest.approx(words * per_word())
+
+
+def test_a_refusal_tells_of_the_person_with_least_left(book, source):
+    book.limit(dataset="tickets", epsilon=8 * per_word())
+    release(source, DatasetLedger(book, "tickets"), person_field="who")  # ann has 4, bob has 3 left
+    left = book.budget("tickets").left
+    assert left == book.budget("tickets", "bob").left
+    for texts, persons in (([TEXTS[1]] * 2, ["ann", "bob"]), ([TEXTS[1]], None)):
+        sanitizer = made(ledger=DatasetLedger(book, "tickets", again="charge"))
+        with pytest.raises(BudgetExceeded, match="for the person with least left") as refused:
+            sanitizer.sanitize(texts, persons=persons)
+        assert refused.value.remaining == left
+    (line,) = budget_lines(book.budgets("tickets"))
+    assert "for each person, ever" in line
+    book.limit(dataset="others", epsilon=per_word())
+    with pytest.raises(BudgetExceeded, match="for each document"):
+        made(ledger=DatasetLedger(book, "others")).sanitize(TEXTS)
+
+
+def test_a_row_that_was_released_before_is_counted_from_the_first_of_the_file(book):
+    made(ledger=DatasetLedger(book, "tickets")).sanitize(TEXTS[:2])
+    booked = BookedSanitizer(DatasetLedger(book, "tickets"), made(), 0.0)
+    booked.count([[WORDS[11], WORDS[12]]])
+    with pytest.raises(BudgetExceeded, match=r"1 of the rows read so far was .*\(row 4\)"):
+        booked.count([[WORDS[13], TEXTS[0]]])
+    with pytest.raises(BudgetExceeded, match=r"2 of the rows .* were .*the first is row 3\)"):
+        booked.count([TEXTS[:2]])
 
 
 def test_without_budget_nothing_is_drawn_or_written(book, source):

@@ -49,6 +49,8 @@ class Budget:
     held: Amount
     """Reserved, by releases under way or by processes that died: gone until it is refunded."""
     adjacency: Adjacency = Adjacency.REPLACE
+    persons: bool = False
+    """Whether persons of the data set have been charged by name."""
 
     @property
     def left(self) -> Amount | None:

@@ -40,8 +40,15 @@ class Screened:
     """Earlier releases by the place of the row."""
 
 
-def screened(rows: Sequence[Seen | None], policy: str = STORED) -> Screened:
+def screened(
+    rows: Sequence[Seen | None], policy: str = STORED, *, rows_before: int = 0
+) -> Screened:
     """Apply a policy to what a ledger has seen of some rows.
+
+    Args:
+        rows: What was seen of each of them.
+        policy: One of ``POLICIES``.
+        rows_before: How many rows of the input come before them.
 
     Raises:
         BudgetExceeded: A row was released before and the policy does not allow it again.
@@ -55,10 +62,13 @@ def screened(rows: Sequence[Seen | None], policy: str = STORED) -> Screened:
     again = {place: seen for place, seen in enumerate(rows) if seen is not None}
     refused = [p for p, seen in again.items() if policy == REFUSE or seen.kept is None]
     if refused:
+        first = f"row {rows_before + refused[0] + 1:,}"
+        told = f"was released before ({first})"
+        if len(refused) > 1:
+            told = f"were released before (the first is {first})"
         raise BudgetExceeded(
-            f"{len(refused):,} of these rows were released before (the first is row "
-            f"{refused[0] + 1:,}), and no stored release may be handed out for them; leave them "
-            "out, or charge them again"
+            f"{len(refused):,} of the rows read so far {told}, and no stored release may be handed "
+            "out; leave out what was released before, or charge it again (--again charge)"
         )
     stored = {place: str(seen.kept) for place, seen in again.items()}
     return Screened(tuple(p for p, seen in enumerate(rows) if seen is None), stored)

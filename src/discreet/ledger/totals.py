@@ -5,7 +5,7 @@ cost. Persons are disjoint, so a data set has lost the most that anybody in it h
 persons, never their sum.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import timedelta
 from typing import Any
@@ -109,22 +109,28 @@ def require(
     since, common = _common(connection, account, limit)
     if EVERYBODY in amounts:
         own = _most_own(connection, account, limit.person, since)
-        _refuse_unless(common + own, amounts[EVERYBODY], limit)
+        _refuse_unless([(common + own, amounts[EVERYBODY])], limit, persons=account.persons > 0)
         return
     whom = amounts if limit.person == EVERYBODY else {limit.person: amounts[limit.person]}
     # Most have spent the same as others, or nothing: each sum is looked at once.
     owns = _owns(connection, account.name, list(whom), since) if account.persons else {}
     nothing = Amount()
     sums = dict.fromkeys((owns.get(person, nothing), extra) for person, extra in whom.items())
-    for own, extra in sums:
-        _refuse_unless(common + own, extra, limit)
+    _refuse_unless([(common + own, extra) for own, extra in sums], limit, persons=True)
 
 
-def _refuse_unless(gone: Amount, extra: Amount, limit: Limit) -> None:
-    if (gone + extra).within(limit.allowed):
+def _refuse_unless(sums: Sequence[tuple[Amount, Amount]], limit: Limit, *, persons: bool) -> None:
+    """Refuse if what is gone and what comes on top is too much for anybody.
+
+    What is told is how it stands with whoever has least left: no other figure would help.
+    """
+    refused = [each for each in sums if not (each[0] + each[1]).within(limit.allowed)]
+    if not refused:
         return
+    gone, extra = max(refused, key=lambda each: (each[0].nano, each[1].nano))
     left = Budget(limit, gone, Amount()).left
-    who = "this person" if limit.person else f"each {limit.unit}"
+    who = "the person with least left" if persons else f"each {limit.unit}"
+    who = "this person" if limit.person else who
     when = "" if limit.window is None else f" within {limit.window}"
     remedy = "raise the limit, or release less"
     if left is not None and extra.atto > left.atto and extra.nano <= left.nano:
@@ -270,7 +276,7 @@ def _budget(connection: Connection, account: Account, person: str, limit: Limit 
         held += _held(connection, account.name, since, "<> ''")
     # The most that is held and the most that is gone may be of two persons.
     held = Amount(*map(min, astuple(held), astuple(gone)))
-    return Budget(limit, gone - held, held, account.adjacency)
+    return Budget(limit, gone - held, held, account.adjacency, account.persons > 0)
 
 
 def _held(connection: Connection, name: str, since: int | None, whose: str, *person: str) -> Amount:

@@ -65,6 +65,7 @@ class _Booked:
     copies: Copies = field(default_factory=Copies, init=False, repr=False)
     """The same, equal texts together: without persons, all copies may be of one."""
     units: int = field(default=0, init=False)
+    rows: int = field(default=0, init=False)
     reservation: Reservation | None = field(default=None, init=False)
     charge: Charge | None = field(default=None, init=False)
 
@@ -136,6 +137,7 @@ class BookedSanitizer(_Booked):
         """Count what a batch will take; the texts of a row may stand in several fields."""
         counted = [(texts, self._draws(texts)) for texts in fields]
         draws: Ids = np.sum([own for _, own in counted], axis=0, dtype=np.int64)
+        self.rows += len(draws)
         if persons is None:
             self.copies.add(*counted)
         self.units += int(draws.sum())
@@ -152,7 +154,8 @@ class BookedSanitizer(_Booked):
         own = self.ledger
         if own.again == CHARGE:
             return list(range(len(texts)))
-        screening = screened(own.ledger.seen(own.dataset, texts), own.again)
+        seen = own.ledger.seen(own.dataset, texts)
+        screening = screened(seen, own.again, rows_before=self.rows)
         for place, kept in screening.stored.items():
             self._stored[texts[place]] = kept
         return list(screening.new)
@@ -258,7 +261,9 @@ class BookedRows(_Booked):
         if self.ledger is None:
             return
         if self.ledger.again != CHARGE:  # no vector is kept that could be handed out
-            screened(self.ledger.ledger.seen(self.ledger.dataset, texts), REFUSE)
+            seen = self.ledger.ledger.seen(self.ledger.dataset, texts)
+            screened(seen, REFUSE, rows_before=self.rows)
+        self.rows += len(texts)
         self.units += int(units.sum())
         self.wholes.add(units, persons)
         if persons is None:

@@ -52,7 +52,8 @@ def budget_lines(budgets: Sequence[Budget]) -> list[str]:
             lines.append(f"No limit is set: {gone}.")
             continue
         limit = budget.limit
-        who = f"person {limit.person[:_SHORT]}" if limit.person else f"each {limit.unit}"
+        who = "each person" if budget.persons else f"each {limit.unit}"
+        who = f"person {limit.person[:_SHORT]}" if limit.person else who
         when = "ever" if limit.window is None else f"within {limit.window}"
         lines.append(f"At most {limit.allowed} for {who}, {when}: {gone}, left {budget.left}.")
     return lines
