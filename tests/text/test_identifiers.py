@@ -36,6 +36,10 @@ def found(text):
         ("mail j.roe+x@mail.co.uk, or user@localhost.", "j.roe+x@mail.co.uk|user@localhost"),
         ("see https://a.example/b?c=1. And www.foo.de", "https://a.example/b?c=1|www.foo.de"),
         ("(see shop42.com/x)", "shop42.com/x"),
+        (
+            "Siggraph.org, SIGGRAPH.ORG or Siggraph.Org/x.",
+            "Siggraph.org|SIGGRAPH.ORG|Siggraph.Org/x",
+        ),
         ("from 106.31.73.20, 10.0.0.1:8080", "106.31.73.20|10.0.0.1:8080"),
         ("at 2001:db8::1 and abcd::0:1:2", "2001:db8::1|abcd::0:1:2"),
         ("eth 00:1A:2b:3c:4d:5e", "00:1A:2b:3c:4d:5e"),
@@ -100,6 +104,8 @@ def test_what_fails_its_check_is_some_number_and_is_found_all_the_same(text, typ
             "e.g. i.e. etc.",
             "the mp3, the 1990s",
         ),
+        # Two sentences without a space between them are no address on the web.
+        *("the Guardian.At first", "a good movie.It was", "In London.No, and London.No/ too"),
     ],
 )
 def test_the_rules_leave_words_alone(text):

@@ -47,10 +47,10 @@ _SENTENCE = re.compile(r"(^\W*|[.!?]\W+)([a-z])")
 def mended(text: str) -> str:
     """The text with articles, capitals, points and sums as a person would write them.
 
-    That is ``a`` or ``an`` as the word after it asks for, unless a capital in a sentence, or letters
-    that may be spelt or spoken, leave it open; ``I``, days and months with a capital,
-    no capitals but the first in a long word that stands where an abbreviation stood, and a word
-    once where it follows itself.
+    That is ``a`` or ``an`` as the word after it asks for, unless a capital within a sentence, or
+    letters that may be spelt or spoken, leave it open; ``I``, days and months with a capital, no
+    capitals but the first in a long word that stands where an abbreviation stood, and a word once
+    where it follows itself.
 
     >>> mended("An doctor and a honest uncle saw a unit on monday, as i did.")
     'A doctor and an honest uncle saw a unit on Monday, as I did.'

@@ -98,7 +98,9 @@ _ANYWHERE = {
     rf"|{_THIS_IS}(?:{_TITLE})?{_NAMES_OF_ONE} (?=(?:from|calling|speaking|writing|here|again)\b))",
     "url": r"(?i:https?|ftp)://\S*[^\s.,;:!?)\]}>\"'»”]|(?i:www)\.\S*[^\s.,;:!?)\]}>\"'»”]",
     "email": r"(?<![!#$%&*+/=?^`{|}~.'-])[\w!#$%&*+/=?^`{|}~.'-]++[@＠][^\W_](?:[.-]*\w+)*+",
-    "domain": rf"(?<![.-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,8}}(?i:{_DOMAINS})(?!\w)"
+    # "London.No" is two sentences that lack a space; where a path follows, case does not matter.
+    "domain": r"(?<![.-])(?:[A-Za-z0-9-]{1,63}\.){1,8}"
+    rf"(?:(?:{_DOMAINS}|{_DOMAINS.upper()})(?!\w)|(?i:{_DOMAINS})(?=/[^\s.,;:!?)\]}}]))"
     r"(?:/\S*[^\s.,;:!?)\]}])?",
 }
 _WITH_DIGITS = {
