@@ -97,5 +97,28 @@ def test_what_is_unclear_is_sanitised_and_pictures_are_refused(guardrail, is_rel
     with pytest.raises(DiscreetError, match="picture") as refused:
         asyncio.run(apply({"texts": [ASKED], "images": [MARKER]}, {}, "request"))
     assert MARKER not in str(refused.value)
+    # As many texts as messages, and others: who said them cannot be told.
+    swapped = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": ASKED}]
+    texts = asyncio.run(
+        apply({"texts": [ASKED, "Be kind."], "structured_messages": swapped}, {}, "request")
+    )["texts"]
+    assert is_released(texts[0], 12)
     answer = {"texts": ["an answer"]}
     assert asyncio.run(apply(answer, {}, "response")) is answer
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": ASKED, "name": MARKER},
+        {"role": "user", "content": [{"type": "file", "file": {"file_data": MARKER}}]},
+        {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": MARKER}}]},
+        {"role": "user", "content": ASKED, MARKER: MARKER},
+        {"role": MARKER, "content": ASKED},
+    ],
+)
+def test_messages_with_anything_beside_text_are_refused(guardrail, message):
+    with pytest.raises(DiscreetError, match="beside text") as refused:
+        handled(guardrail, [{"role": "user", "content": "tea"}, message])
+    assert MARKER not in str(refused.value)
+    assert guardrail.units == 0

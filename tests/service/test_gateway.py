@@ -429,7 +429,7 @@ def test_an_upstream_that_is_away(space):
 # -- LiteLLM, with requests in the shapes that it sends --------------------------------------------
 
 
-def _guardrail(up, **body):
+def _guardrail(up, headers=None, **body):
     shape = {
         "input_type": "request",
         "litellm_call_id": "call-1",
@@ -445,7 +445,8 @@ def _guardrail(up, **body):
         "tool_calls": None,
         "model": "tiny",
     }
-    return up.post("/beta/litellm_basic_guardrail_api", {**shape, **body}).json()
+    body = {**shape, **body}
+    return up.post("/beta/litellm_basic_guardrail_api", body, headers=headers).json()
 
 
 def test_the_guardrail_of_litellm_sanitises_and_restores(asked):
@@ -473,6 +474,13 @@ def test_the_guardrail_of_litellm_sanitises_and_restores(asked):
         {"tool_calls": [{"id": MARKER}], "texts": [3]},
         {"input_type": MARKER},
         {"texts": MARKER},
+        {"structured_messages": MARKER},
+        {"structured_messages": [{**_user(TEXT), "name": MARKER}]},
+        {"structured_messages": [_user(TEXT), *_part("file", file=MARKER)["messages"]]},
+        {"structured_messages": [_user(TEXT), *_part("input_audio", data=MARKER)["messages"]]},
+        {"structured_messages": [{**_user(TEXT), MARKER: MARKER}]},
+        {"structured_messages": [_user(f"{MARKER} was not handed over")]},
+        {"structured_messages": [{"role": "assistant", "content": TEXT, "refusal": MARKER}]},
     ],
 )
 def test_the_guardrail_blocks_what_it_cannot_protect(asked, body):
@@ -481,6 +489,16 @@ def test_the_guardrail_blocks_what_it_cannot_protect(asked, body):
     assert told["action"] == "BLOCKED"
     assert told["blocked_reason"]
     assert MARKER not in json.dumps(told)
+
+
+def test_arguments_of_tool_calls_pass_the_guardrail_only_where_tools_may(asked, strict):
+    _, _, up = asked
+    told = {"texts": [TEXT], "structured_messages": [_user(TEXT), CALLED]}
+    assert _guardrail(up, **told)["action"] == "GUARDRAIL_INTERVENED"  # allowed there
+    up, secrets = strict
+    told = _guardrail(up, headers={"authorization": f"Bearer {secrets['rich']}"}, **told)
+    assert told["action"] == "BLOCKED"
+    assert "tools of the request" in told["blocked_reason"]
 
 
 def test_roles_that_cannot_be_told_are_taken_for_the_users(asked):

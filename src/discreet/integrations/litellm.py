@@ -10,10 +10,11 @@ In the proxy's configuration::
           default_on: true
           epsilon: 8
 
-A guardrail is handed the texts of messages and nothing else. Whatever else a request carries
-(``user``, ``metadata``, names, tools) goes out as it is: strip it in the proxy, or use
-``discreet serve``, which refuses it. LiteLLM's own logs are on your side, and hold the raw messages
-if you let them.
+A guardrail is handed messages, and replaces their texts. Messages that hold anything else are
+refused. The other fields of a request (``user``, ``metadata``, tools) go out as they are: strip
+them in the proxy, or use the gateway of ``discreet serve``, which refuses them. A request without
+any text is not shown to a guardrail: a picture alone goes out. LiteLLM's own logs are on your side,
+and hold the raw messages if you let them.
 """
 
 import asyncio
@@ -28,7 +29,14 @@ with needs_extra("the guardrail of LiteLLM", "litellm"):
     from litellm.integrations.custom_guardrail import CustomGuardrail
     from litellm.types.guardrails import GuardrailEventHooks
 
-_PASS = ("system", "developer", "assistant")
+    from discreet.service.gateway.fields import RequestReader
+    from discreet.service.problems import Problem
+
+_PROTECTED = ("user", "tool", "function")
+_BESIDE_TEXT = (
+    "a message holds something beside text, such as a picture, a file, sound or a name, which "
+    "cannot be sanitised; leave it out"
+)
 _OPTIONS = (
     "mechanism", "space", "layout", "identifiers", "consistent", "repeat", "public", "polish",
     "accept_weak",
@@ -39,7 +47,8 @@ class SanitizingGuardrail(ReleasesMessages, CustomGuardrail):  # type: ignore[mi
     """Sanitises the texts of requests; answers pass.
 
     Privacy: ``statement`` holds for each word that is sent. The system prompt and what the model
-    said before are sent as they are. Pictures are refused.
+    said before are sent as they are. Messages with pictures, files, sound, names or anything else
+    beside texts are refused.
 
     Args:
         epsilon: the privacy loss allowed.
@@ -54,6 +63,7 @@ class SanitizingGuardrail(ReleasesMessages, CustomGuardrail):  # type: ignore[mi
         own = {name: given.pop(name) for name in _OPTIONS if name in given}
         sanitizer = chosen_sanitizer(epsilon=epsilon, **own, **(settings or {}))
         self._conversations = Conversations(sanitizer)
+        self._reader = RequestReader(_PROTECTED)
         given.setdefault("supported_event_hooks", [GuardrailEventHooks.pre_call])
         super().__init__(**given)
 
@@ -67,13 +77,14 @@ class SanitizingGuardrail(ReleasesMessages, CustomGuardrail):  # type: ignore[mi
         """The same inputs with the texts of people and tools released."""
         if input_type != "request":
             return inputs
-        if inputs.get("images"):
-            raise InvalidValue("a request holds a picture, which cannot be sanitised; leave it out")
         texts = list(inputs.get("texts") or [])
-        roles = _roles(inputs.get("structured_messages") or [])
-        if len(roles) != len(texts):  # it cannot be told who said what
-            roles = ["user"] * len(texts)
-        private = [place for place, role in enumerate(roles) if role not in _PASS]
+        if inputs.get("images"):
+            raise InvalidValue(_BESIDE_TEXT)
+        try:
+            roles, _ = self._reader.handed_over(inputs.get("structured_messages"), texts)
+        except Problem:
+            raise InvalidValue(_BESIDE_TEXT) from None
+        private = [place for place, role in enumerate(roles) if role in _PROTECTED]
         released = await asyncio.to_thread(
             self._conversations.released,
             [texts[place] for place in private],
@@ -82,19 +93,6 @@ class SanitizingGuardrail(ReleasesMessages, CustomGuardrail):  # type: ignore[mi
         for place, text in zip(private, released, strict=True):
             texts[place] = text
         return {**inputs, "texts": texts}
-
-
-def _roles(messages: list[Mapping[str, Any]]) -> list[str]:
-    """Who said each of the texts, in the order in which a guardrail is handed them."""
-    roles = []
-    for message in messages:
-        content = message.get("content")
-        parts = content if isinstance(content, list) else [{"text": content}]
-        texts = [
-            part for part in parts if isinstance(part, Mapping) and part.get("text") is not None
-        ]
-        roles += [str(message.get("role"))] * len(texts)
-    return roles
 
 
 def _conversation(request: Mapping[str, Any]) -> str:

@@ -7,11 +7,12 @@ it is and the statement says so.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.service.policy import ROLES, GatewaySettings
+from discreet.service.policy import ROLES
 from discreet.service.problems import Problem
 
 Rule = Callable[[Any], bool]
@@ -155,10 +156,15 @@ def _refused(what: str) -> Problem:
 
 
 class RequestReader:
-    """Finds the texts of requests under a policy."""
+    """Finds the texts of requests.
 
-    def __init__(self, settings: GatewaySettings) -> None:
-        self._roles, self._allow = frozenset(settings.roles), frozenset(settings.allow)
+    Args:
+        roles: whose messages are sanitised; those of the others pass as they are.
+        allow: fields and kinds of content that pass as they are.
+    """
+
+    def __init__(self, roles: Collection[str], allow: Collection[str] = ()) -> None:
+        self._roles, self._allow = frozenset(roles), frozenset(allow)
 
     def chat(self, body: dict[str, Any]) -> RequestFields:
         """Of a request for chat completions."""
@@ -172,6 +178,43 @@ class RequestReader:
         kind = body.get("response_format")
         fields.json_answer = isinstance(kind, dict) and kind.get("type") != "text"
         return fields
+
+    def handed_over(self, messages: Any, texts: Sequence[str]) -> tuple[list[str], RequestFields]:
+        """Whose each text is that somebody took out of messages, and what of these passes.
+
+        If messages and texts do not fit together, all are the user's.
+
+        Raises:
+            Problem: messages hold something that is neither on the list nor among the texts.
+        """
+        fields = RequestFields()
+        if messages is None:
+            return ["user"] * len(texts), fields
+        if not isinstance(messages, list):
+            raise Problem(422, "messages must be a list")
+        for message in messages:
+            self._message(message, fields)
+        rest = Counter(texts)
+        for slot in fields.slots:
+            if slot.form == ARGUMENTS:
+                self._pass("tools", fields)
+            elif not rest[slot.text]:
+                raise Problem(
+                    422,
+                    "a message holds text that was not handed over, such as a refusal; leave it "
+                    "out. Nothing was sent",
+                )
+            else:
+                rest[slot.text] -= 1
+        pairs = [
+            (message["role"], part["text"])
+            for message in messages
+            for part in _parts(message.get("content"))
+            if isinstance(part.get("text"), str)
+        ]
+        if [text for _, text in pairs] != list(texts):
+            return ["user"] * len(texts), fields
+        return [role for role, _ in pairs], fields
 
     def responses(self, body: dict[str, Any]) -> RequestFields:
         """Of a request for a response."""
@@ -292,6 +335,10 @@ class RequestReader:
             fields.slots.append(Slot(holder, key, role, form))
         else:
             fields.passed.add(f"messages of the role {role}")
+
+
+def _parts(content: Any) -> list[dict[str, Any]]:
+    return content if isinstance(content, list) else [{"text": content}]
 
 
 def canonical(arguments: str) -> str:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from discreet.service.endpoints import admitted, answer
 from discreet.service.gateway.conversations import RememberedConversations
-from discreet.service.gateway.fields import Slot
+from discreet.service.gateway.fields import RequestReader, Slot
 from discreet.service.gateway.releases import MessageReleaser
 from discreet.service.gateway.restoring import Restorer
 from discreet.service.keys import ApiKey
@@ -28,15 +28,20 @@ _SECONDS = 600.0
 
 
 class Guardrail:
-    """Answers LiteLLM, and blocks whatever cannot be protected."""
+    """Answers LiteLLM, and blocks whatever of messages cannot be protected.
+
+    LiteLLM hands over texts, messages, pictures and tools, and no other field of a request.
+    """
 
     def __init__(
         self,
         messages: MessageReleaser,
         conversations: RememberedConversations,
         settings: GatewaySettings,
+        reader: RequestReader,
     ) -> None:
         self._messages, self._conversations, self._settings = messages, conversations, settings
+        self._reader = reader
         self._calls: OrderedDict[tuple[str, str], tuple[float, Restorer]] = OrderedDict()
 
     async def answer(self, service: Service, request: Request) -> Response:
@@ -61,7 +66,8 @@ class Guardrail:
             return self._restored(key, call, texts)
         if body.get("input_type") != "request":
             raise Problem(422, "input_type must be request or response")
-        passed = self._passed(body)
+        roles, fields = self._reader.handed_over(body.get("structured_messages"), texts)
+        passed = sorted({*self._passed(body), *fields.passed})
         trace = field_of(body, "litellm_trace_id", str) or call
         conversation = (
             self._conversations.of(key.name, "trace", trace)
@@ -69,7 +75,6 @@ class Guardrail:
             else self._conversations.fresh()
         )
         released = list(texts)
-        roles = _roles(body.get("structured_messages"), texts)
         slots = [
             Slot(released, place, role)
             for place, role in enumerate(roles)
@@ -121,21 +126,3 @@ class Guardrail:
             if len(self._calls) <= _MOST_CALLS and now - since <= _SECONDS:
                 return
             self._calls.popitem(last=False)
-
-
-def _roles(messages: Any, texts: list[str]) -> list[str]:
-    """The role of each text, if the messages tell it; all are the user's otherwise."""
-    pairs: list[tuple[str, str]] = []
-    for message in messages if isinstance(messages, list) else ():
-        if not isinstance(message, dict):
-            continue
-        role, content = str(message.get("role")), message.get("content")
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        pairs += [
-            (role, part["text"])
-            for part in parts
-            if isinstance(part, dict) and isinstance(part.get("text"), str)
-        ]
-    if [text for _, text in pairs] != texts:
-        return ["user"] * len(texts)
-    return [role for role, _ in pairs]

@@ -44,13 +44,13 @@ class Gateway:
     """
 
     def __init__(self, service: Service, settings: GatewaySettings) -> None:
-        self._reader = RequestReader(settings)
+        self._reader = RequestReader(settings.roles, settings.allow)
         self._conversations = RememberedConversations(
             int(settings.remember_mb * 2**20), 60 * settings.remember_minutes
         )
         self._messages = MessageReleaser(service, settings.profile)
         self._upstream = Upstream(settings, forwards_authorization=service.settings.keys is None)
-        self._guardrail = Guardrail(self._messages, self._conversations, settings)
+        self._guardrail = Guardrail(self._messages, self._conversations, settings, self._reader)
         service.sweeping += [self._conversations.forget, self._guardrail.forget]
         service.closing.append(self._upstream.close)
 
