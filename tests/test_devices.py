@@ -10,7 +10,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from command import called
 from discreet import devices
@@ -322,6 +321,8 @@ class Pieces:
 
 
 def causal():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     config = LlamaConfig(
         vocab_size=8,
         hidden_size=16,

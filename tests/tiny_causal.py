@@ -1,7 +1,9 @@
-"""Small causal language models of several builds, and a folder that holds one with its words."""
+"""Small causal language models of several builds, and a folder that holds one with its words.
+
+Transformers takes seconds to import: not for whoever only collects tests.
+"""
 
 import torch
-import transformers
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -10,6 +12,8 @@ TEMPLATE = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
 
 
 def gpt2(words=12, blocks=2):
+    import transformers
+
     config = transformers.GPT2Config(
         vocab_size=words,
         n_positions=16,
@@ -24,6 +28,8 @@ def gpt2(words=12, blocks=2):
 
 
 def llama(words=12, blocks=3):
+    import transformers
+
     config = transformers.LlamaConfig(
         vocab_size=words,
         hidden_size=8,
@@ -42,6 +48,8 @@ def llama(words=12, blocks=3):
 
 def save_model(folder, words, network=None):
     """Write a model that knows these words, one token each, with ``<s>`` and ``<unk>`` before."""
+    import transformers
+
     known = {word: number for number, word in enumerate(("<s>", "<unk>", *words))}
     plain = Tokenizer(WordLevel(known, unk_token="<unk>"))
     plain.pre_tokenizer = Whitespace()

@@ -20,7 +20,7 @@ SOUND = {
     "gaussian": lambda: gaussian(False),
     "truncated": lambda: truncated_laplace(False),
 }
-SEEDS = 7
+SEEDS = 5
 OFTEN = 0.2
 
 

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from discreet.encoders import causal
 from discreet.errors import InputError, InvalidValue, NotFound
@@ -48,6 +47,8 @@ class Pieces:
 
 def tiny(seed=0):
     torch.manual_seed(seed)
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     config = LlamaConfig(
         vocab_size=len(PIECES),
         hidden_size=16,

@@ -14,14 +14,18 @@ from discreet.models.factors import SentenceBatch, group_norms, sentence_gradien
 from discreet.models.language import AdaptedLanguageModel
 from tiny_causal import gpt2, llama, save_model
 
-transformers = pytest.importorskip("transformers")
-pytest.importorskip("peft")
-
 SENTENCES = [[3, 1, 4], [1], [5, 9, 2, 6, 5], [3, 5]]
 LABELS = [0, 2, 1, 1]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def peft():
+    pytest.importorskip("peft")
+
+
 def bert(classes=3):
+    import transformers
+
     config = transformers.BertConfig(
         vocab_size=12,
         hidden_size=8,

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn import metrics
 
 from command import called
 from discreet.errors import InputError, InvalidValue
@@ -113,6 +112,8 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(bert, tmp_path):
 
 
 def test_scores_are_those_of_the_libraries():
+    from sklearn import metrics
+
     rng = np.random.default_rng(0)
     truth, guess = rng.choice(list("abc"), (2, 200))
     ours = class_scores(list(truth), list(guess))

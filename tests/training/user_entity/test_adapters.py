@@ -15,11 +15,14 @@ from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
 from tiny_causal import gpt2, llama
 
-pytest.importorskip("peft")
-
 CLIP, CELL_CLIP = 0.005, 0.001
 EVERYBODY = StepDraws(bytes(32), Rates(users=1.0))
 WORDS = 12
+
+
+@pytest.fixture(autouse=True, scope="module")
+def peft():
+    pytest.importorskip("peft")
 
 
 def sentences(seed=3, users=4):
