@@ -75,6 +75,17 @@ def test_persons_are_charged_for_their_own_texts(book, source):
         assert spent.epsilon == pytest.approx(words * per_word())
 
 
+@pytest.mark.parametrize("owned", [{}, {"person_field": "who"}])
+def test_where_nothing_is_drawn_nothing_is_spent(book, source, owned):
+    source.write_text('who,text\nann,""\nbob,""\n')
+    book.limit(dataset="tickets", epsilon=1e-9)
+    release(source, DatasetLedger(book, "tickets"), **owned)
+    (entry,) = book.entries("tickets")
+    assert (entry.state, entry.units, entry.amount.epsilon) == ("committed", 0, 0.0)
+    assert book.budget("tickets", "ann").spent.epsilon == 0.0
+    assert book.verify([source.with_name("out.csv")]) == []
+
+
 def test_a_refusal_tells_of_the_person_with_least_left(book, source):
     book.limit(dataset="tickets", epsilon=8 * per_word())
     release(source, DatasetLedger(book, "tickets"), person_field="who")  # ann has 4, bob has 3 left

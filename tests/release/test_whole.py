@@ -59,7 +59,7 @@ def test_the_longest_text_and_the_person_with_most_are_stated(mechanism, tmp_pat
         assert whole[key]["words"] == words
         stated = PrivacyStatement.from_dict(whole[key]["statement"])
         assert stated.unit is unit
-        assert f"at most {words} words" in stated.scope
+        assert f"at most {words} drawn words" in stated.scope
         pure, less = (mechanism.statement.for_units(words, d, law=law) for d in (0.0, 1e-6))
         # A delta that buys next to nothing is not given away.
         best = less if less.epsilon < 0.99 * pure.epsilon else pure
@@ -88,9 +88,9 @@ def test_delta_buys_a_smaller_epsilon_and_none_is_none(tmp_path):
 def test_people_are_told_what_a_large_number_means(tmp_path):
     said = released(tmp_path, Sanitizer(near_words()), person_field="who").about["whole"]
     longest, person, meaning = said["in_words"]
-    assert "longest text (4 words)" in longest
+    assert "longest text (4 drawn words)" in longest
     assert "(epsilon = 16)" in longest
-    assert "person with most text (5 words)" in person
+    assert "person with most text (5 drawn words)" in person
     assert "protects single words, not whole texts" in meaning
     small = released(tmp_path, Sanitizer(near_words(0.1)), output="small.jsonl").about["whole"]
     assert len(small["in_words"]) == 1
@@ -147,8 +147,13 @@ def test_counts_run_over_batches():
 
 
 def test_texts_without_a_word_are_fine(tmp_path):
-    whole = released(tmp_path, Sanitizer(near_words()), [("ottokar", "")]).about["whole"]
-    assert whole["document"]["words"] == 0
+    rows = [("ottokar", ""), ("ottokar", " ")]
+    whole = released(tmp_path, Sanitizer(near_words()), rows, person_field="who").about["whole"]
+    for who in ("document", "person"):
+        assert whole[who]["words"] == 0
+        stated = PrivacyStatement.from_dict(whole[who]["statement"])
+        assert (stated.notion, stated.epsilon, stated.delta) == (Notion.PURE, 0.0, 0.0)
+    assert "(0 drawn words), all of it replaced: odds change by at most 1 " in whole["in_words"][0]
 
 
 # -- whose text ----------------------------------------------------------------------------------

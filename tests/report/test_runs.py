@@ -64,7 +64,7 @@ def test_the_overview_says_how_often_a_word_stays():
 
 
 def test_a_receipt_says_what_holds_for_whole_texts_in_words():
-    line = "The longest text (8 words), all of it replaced: odds change by at most 54.6."
+    line = "The longest text (8 drawn words), all of it replaced: odds change by at most 54.6."
     whole = {"document": {"words": 8, "statement": {"epsilon": 4.0}}, "in_words": [line]}
     section = section_of("run", _receipt(keep=0.0154, best_guess=0.431, whole=whole))
     assert section.guarantee[-1] == line

@@ -193,25 +193,27 @@ class _Whole:
     ) -> PrivacyStatement | None:
         """What holds for the whole, None if nothing does."""
         draws = max(1, self.count)
-        if word.notion in _WITHOUT or draws * word.delta >= 1:
+        if word.notion in _WITHOUT or self.count * word.delta >= 1:
             return None
         pure, less = (word.for_units(draws, d, unit=self.unit, law=law) for d in (0.0, delta))
         best = less if less.epsilon < _WORTH_A_DELTA * pure.epsilon else pure
+        if not self.count:  # nothing is drawn
+            best = replace(best, notion=Notion.PURE, epsilon=0.0, delta=0.0)
         what = "all documents of a person" if self.unit is Unit.USER else "a whole document"
-        best = replace(best, scope=f"{what}, at most {self.count:,} {self.counted}, all replaced")
+        best = replace(best, scope=f"{what}, at most {self.count:,} drawn {self.counted}, all replaced")
         return best.with_public(SAME_PERSON) if self.unit is Unit.USER else best
 
     def line(self, stated: PrivacyStatement | None) -> str:
         if stated is None:
             return (
-                f"Nothing is proven for {self.count:,} {self.counted} as a whole: their deltas add "
-                "up to 1 or more."
+                f"Nothing is proven for {self.count:,} drawn {self.counted} as a whole: their "
+                "deltas add up to 1 or more."
             )
         who = "The person with most text" if self.unit is Unit.USER else "The longest text"
         more = f", plus a probability of delta = {stated.delta:.3g}" if stated.delta else ""
         return (
-            f"{who} ({self.count:,} {self.counted}), all of it replaced: odds change by at most "
-            f"{odds(stated.epsilon)} (epsilon = {stated.epsilon:.6g}){more}."
+            f"{who} ({self.count:,} drawn {self.counted}), all of it replaced: odds change by at "
+            f"most {odds(stated.epsilon)} (epsilon = {stated.epsilon:.6g}){more}."
         )
 
 
