@@ -455,7 +455,7 @@ def test_whole_texts_and_persons_are_stated_and_told(run, tmp_path):
         (("--repeat", "never"), "--repeat must be one of each, once"),
         (
             ("--repeat=once", "--mechanism=near-words", "--guide=ngram", "--space=starter"),
-            "must be each with this near-words",
+            "or its guide, which readable brings unless guide is none",
         ),
     ],
 )

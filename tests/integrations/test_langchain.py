@@ -96,7 +96,7 @@ def test_a_runnable_in_a_chain(model, sanitizer, is_released):
     assert is_released(model._seen[0][1].content, 12)
     texts = sanitizing_runnable(sanitizer).batch([ASKED, "one two"])
     assert [is_released(text, words) for text, words in zip(texts, [12, 2], strict=True)]
-    with pytest.raises(DiscreetError, match="got a int"):
+    with pytest.raises(DiscreetError, match="got one of type int"):
         sanitizing_runnable(sanitizer).invoke(3)
 
 

@@ -39,7 +39,7 @@ def sanitize_dataset(
     """
     if not isinstance(dataset, datasets.Dataset | datasets.DatasetDict):
         raise InvalidValue(
-            f"a Dataset or DatasetDict is needed; got a {type(dataset).__name__}; of an "
+            f"a Dataset or DatasetDict is needed; got one of type {type(dataset).__name__}; of an "
             "IterableDataset, discreet.sanitize takes iter(dataset)"
         )
     return sanitize(dataset, columns, num_proc=num_proc, **options)

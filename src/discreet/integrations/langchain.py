@@ -79,7 +79,7 @@ def sanitizing_runnable(sanitizer: TextSanitizer | None = None, **options: Any) 
         if isinstance(given, list) and all(isinstance(each, BaseMessage) for each in given):
             return _released_messages(given, conversations, "")
         raise InvalidValue(
-            f"a text, a prompt or a list of messages is needed; got a {type(given).__name__}"
+            f"a text, a prompt or a list of messages is needed; got one of type {type(given).__name__}"
         )
 
     return RunnableLambda(released, name="sanitize")

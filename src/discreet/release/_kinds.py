@@ -374,7 +374,7 @@ def kind_of(data: Any) -> Kind:
         return _Rows(data) if isinstance(rows, Mapping) else _List(data)
     raise InvalidValue(
         "data must be a text, a list or an iterator of texts, a table of pandas, polars, Arrow or "
-        f"Hugging Face datasets, or rows as dictionaries; got a {type(data).__name__}"
+        f"Hugging Face datasets, or rows as dictionaries; got one of type {type(data).__name__}"
     )
 
 
@@ -382,7 +382,7 @@ def _plain_names(names: Sequence[Any], what: str) -> list[str]:
     for place, name in enumerate(names, 1):
         if not isinstance(name, str):
             raise InputError(
-                f"the name of column {place} of {what} must be a string; got a "
+                f"the name of column {place} of {what} must be a string; got one of type "
                 f"{type(name).__name__}: rename it"
             )
     return list(names)

@@ -59,7 +59,8 @@ def checked_repeat(repeat: str, mechanism: WordMechanism) -> str:
     if repeat == "once" and isinstance(mechanism, ContextualMechanism) and mechanism.contextual:
         raise InvalidValue(
             f"repeat of Sanitizer must be each with this {mechanism.name}: what it draws for a "
-            "word depends on the words released before; leave out its guide, or repeat"
+            "word depends on the words released before; leave out repeat, or its guide, "
+            "which readable brings unless guide is none"
         )
     return repeat
 

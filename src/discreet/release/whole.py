@@ -200,7 +200,8 @@ class _Whole:
         if not self.count:  # nothing is drawn
             best = replace(best, notion=Notion.PURE, epsilon=0.0, delta=0.0)
         what = "all documents of a person" if self.unit is Unit.USER else "a whole document"
-        best = replace(best, scope=f"{what}, at most {self.count:,} drawn {self.counted}, all replaced")
+        at_most = f"at most {self.count:,} drawn {self.counted}"
+        best = replace(best, scope=f"{what}, {at_most}, all replaced")
         return best.with_public(SAME_PERSON) if self.unit is Unit.USER else best
 
     def line(self, stated: PrivacyStatement | None) -> str:
