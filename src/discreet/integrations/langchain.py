@@ -79,7 +79,8 @@ def sanitizing_runnable(sanitizer: TextSanitizer | None = None, **options: Any) 
         if isinstance(given, list) and all(isinstance(each, BaseMessage) for each in given):
             return _released_messages(given, conversations, "")
         raise InvalidValue(
-            f"a text, a prompt or a list of messages is needed; got one of type {type(given).__name__}"
+            "a text, a prompt or a list of messages is needed; got one of type "
+            f"{type(given).__name__}"
         )
 
     return RunnableLambda(released, name="sanitize")
