@@ -11,6 +11,7 @@ import pytest
 
 from command import MARKER, WORDS, write_space
 from discreet.service.gateway import conversations
+from discreet.service.gateway.fields import Slot
 from discreet.service.gateway.restoring import Restorer
 from discreet.service.keys import add_key
 from discreet.statement import PrivacyStatement
@@ -163,6 +164,31 @@ def test_other_conversations_get_draws_of_their_own(asked):
     one, other = (body["messages"][0]["content"] for body in model.bodies)
     # With 30 words at this epsilon two draws are equal in less than 1e-20.
     assert one != other
+
+
+def test_conversations_that_begin_alike_share_nothing_of_what_follows(asked):
+    _, model, up = asked
+    secret = f"{' '.join(WORDS[:30])} {MAIL}"
+
+    def said(*texts):
+        body = {"model": "tiny", "messages": [_user(text) for text in texts]}
+        answer = up.post("/v1/chat/completions", body)
+        return int(answer.headers["discreet-words-charged"])
+
+    hello = f"{WORDS[3]} {WORDS[4]} alike"
+    assert said(hello, secret) == 33
+    # The same message after another history is drawn and charged anew, with another surrogate.
+    assert said(hello, WORDS[5], secret) == 1 + 30
+    one, other = (body["messages"][-1]["content"] for body in model.bodies)
+    assert one != other
+    assert len(set(_reached(model))) == 2
+    # What they have in common is one release, and so is the same message in one conversation.
+    assert model.bodies[0]["messages"][0] == model.bodies[1]["messages"][0]
+    assert said(hello, secret, WORDS[6], secret) == 1
+    assert model.bodies[2]["messages"][3] == model.bodies[0]["messages"][1]
+    # One word more or less in a message that another conversation has changes no charge of it.
+    assert said(hello, f"{secret} {WORDS[7]}") == 31
+    assert said(hello, WORDS[8], f"{secret} {WORDS[7]}") == 1 + 31
 
 
 TOOL = {"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}
@@ -527,12 +553,22 @@ def test_the_values_of_a_call_are_let_go_in_time_whether_others_come_or_not(spac
 
 
 def test_conversations_are_forgotten_by_size_and_by_age(monkeypatch):
-    known = conversations.RememberedConversations(most_bytes=2000, seconds=60.0)
+    known = conversations.RememberedConversations(most_bytes=5000, seconds=60.0)
     for number in range(20):
         known.of("key", str(number)).keep_answer("text", "short", "x" * 100)
         assert known.total == sum(each.size for each in known._known.values())
-        assert known.total <= 2000 + 600  # what the last one added came after the look
+        assert known.total <= 5000 + 600  # what the last one added came after the look
     assert 1 < len(known) < 20
+    # Of a conversation without a name its end goes first: others may go on from its beginning.
+    texts = ["one", "two", "three", "four"]
+    slots = [Slot(texts, place, "user") for place in range(4)]
+    path = known.along("key", slots)
+    assert known.along("key", slots[:2]) == path[:2]
+    for number in range(20, 28):
+        known.of("key", str(number))
+        assert known.total == sum(each.size for each in known._known.values())
+    kept = [each in known._known.values() for each in path]
+    assert kept == [True, True, False, False]
     late = known.of("key", "19")
     now = time.monotonic()
     monkeypatch.setattr(conversations.time, "monotonic", lambda: now + 61)

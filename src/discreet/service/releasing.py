@@ -48,7 +48,7 @@ class Job:
 
     texts: Sequence[str] = field(repr=False)
     scope: Any = field(default=None, repr=False)
-    """What surrogates are consistent within, such as a conversation."""
+    """What surrogates of each text are consistent within, such as conversations."""
     account: str | None = None
     """Whom the ledger is to charge, if anybody."""
     command: str = "serve"

@@ -5,6 +5,9 @@ released before is recognised by a keyed hash (HMAC-SHA256 with a key that lives
 alone) and gets the release that it had: nothing is drawn anew and nothing is charged again. That
 the two are equal becomes visible, and the statement says so.
 
+A conversation without a name is known by its messages, one after the other: two that begin alike
+share what was released up to there, and nothing of what follows.
+
 Nothing protected is kept: of a message its keyed hash and its release, of an identifier its keyed
 hash and its surrogate, and where identifiers stood in a message. The values themselves are read off
 the message when it comes again. Answers are kept as the upstream wrote them, which saw releases.
@@ -15,13 +18,14 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from discreet.arrays import Generator, offsets_of
-from discreet.service.gateway.fields import ARGUMENTS, canonical
+from discreet.service.gateway.fields import ARGUMENTS, Slot, canonical
 from discreet.service.policy import Profile
 from discreet.service.releasing import Entry, IdentifierCutter, Job, Replaced
 from discreet.text.identifiers import Identifiers, Surrogates
@@ -30,12 +34,14 @@ from discreet.text.identifiers.finder import finder_of
 from discreet.text.identifiers.replace import Cut
 from discreet.text.identifiers.surrogates import WORDS
 
+T = TypeVar("T")
 _ROUNDS = 20
-_OVERHEAD = 200
+_OVERHEAD = 500
 _SAME = Consistency("document")
 
 EQUAL_MESSAGES = (
-    "which messages of a conversation are equal: the same message gets the same release"
+    "which messages of a conversation are equal: the same message gets the same release; "
+    "conversations of one key that have no names are one for as long as their messages are equal"
 )
 EQUAL_IDENTIFIERS = "which identifiers of a conversation are equal"
 
@@ -51,18 +57,28 @@ class Remembered:
 
 
 class Conversation:
-    """One conversation, known by nothing but hashes."""
+    """One conversation, or what it is up to one of its messages, known by nothing but hashes.
 
-    def __init__(self, key: bytes, home: "RememberedConversations | None" = None) -> None:
-        self._key = key
-        self.home = home
+    Args:
+        key: of its hashes.
+        home: where it is remembered.
+        before: the same conversation up to the message before.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        home: "RememberedConversations | None" = None,
+        before: "Conversation | None" = None,
+    ) -> None:
+        self.key, self.home, self._before = key, home, before
         self.used = time.monotonic()
         self.size = 0
         self.grow(0)
         self.releases: dict[bytes, asyncio.Future[Remembered]] = {}
+        """Of messages that came first here."""
         self._answers: dict[bytes, str] = {}
-        self.surrogates: dict[bytes, str] = {}
-        self.taken: set[str] = set()
+        self._surrogates: dict[bytes, str] = {}
 
     def grow(self, characters: int) -> None:
         """Say that something more is kept, of so many characters."""
@@ -72,11 +88,11 @@ class Conversation:
 
     def print_of(self, *parts: str) -> bytes:
         """The keyed hash of some text."""
-        framed = b"".join(
-            len(raw).to_bytes(8, "big") + raw
-            for raw in (part.encode("utf-8", "surrogatepass") for part in parts)
-        )
-        return hmac.digest(self._key, framed, "sha256")
+        return _print(self.key, *parts)
+
+    def released(self, name: bytes) -> "asyncio.Future[Remembered] | None":
+        """The release of a message, here or before."""
+        return _first(name, (each.releases for each in self._from_here_back()))
 
     def surrogate(self, kind: str, value: str, rng: Generator, made: Surrogates) -> str:
         """The surrogate of a value in this conversation, drawn when it is first seen.
@@ -84,16 +100,23 @@ class Conversation:
         The value decides only whether it is seen first; no draw depends on it.
         """
         same = self.print_of("identifier", *map(str, _SAME.group(0, 0, kind, value)))
-        if same not in self.surrogates:
-            drawn = ""
-            for _ in range(_ROUNDS):
-                drawn = made.made(kind, rng.integers(0, 2**64, (1, WORDS), np.uint64))[0]
-                if drawn not in self.taken:
-                    break
-            self.taken.add(drawn)
-            self.surrogates[same] = drawn
-            self.grow(len(drawn))
-        return self.surrogates[same]
+        known = [each._surrogates for each in self._from_here_back()]
+        if (before := _first(same, known)) is not None:
+            return before
+        drawn = ""
+        for _ in range(_ROUNDS):
+            drawn = made.made(kind, rng.integers(0, 2**64, (1, WORDS), np.uint64))[0]
+            if not any(drawn in some.values() for some in known):
+                break
+        self._surrogates[same] = drawn
+        self.grow(len(drawn))
+        return drawn
+
+    def _from_here_back(self) -> "Iterator[Conversation]":
+        each: Conversation | None = self
+        while each is not None:
+            yield each
+            each = each._before
 
     def keep_answer(self, form: str, restored: str, original: str) -> None:
         """Keep what the upstream wrote, under what the client was given for it."""
@@ -102,10 +125,24 @@ class Conversation:
 
     def answer_as_written(self, form: str, restored: str) -> str | None:
         """What the upstream wrote, if the client was given this for it."""
-        return self._answers.get(self._spelling(form, restored))
+        return _first(
+            self._spelling(form, restored), (each._answers for each in self._from_here_back())
+        )
 
     def _spelling(self, form: str, text: str) -> bytes:
         return self.print_of(form, canonical(text) if form == ARGUMENTS else text)
+
+
+def _print(key: bytes, *parts: str) -> bytes:
+    framed = b"".join(
+        len(raw).to_bytes(8, "big") + raw
+        for raw in (part.encode("utf-8", "surrogatepass") for part in parts)
+    )
+    return hmac.digest(key, framed, "sha256")
+
+
+def _first(name: bytes, kept: Iterable[Mapping[bytes, T]]) -> T | None:
+    return next((some[name] for some in kept if name in some), None)
 
 
 class RememberedConversations:
@@ -128,14 +165,32 @@ class RememberedConversations:
 
     def of(self, *name: str) -> Conversation:
         """The conversation of a name, remembered or new."""
-        named = Conversation(self._key).print_of(*name)
-        conversation = self._known.pop(named, None) or Conversation(
-            hmac.digest(self._key, named, "sha256"), self
-        )
-        conversation.used = time.monotonic()
-        self._known[named] = conversation
-        self.forget(spared=1)
-        return conversation
+        return self._at([_print(self._key, *name)])[0]
+
+    def along(self, key: str, slots: Sequence[Slot]) -> list[Conversation]:
+        """What conversations that begin with these messages have in common, up to each of them."""
+        names, name = [], _print(self._key, "begins", key)
+        for slot in slots:
+            said = canonical(slot.text) if slot.form == ARGUMENTS else slot.text
+            name = _print(self._key, "then", name.hex(), slot.role, said)
+            names.append(name)
+        return self._at(names)
+
+    def _at(self, names: Sequence[bytes]) -> list[Conversation]:
+        """Remembered or new, each the beginning of the next."""
+        path = list[Conversation]()
+        for name in names:
+            before = path[-1] if path else None
+            key = before.key if before else hmac.digest(self._key, name, "sha256")
+            path.append(self._known.get(name) or Conversation(key, self, before))
+        now = time.monotonic()
+        # The end first: what others may go on from is forgotten last.
+        for name, conversation in zip(reversed(names), reversed(path), strict=True):
+            self._known.pop(name, None)
+            self._known[name] = conversation
+            conversation.used = now
+        self.forget(spared=len(path))
+        return path
 
     def fresh(self) -> Conversation:
         """One that nobody will ask for again."""
@@ -174,13 +229,14 @@ class ConversationCutter(IdentifierCutter):
         lengths, replaced = list[int](), list[Replaced]()
         spans_of = iter(self._finder.find([text for job in jobs for text in job.texts]))
         for job in jobs:
-            within = Conversation(secrets.token_bytes(32)) if job.scope is None else job.scope
+            alone = Conversation(secrets.token_bytes(32))
+            scopes = [alone] * len(job.texts) if job.scope is None else job.scope
             counts, entries = dict[str, int](), list[Entry]()
             for document, text in enumerate(job.texts):
                 end, spans = 0, next(spans_of)
                 for start, last, kind in spans:
                     segments.append(text[end:start])
-                    made = within.surrogate(kind, text[start:last], rng, self._surrogates)
+                    made = scopes[document].surrogate(kind, text[start:last], rng, self._surrogates)
                     surrogates.append(made)
                     types.append(kind)
                     counts[kind] = counts.get(kind, 0) + 1

@@ -76,11 +76,11 @@ class Guardrail:
         )
         released = list(texts)
         slots = [
-            Slot(released, place, role)
+            (conversation, Slot(released, place, role))
             for place, role in enumerate(roles)
             if role in self._settings.roles
         ]
-        done = await self._messages.replace(key, conversation, slots, request.scope["path"], passed)
+        done = await self._messages.replace(key, slots, request.scope["path"], passed)
         if call:
             self._calls.pop((key.name, call), None)
             self._calls[key.name, call] = (time.monotonic(), done.restorer)

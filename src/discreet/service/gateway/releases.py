@@ -72,8 +72,7 @@ class MessageReleaser:
     async def replace(
         self,
         key: ApiKey,
-        conversation: Conversation,
-        slots: Sequence[Slot],
+        slots: Sequence[tuple[Conversation, Slot]],
         command: str,
         passed: Sequence[str] = (),
     ) -> Released:
@@ -81,25 +80,27 @@ class MessageReleaser:
 
         Args:
             key: who is charged.
-            conversation: within which equal messages get equal releases.
-            slots: the places of the texts.
+            slots: the places of the texts, each with the conversation up to there, within which
+                equal messages get equal releases.
             command: for the ledger.
             passed: what of the request passes as it is.
         """
         done = Released(self._stated(tuple(passed)))
         # What may be refused comes first: nobody shall wait for a release that is never drawn.
-        texts = [slot for slot in slots if not self._answered(conversation, slot)]
+        texts = [each for each in slots if not self._answered(*each)]
         waiting: list[tuple[Slot, asyncio.Future[Remembered]]] = []
-        new: dict[bytes, Slot] = {}
-        for slot in texts:
+        new: list[tuple[bytes, Conversation, Slot]] = []
+        for conversation, slot in texts:
             name = conversation.print_of("message", slot.text)
-            if name not in conversation.releases:
-                conversation.releases[name] = asyncio.get_running_loop().create_future()
-                new[name] = slot
-            waiting.append((slot, conversation.releases[name]))
+            release = conversation.released(name)
+            if release is None:
+                release = asyncio.get_running_loop().create_future()
+                conversation.releases[name] = release
+                new.append((name, conversation, slot))
+            waiting.append((slot, release))
         self._service.metrics.count("discreet_remembered_total", len(slots) - len(new))
         if new:
-            done.new_words = await self._draw(key, conversation, new, command)
+            done.new_words = await self._draw(key, new, command)
         for slot, future in waiting:
             remembered = await asyncio.shield(future)
             for surrogate, start, end in remembered.places:
@@ -110,10 +111,11 @@ class MessageReleaser:
 
     def _answered(self, conversation: Conversation, slot: Slot) -> bool:
         """Whether this is an answer that was handed out; it goes back as the upstream wrote it."""
-        known = conversation.answer_as_written(slot.form, slot.text)
-        if known is not None and slot.role == "assistant":
-            slot.put(known)
-            return True
+        if slot.role == "assistant":
+            known = conversation.answer_as_written(slot.form, slot.text)
+            if known is not None:
+                slot.put(known)
+                return True
         if slot.form == ARGUMENTS:
             raise Problem(
                 422,
@@ -123,16 +125,17 @@ class MessageReleaser:
         return False
 
     async def _draw(
-        self, key: ApiKey, conversation: Conversation, new: dict[bytes, Slot], command: str
+        self, key: ApiKey, new: Sequence[tuple[bytes, Conversation, Slot]], command: str
     ) -> int:
         """Release what is new, in one job; whoever waits for the same message gets it, too."""
-        futures = {name: conversation.releases[name] for name in new}
-        texts = [slot.text for slot in new.values()]
-        job = Job(texts, scope=conversation, account=key.name, command=command, together=True)
+        futures = [conversation.releases[name] for name, conversation, _ in new]
+        texts = [slot.text for _, _, slot in new]
+        scope = [conversation for _, conversation, _ in new]
+        job = Job(texts, scope=scope, account=key.name, command=command, together=True)
         try:
             outcome = await self._service.release(self._releaser, job)
         except BaseException as error:
-            for name, future in futures.items():
+            for (name, conversation, _), future in zip(new, futures, strict=True):
                 conversation.releases.pop(name, None)
                 gone = busy("who sent this message first went away; send it again")
                 future.set_exception(error if isinstance(error, Exception) else gone)
@@ -141,7 +144,7 @@ class MessageReleaser:
         places: list[list[tuple[str, int, int]]] = [[] for _ in texts]
         for document, surrogate, (start, end) in outcome.entries:
             places[document].append((surrogate, start, end))
-        for number, future in enumerate(futures.values()):
+        for number, (conversation, future) in enumerate(zip(scope, futures, strict=True)):
             text = outcome.texts[number]
             words = outcome.draws[number]
             future.set_result(Remembered(text, words, tuple(places[number])))

@@ -1,9 +1,10 @@
 """The routes of the gateway: as OpenAI's API has them, and LiteLLM's generic guardrail."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, compress
 from typing import Any
 
 import httpx
@@ -12,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from discreet.service.endpoints import Handler, admitted, answer
 from discreet.service.gateway.conversations import Conversation, RememberedConversations
-from discreet.service.gateway.fields import RequestFields, RequestReader
+from discreet.service.gateway.fields import RequestFields, RequestReader, Slot
 from discreet.service.gateway.guardrail import Guardrail
 from discreet.service.gateway.releases import MessageReleaser, Released
 from discreet.service.gateway.streams import (
@@ -64,9 +65,11 @@ class Gateway:
         key = admitted(service, request, "gateway")
         body = await json_body(request, service.settings.max_request_bytes)
         fields = route.read(self._reader, body)
-        conversation = self._conversation(request, key, fields, begins=route.stream is not None)
-        passed = sorted(fields.passed)
-        done = await self._messages.replace(key, conversation, fields.slots, path, passed)
+        places, conversation = self._conversations_of(
+            request, key, fields.slots, begins=route.stream is not None
+        )
+        slots = list(zip(places, fields.slots, strict=True))
+        done = await self._messages.replace(key, slots, path, sorted(fields.passed))
         request.scope["discreet"] |= {"words": done.words, "charged": done.new_words}
         upstream = await self._upstream.call(path.removeprefix("/v1"), body, request.headers)
         if route.stream is not None and body.get("stream") and upstream.status_code == 200:
@@ -75,17 +78,21 @@ class Gateway:
             return self._streamed(upstream, stream, done)
         return await self._whole(upstream, done, fields, conversation, route.kept)
 
-    def _conversation(
-        self, request: Request, key: ApiKey, fields: RequestFields, *, begins: bool
-    ) -> Conversation:
-        """By the name that the client gives it, or by how it begins, if it is one."""
+    def _conversations_of(
+        self, request: Request, key: ApiKey, slots: Sequence[Slot], *, begins: bool
+    ) -> tuple[list[Conversation], Conversation]:
+        """The conversation of each text, and at the end: by its name, or by the messages so far."""
         named = request.headers.get(CONVERSATION)
+        # What a developer says may change from one request to the next: it names nothing.
+        says = [slot.role not in _DEVELOPERS for slot in slots]
         if named is not None:
-            return self._conversations.of(key.name, "named", named)
-        first = next((slot for slot in fields.slots if slot.role not in _DEVELOPERS), None)
-        if first is None or not begins:
-            return self._conversations.fresh()
-        return self._conversations.of(key.name, "begins", first.role, first.text)
+            whole = self._conversations.of(key.name, "named", named)
+        elif begins and any(says):
+            path = self._conversations.along(key.name, list(compress(slots, says)))
+            return [path[max(0, number - 1)] for number in accumulate(says)], path[-1]
+        else:
+            whole = self._conversations.fresh()
+        return [whole] * len(slots), whole
 
     async def _whole(
         self,
