@@ -2,6 +2,7 @@
 
 import json
 import math
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -21,7 +22,8 @@ from discreet.training.scores import (
 from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
 from discreet.training.texts.classifier import TextClassifier, fine_tune
-from discreet.training.texts.settings import FineTuning
+from discreet.training.texts.files import train_text_model
+from discreet.training.texts.settings import FineTuning, LabelledText
 from tiny_bert import sentences, write_bert
 
 FAST = FineTuning(epochs=2, batch=16, learning_rate=3e-3, max_tokens=16)
@@ -102,13 +104,32 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(bert, tmp_path):
             raise KeyboardInterrupt
 
     whole = run()
-    assert not (tmp_path / "m.resume").exists()
+    # The model is not saved yet: whoever stops here begins where this run ended.
+    (tmp_path / "m.resume").unlink()
     with pytest.raises(KeyboardInterrupt):
         run(progress=stop)
     parts = run(resume=True)
     assert (whole.head.weight == parts.head.weight).all()
     pairs = zip(whole.network.parameters(), parts.network.parameters(), strict=True)
     assert all((a == b).all() for a, b in pairs)
+
+
+def test_what_was_trained_is_kept_until_the_model_is_there(bert, tmp_path, monkeypatch):
+    rows, out = _write(tmp_path / "rows.jsonl", _single()), tmp_path / "m.safetensors"
+
+    def train(resume):
+        when = Resumption(save_every=1, resume=resume)
+        return train_text_model(str(rows), out, str(bert), LabelledText(), FAST, when=when)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(TextClassifier, "save", Mock(side_effect=KeyboardInterrupt))
+        train(False)
+    left = tmp_path / "m.safetensors.resume"
+    assert left.exists()
+    assert not out.exists()
+    train(True)
+    assert out.exists()
+    assert not left.exists()
 
 
 def test_scores_are_those_of_the_libraries():

@@ -141,7 +141,8 @@ def fine_tune(
         settings: How.
         regression: Labels are numbers.
         about: Where the examples come from, ready for JSON; kept in the model.
-        output: Where the model will go; the state of the run is kept beside it meanwhile.
+        output: Where the model will go; the state of the run is kept beside it, and is for whoever
+            saves the model to remove.
         data: What identifies the examples, so that another run's state is refused.
         when: When the state is saved, and whether to go on from it.
         tokens: The examples as the model's pieces, if they are at hand; for text that was sanitised
@@ -167,8 +168,6 @@ def fine_tune(
             when = when or FineTuningResumption()
             state = RunState(RunState.beside(output), when, {**described, **identity})
         head = _trained_together(reader, head, tokens, labels, settings, state, progress)
-        if state is not None:
-            state.forget()
     pairs = examples.seconds is not None
     return TextClassifier(
         network.eval(), model.pieces, model.marks, head, pairs, longest, described

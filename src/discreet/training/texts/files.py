@@ -14,6 +14,7 @@ from discreet.receipt import Receipt
 from discreet.spaces import EmbeddingSpace
 from discreet.text.labelled import Labelled, read_labelled
 from discreet.text.readers import open_documents
+from discreet.training.kept_state import RunState
 from discreet.training.progress import Announce, silently
 from discreet.training.scores import class_scores, number_scores
 from discreet.training.settings import Resumption
@@ -95,6 +96,7 @@ def train_text_model(
         )
     trained.about["test"] = scores
     trained.save(output, force=force)
+    RunState.beside(output).unlink(missing_ok=True)  # not before: the model is in its place now
     return trained, len(tested or ())
 
 
