@@ -223,6 +223,21 @@ def test_only_what_looks_like_a_name_is_repeated(place, tmp_path, header, shown)
     refused(sanitize(place, source), source, f"becomes of {shown} in")
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("options", [("--drop-others",), (f"--drop={MARKER} has it", "--drop=id")])
+def test_the_receipt_does_not_name_what_was_dropped(place, tmp_path, format, options):
+    row = {"id": "1", "text": A, f"{MARKER} has it": "1", "column 2": "1"}
+    source = write(tmp_path / f"in.{format}", [row])
+    done = sanitize(place, source, *options, "--keep=column 2")
+    assert done.code == 0, done.err
+    assert MARKER not in json.dumps(receipt(source)) + done.err
+    # In jsonl, rows may differ: what is known of columns is what was said of them.
+    kept = "column 2" if format == "jsonl" else "column 4"
+    left = format == "jsonl" and "--drop-others" in options
+    dropped = {"every other field" if left else "2 others": "drop"}
+    assert receipt(source)["columns"] == {"text": "sanitise", kept: "keep"} | dropped
+
+
 def test_a_surrogate_says_nothing_of_the_value(place, tmp_path):
     # The same seed and other values, among them none at all: the same surrogates.
     made = []

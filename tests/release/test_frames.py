@@ -96,7 +96,7 @@ def test_a_table_comes_out_as_it_went_in(kind, sanitizer):
     assert MARKER not in str(release.values)
     assert release.units == 9
     assert release.draws.tolist() == [3, 0, 0, 3, 3]
-    assert release.columns == {"body": "sanitise", "customer": "drop", "stars": "keep"}
+    assert release.columns == {"body": "sanitise", "stars": "keep", "1 other": "drop"}
     public = release.statement.public
     assert "the columns that are written as they are: stars" in public
     assert "which texts are missing" in public
@@ -470,7 +470,7 @@ def test_cards_show_the_guarantee_and_counts_and_no_text(sanitizer):
     card = release._repr_html_()
     assert "<td>words</td>" in card
     assert "<td>a word stays</td>" in card
-    assert "body: sanitise, column 2: keep, note: drop" in card
+    assert "body: sanitise, column 2: keep, 1 other: drop" in card
     caveat = sanitize(["tea"], sanitizer=sanitizer, rng=np.random.default_rng(0))._repr_html_()
     assert "Caveat: seeded" in caveat.partition("<details>")[0]
     assert release.values["body"][0] not in repr(release)

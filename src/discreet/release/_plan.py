@@ -102,9 +102,7 @@ class Plan:
         self, names: Sequence[str], rng: Generator, *, more: bool = False
     ) -> PrivacyStatement:
         """What holds for each word of a table with these columns, and perhaps with more."""
-        kept = [
-            shown_name(name, i) for i, name in enumerate(names, 1) if self.fates.of(name) == KEEP
-        ]
+        kept = [shown for shown, fate in self.fates.told(names).items() if fate == KEEP]
         public = [f"the columns that are written as they are: {', '.join(kept)}"] if kept else []
         if more and self.fates.others == KEEP:
             public = ["every other column, written as it is"]
@@ -112,10 +110,6 @@ class Plan:
             public.append(MOST_OF_A_PERSON)
         statement = self.sanitizer.sanitize([], rng).statement.with_public(MISSING, *public)
         return with_surrogates(statement, self.sanitizer, self.fates.surrogates)
-
-    def fate_of(self, names: Sequence[str]) -> dict[str, str]:
-        """The fate of each column, for the receipt."""
-        return {shown_name(name, i): self.fates.in_words(name) for i, name in enumerate(names, 1)}
 
     def receipt(
         self, statement: PrivacyStatement, tally: Tally, names: Sequence[str], kind: str
@@ -128,7 +122,7 @@ class Plan:
         }
         if self.person_field is not None:
             told["person_field"] = self.person_field
-        about = {"input": told, "columns": self.fate_of(names)}
+        about = {"input": told, "columns": self.fates.told(names)}
         return receipt_of_rows(
             self.sanitizer, replace(tally, statement=statement), (), about, self.delta
         )

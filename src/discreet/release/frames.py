@@ -40,7 +40,7 @@ class TableRelease(Release[Y]):
     """A release of a table or a list: ``values`` is of the kind that came in.
 
     Attributes:
-        columns: what became of each column.
+        columns: what became of the columns; of those that were dropped, how many they were.
         receipt: what a file would have beside it; ``receipt.write(path)`` keeps it.
     """
 
@@ -279,7 +279,7 @@ def _told(
         tally.words.total(),
         dict(tally.identifiers),
         draws,
-        plan.fate_of(names),
+        plan.fates.told(names),
         lambda: plan.receipt(statement, tally, names, kind),
     )
 

@@ -6,7 +6,7 @@ from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import InputError
-from discreet.text.fates import DROP, KEEP, SANITISE, Fates, shown_name
+from discreet.text.fates import DROP, KEEP, SANITISE, Fates
 from discreet.text.faults import UNUSABLE, column_index, first_unusable, too_large
 from discreet.text.jsonl import Member, members, string_at
 from discreet.text.readers import Batch, DocumentReader, Shape
@@ -37,7 +37,7 @@ class Columns:
 
     Attributes:
         shape: of the output.
-        fates: of each column, for the receipt.
+        fates: of the columns, for the receipt.
         public: what is shown of the input beside the texts.
         own: what was said of the columns.
     """
@@ -67,9 +67,8 @@ class Columns:
         for name in fates.named:
             column_index(names, name, reader.name)
         fates.refuse_undecided(names, reader.name)
-        places = {name: shown_name(name, i) for i, name in enumerate(names, 1)}
-        self.fates = {shown: fates.in_words(name) for name, shown in places.items()}
-        kept = [shown for name, shown in places.items() if fates.of(name) == KEEP]
+        self.fates = fates.told(names)
+        kept = [shown for shown, fate in self.fates.items() if fate == KEEP]
         if kept:
             self.public = (f"the columns that are written as they are: {', '.join(kept)}",)
 
@@ -194,9 +193,7 @@ class _JsonColumns(Columns):
         self._missing = set(fates.named)
         changed = fates.drop or fates.surrogates or fates.texts[1:]
         self._rebuilds = fates.others == DROP or bool(changed)
-        self.fates = {
-            shown_name(name, i): fates.in_words(name) for i, name in enumerate(fates.named, 1)
-        }
+        self.fates = fates.told(fates.named)
         if fates.others is not None:
             self.fates["every other field"] = fates.others
         if fates.others == KEEP:

@@ -15,9 +15,11 @@ from discreet.check import one_of
 from discreet.errors import InputError, InvalidValue
 from discreet.settings import Setting, Settings
 from discreet.text.identifiers.patterns import TYPES
+from discreet.wording import counted
 
 SANITISE, KEEP, DROP, SURROGATE = "sanitise", "keep", "drop", "surrogate"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]{0,30}")
+# One that is called "column 2" would be taken for the second.
+_NAME = re.compile(r"(?!column \d)[A-Za-z_][A-Za-z0-9_ -]{0,30}")
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,21 @@ class Fates:
                 return fate
         return self.others
 
-    def in_words(self, name: str) -> str:
-        """The fate of a column for the receipt."""
-        kind = self.surrogates.get(name)
-        return str(self.of(name)) if kind is None else f"{SURROGATE} of type {kind}"
+    def told(self, names: Sequence[str]) -> dict[str, str]:
+        """What a receipt says of columns in order; of those that are dropped, how many they are.
+
+        >>> Fates(("review",), drop=("email", "joined")).told(["email", "review", "joined"])
+        {'review': 'sanitise', '2 others': 'drop'}
+        """
+        fates = {name: str(self.of(name)) for name in names}
+        fates |= {name: f"{SURROGATE} of type {kind}" for name, kind in self.surrogates.items()}
+        told = {
+            shown_name(name, i): fates[name]
+            for i, name in enumerate(names, 1)
+            if fates[name] != DROP
+        }
+        dropped = [name for name in names if fates[name] == DROP]
+        return told | ({counted(len(dropped), "other"): DROP} if dropped else {})
 
     def refuse_undecided(
         self, names: Sequence[str], where: str, *, repeat: bool = True, python: bool = False
