@@ -177,8 +177,12 @@ def _not_on_it(comparison: Comparison) -> Iterator[str]:
                 where = f"on the frontier at none of its {len(own)} settings"
             yield (
                 f"{label} is {where}: {names} "
-                f"{'is' if len(names.split(', ')) == 1 else 'are'} worth more while less is named "
-                f"({surely} of {len(own)} times in both beyond what chance allows)."
+                f"{'is' if len(names.split(', ')) == 1 else 'are'} worth more while less is named"
+                + (
+                    f" ({surely} of {len(own)} times in both beyond what chance allows)."
+                    if surely
+                    else ", as measured, but chance may explain it."
+                )
             )
 
 
