@@ -3,12 +3,16 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet import DocumentEmbedder, Receipt
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
+from discreet.engines.embed_work import EmbedWork
+from discreet.engines.plan import Part
 from discreet.errors import InvalidValue, OutputError
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.protocols import ChoosingMechanism
@@ -154,3 +158,17 @@ def test_a_mistake_leaves_nothing(tmp_path, texts, output, options, error, messa
             **{"unit": "document"} | options,
         )
     assert list(tmp_path.iterdir()) == [source]
+
+
+def test_categories_of_documents_that_are_left_out_are_not_written(tmp_path):
+    wards = pa.array(["A", "B", f"{SECRET} ward", "A"]).dictionary_encode()
+    source, target = tmp_path / "in.parquet", tmp_path / "0" / "out.parquet"
+    pq.write_table(pa.table({"text": TEXTS, "ward": wards}), source)
+    target.parent.mkdir()
+    made = embedder("truncation", skip_short=True)
+    named = {"unit": "document", "mechanism": "truncation", "keep": ("ward",)}
+    work = EmbedWork(**named, made_by=lambda: made)
+    status = source.stat()
+    work.release(Part(0, str(source), status.st_size, status.st_mtime_ns, (0,)), target)
+    assert pq.read_table(target).column("ward").to_pylist() == ["A", "B", "A"]
+    assert SECRET.encode() not in target.read_bytes()

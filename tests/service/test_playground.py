@@ -102,7 +102,7 @@ def test_a_word_and_a_whole_text_have_their_statements(client):
     guarantee, drawn = answer["guarantee"], answer["counts"]["drawn"]
     assert guarantee["word"]["epsilon"] == 8
     assert guarantee["whole"]["epsilon"] == pytest.approx(8 * drawn)
-    assert f"({drawn} words)" in guarantee["whole_in_words"][0]
+    assert f"({drawn} drawn words)" in guarantee["whole_in_words"][0]
     assert answer["identifiers"] == {"person": 1, "date": 1, "email": 1}
 
 
