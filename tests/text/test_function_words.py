@@ -1,12 +1,17 @@
 """Words that pass unchanged, and agreement that is mended afterwards."""
 
+import re
+from importlib import resources
+
 import numpy as np
 import pytest
 
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import NearWords, SanText
 from discreet.release.text import Sanitizer
+from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
+from discreet.text import stand_ins
 from discreet.text.function_words import CAVEAT, FUNCTION_WORDS, PUBLIC, on_the_list
 from discreet.text.polish import as_sentences, mended
 from toy_guide import ToyGuide
@@ -124,11 +129,19 @@ MENDED = {
     "Digital Company. said so": "Digital Company said so",
     "Digital Company. It said": "Digital Company. It said",
     "we live in Boston. it rains. it does": "we live in Boston. it rains. it does",
-    "mr.. Smith, Corp.. and so on...": "mr. Smith, Corp. and so on...",
+    "mr.. Smith, Corp.. and so on...": "Mr. Smith, Corp. and so on...",
     "well.. then": "well.. then",
     "the game game Game is on, on 3 3": "the game is on, on 3 3",
     "he had had a long, long game": "he had had a long, long game",
     "a $ 20 note in the u.s. in june": "a $20 note in the U.S. in June",
+    "zhou and john's uncle in texas": "Zhou and John's uncle in Texas",
+    "a Nbc show, the CIA, Pc or pc": "an NBC show, the CIA, PC or PC",
+    "the pro-american NASDAQ of mumbai-london": "the pro-American NASDAQ of Mumbai-London",
+    "on mondays we like texas.": "on Mondays we like Texas.",
+    "he may mark the bill, and so will us": "he may mark the bill, and so will us",
+    "JOHN SAW TEXAS": "JOHN SAW TEXAS",
+    "www.texas.com, john@texas.org, /usr/john": "www.texas.com, john@texas.org, /usr/john",
+    "don't, john'll, ma'am, 'tis, ca n't": "don't, john'll, ma'am, 'tis, ca n't",
 }
 
 
@@ -136,6 +149,30 @@ MENDED = {
 def test_capitals_points_and_sums(released, expected):
     assert mended(released) == expected
     assert mended(expected) == expected
+
+
+def test_a_name_that_gets_its_capital_keeps_the_point_after_it():
+    assert mended("we like texas. it is warm") == "we like Texas. it is warm"
+
+
+def test_the_list_of_capitals_holds_what_is_surely_a_name():
+    """As scripts/build_capitals.py writes it: no function word, nothing that may be either."""
+    listed = (resources.files("discreet") / "data" / "capitals.txt").read_text("utf-8")
+    words = listed.splitlines()
+    small = [word.lower() for word in words]
+    assert len(listed) < 150_000
+    assert small == sorted(set(small))
+    assert not set(small) & set(words)
+    assert all(re.fullmatch("[A-Za-z]{2,}", word) for word in words)
+    assert set(small) <= {*load_space("starter").words, *load_space("english").words}
+    assert not set(small) & FUNCTION_WORDS
+    either = (
+        "may will mark bill march rose turkey bush drew us it who am pm co un street university"
+    )
+    assert not set(small) & set(either.split())
+    assert {"Zhou", "John", "Texas", "NBC", "PC", "CIA", "Mr", "McDonald"} <= set(words)
+    names = {name.capitalize() for name in stand_ins.NAMES}
+    assert names - set(words) == {"Miller"}  # who may grind corn, too
 
 
 def test_tokens_become_sentences():

@@ -109,8 +109,8 @@ class TextSettings(ReadableSettings):
     polish: Annotated[
         bool,
         Setting(
-            "Correct a and an, spaces around punctuation, capitals, and words that follow "
-            "themselves, from the released text alone."
+            "Correct a and an, spaces around punctuation, capitals (of names and abbreviations by "
+            "a public list), and words that follow themselves, from the released text alone."
         ),
     ] = False
     repeat: Annotated[

@@ -80,8 +80,9 @@ class Sanitizer:
             document: its loss is charged once, and which places are equal is public.
         public: ``"function-words"`` lets a public list of words that hold sentences together, and
             marks, pass unchanged; the statement says so.
-        polish: mend articles (a, an) and, in the layout of tokens, spaces and capitals; from the
-            released text alone.
+        polish: mend articles (a, an), the capitals of names and abbreviations by a public list
+            and, in the layout of tokens, spaces and capitals of sentences; from the released text
+            alone.
         ledger: where each release is booked before it is drawn; it may refuse.
 
     >>> from discreet.spaces.space import EmbeddingSpace

@@ -4,6 +4,8 @@ Nothing but what was released is looked at, so this costs no privacy.
 """
 
 import re
+from functools import cache
+from importlib import resources
 
 from discreet.text.function_words import FUNCTION_WORDS
 
@@ -23,9 +25,9 @@ _SPACE_BEFORE = re.compile(r" +([.,!?;:%)\]’])(?=\s|$)")
 _SPACE_AFTER = re.compile(r"([(\[]) +")
 _CONTRACTION = re.compile(r" +(n't|'(?:s|re|ve|ll|d|m))\b")
 _I = re.compile(r"\bi\b(?!\.)")
-_ALWAYS_CAPITAL = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|april|june|july|august"
-    r"|(?:septem|octo|novem|decem)ber)s?\b"
+# Small letters, or a capital and small ones; not within an address or a contraction.
+_PERHAPS_A_NAME = re.compile(
+    r"(?<![\w.@/'’])[A-Z]?[a-z]+(?![\w@/]|\.\w|['’](?!s(?![\w'’]))\w| n't)"
 )
 _COUNTRY = re.compile(r"\b[ue]\.(?:s|k|n|u)\.")
 _MONEY = re.compile(r"([$£€¥]) +(?=\d)")
@@ -48,12 +50,12 @@ def mended(text: str) -> str:
     """The text with articles, capitals, points and sums as a person would write them.
 
     That is ``a`` or ``an`` as the word after it asks for, unless a capital within a sentence, or
-    letters that may be spelt or spoken, leave it open; ``I``, days and months with a capital, no
-    capitals but the first in a long word that stands where an abbreviation stood, and a word once
-    where it follows itself.
+    letters that may be spelt or spoken, leave it open; ``I``, and names and abbreviations of a
+    public list as that spells them, no capitals but the first in another long word that stands
+    where an abbreviation stood, and a word once where it follows itself.
 
-    >>> mended("An doctor and a honest uncle saw a unit on monday, as i did.")
-    'A doctor and an honest uncle saw a unit on Monday, as I did.'
+    >>> mended("An doctor and a honest uncle saw john on a nbc show on monday, as i did.")
+    'A doctor and an honest uncle saw John on an NBC show on Monday, as I did.'
     >>> mended("The SCIENCE paid Mr.. Smith $ 20, and Box Company. took it.")
     'The Science paid Mr. Smith $20, and Box Company took it.'
     """
@@ -70,14 +72,27 @@ def mended(text: str) -> str:
         n = "n" if vowel or _VOWELS.match(word) else ""
         return f"{match[1]}{n}{match[3]}"
 
-    text = _ALWAYS_CAPITAL.sub(lambda match: match[0].capitalize(), _I.sub("I", text))
-    text = _COUNTRY.sub(lambda match: match[0].upper(), _MONEY.sub(r"\1", text))
+    text = _MONEY.sub(r"\1", _I.sub("I", text))
+    text = _COUNTRY.sub(lambda match: match[0].upper(), text)
     if ".." in text:
         text = _TWO_POINTS.sub(r"\1", text)
     text = _TWICE.sub(_once, text)
     if not _BEGUN_SMALL.search(text):
         text = _POINT_WITHIN.sub(r"\1\2", text)
-    return _ARTICLE.sub(article, _not_shouted(text))
+    spelt = _spellings()
+    text = _PERHAPS_A_NAME.sub(lambda match: spelt.get(match[0], match[0]), _not_shouted(text))
+    return _ARTICLE.sub(article, text)
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    """Words that have capitals wherever they stand, small or with one, as they are written.
+
+    A public list; see the notice beside it for where it comes from.
+    """
+    place = resources.files("discreet") / "data" / "capitals.txt"
+    listed = place.read_text("utf-8").split()
+    return {form: word for word in listed for form in (word.lower(), word.capitalize())}
 
 
 def _begins_sentence(text: str, place: int) -> bool:
