@@ -1,5 +1,6 @@
 """A setting is declared once, and refuses what is out of range wherever it is given."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -7,10 +8,11 @@ from typing import Annotated
 import pytest
 import typer
 
+from discreet import check
 from discreet.cli._groups import command_group
-from discreet.cli._settings import argument, takes_settings
+from discreet.cli._settings import Choice, argument, takes_settings
 from discreet.errors import InvalidValue
-from discreet.settings import Setting, Settings, fields_as_keywords, said, settings_of
+from discreet.settings import Declared, Setting, Settings, fields_as_keywords, said, settings_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,54 @@ def test_the_command_names_the_option():
     with pytest.raises(InvalidValue, match="--dim must be a whole number of at least 2; got 1"):
         parser.main(["tea", "--dim", "1"], standalone_mode=False)
     assert seen == []
+
+
+class Rates(Choice):
+    """Two mechanisms with a rate each."""
+
+    def __init__(self, rates):
+        self.rates = rates
+
+    @classmethod
+    def declared(cls):
+        return [Declared(f"{cls.prefix}rate", float | None, None, Setting("A rate."))]
+
+    @classmethod
+    def of(cls, given):
+        return cls(next(iter(given.values())))
+
+
+class LabelRates(Rates):
+    prefix = "label_"
+
+
+def refusing(owner, which):
+    """A command that hands one of its rates to a class, which refuses it in words of its own."""
+
+    def run(rates: Rates, labels: LabelRates) -> None:
+        """Run."""
+        check.positive({"rates": rates, "labels": labels}[which].rates, f"rate of {owner}")
+
+    app = typer.Typer()
+    app.command()(takes_settings(run))
+    return typer.main.get_command(app)
+
+
+@pytest.mark.parametrize(
+    ("owner", "which", "typed", "message"),
+    [
+        ("SanText+", "rates", ["--rate", "-1"], "--rate must be a finite number above 0; got -1.0"),
+        ("Votes", "labels", ["--label-rate", "0"], "--label-rate must be"),
+        ("Votes", "labels", ["--rate", "2", "--label-rate", "-1"], "--label-rate must be"),
+        ("Votes", "rates", ["--rate", "-1", "--label-rate", "2"], "--rate must be"),
+        ("Votes", "rates", ["--rate", "-1", "--label-rate", "-1"], "rate of Votes must be"),
+        ("Votes", "rates", [], "rate of Votes must be"),  # nobody typed it
+        ("a file", "rates", ["--rate", "-1"], "rate of a file must be"),
+    ],
+)
+def test_what_a_class_refuses_is_named_as_it_was_typed(owner, which, typed, message):
+    with pytest.raises(InvalidValue, match=rf"^{re.escape(message)}"):
+        refusing(owner, which).main(typed, standalone_mode=False)
 
 
 @dataclass(frozen=True, kw_only=True)

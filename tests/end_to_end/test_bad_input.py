@@ -147,7 +147,7 @@ ROWS = {
         "--max-document-mb must be", with_options("--max-document-mb", "nan")
     ),
     # -- epsilon
-    "epsilon 0": option("epsilon of SanText must be a finite number above 0", "-e", "0"),
+    "epsilon 0": option("--epsilon must be a finite number above 0", "-e", "0"),
     "epsilon below 0": option("got -1", "-e", "-1"),
     "epsilon nan": option("got nan", "-e", "nan"),
     "epsilon inf": option("got inf", "-e", "inf"),
@@ -158,7 +158,7 @@ ROWS = {
     "a helper for a mechanism": option("must be one of", "-m", "_words"),
     "--p of santext": option("--p is not an option of santext", "--p", "0.3"),
     "a list for santext": option("not an option of santext", "--sensitive-share", "0.5"),
-    "p of 0": plus("p of SanText+ must be", "--p", "0"),
+    "p of 0": plus("--p must be", "--p", "0"),
     "a share of 0": plus("--sensitive-share must be", "--sensitive-share", "0"),
     "both lists": plus("not both", "--sensitive-share", "0.5", "--sensitive-file", "DIR/list.txt"),
     "a list without known words": plus(

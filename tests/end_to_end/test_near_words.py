@@ -63,14 +63,14 @@ def test_the_audit_passes(place):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--near", 0), "near of NearWords must be a whole number of at least 1"),
-        (("--near", 9, "--outputs", 8), "near of NearWords must be at most the number of outputs"),
-        (("--outputs", 1), "outputs of NearWords must be a whole number of at least 2"),
-        (("--outputs", 10**6), "outputs of NearWords must be at most"),
-        (("--pool", 5), "pool of NearWords is for a guide"),
-        (("--weight", 5), "weight of NearWords is for a guide"),
+        (("--near", 0), "--near must be a whole number of at least 1"),
+        (("--near", 9, "--outputs", 8), "--near must be at most the number of outputs"),
+        (("--outputs", 1), "--outputs must be a whole number of at least 2"),
+        (("--outputs", 10**6), "--outputs must be at most"),
+        (("--pool", 5), "--pool is for a guide"),
+        (("--weight", 5), "--weight is for a guide"),
         (("--guide", "nobody"), "guide"),
-        (("-e", 0), "epsilon of NearWords must be a finite number above 0"),
+        (("-e", 0), "--epsilon must be a finite number above 0"),
         (("-e", "nan"), "epsilon must be a finite number"),
     ],
 )
@@ -86,9 +86,9 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(place, options, t
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--near", 4, "--pool", 3), "pool of NearWords must be a whole number of at least 4"),
-        (("--outputs", 20, "--pool", 21), "pool of NearWords must be at most 20"),
-        (("--weight", -1), "weight of NearWords must be"),
+        (("--near", 4, "--pool", 3), "--pool must be a whole number of at least 4"),
+        (("--outputs", 20, "--pool", 21), "--pool must be at most 20"),
+        (("--weight", -1), "--weight must be"),
     ],
 )
 def test_what_makes_no_sense_with_a_guide_is_refused(english, options, told):

@@ -272,7 +272,7 @@ def test_without_matplotlib_a_plot_names_the_extra_before_anything_is_computed(
         (
             ["--privacy", "-e", 0],
             InvalidValue,
-            "epsilon of SanText must be a finite number above 0",
+            "--epsilon must be a finite number above 0",
         ),
         (
             ["--privacy", "-e", 2, "--mass", 0],

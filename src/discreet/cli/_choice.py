@@ -36,9 +36,6 @@ class MechanismChoice(Choice):
     heading: ClassVar[str] = "Mechanism"
 
     families: ClassVar[tuple[str, ...]]
-    prefix: ClassVar[str] = ""
-    """What the names of its options begin with."""
-
     mechanism: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the mechanism, by the names of its parameters."""

@@ -1,19 +1,26 @@
 """Options of a command, read off the settings classes that it takes."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import typer
 
+from discreet.errors import InvalidValue
 from discreet.settings import Declared, Settings, declared_as, settings_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+# How a class names what it was given: "epsilon of SanText+ must be".
+_OF_A_CLASS = re.compile(r"(\w+) of [A-Z][\w+]*(?= )")
 
 
 class Choice:
     """Options that are not the fields of a settings class, but found by looking around."""
+
+    prefix: ClassVar[str] = ""
+    """What the names of its options begin with."""
 
     @classmethod
     def declared(cls) -> Iterable[Declared]:
@@ -36,8 +43,9 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     A parameter that is annotated with a :class:`discreet.settings.Setting` becomes an option. One
     whose type is a class of settings is replaced by an option for each of its fields, and the
-    command is called with the finished object. A value out of range is refused under the name that
-    the command line has for it. A setting with several values is an option that may be repeated.
+    command is called with the finished object. A value that is refused, here or by what the
+    command calls, is named as the command line names it. A setting with several values is an
+    option that may be repeated.
     """
     if hasattr(command, "declared"):
         return command
@@ -58,23 +66,50 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
         else:
             own.append(parameter.replace(kind=_KEYWORD, annotation=kind))
     parameters = [*own, *options]
+    declared_here = [*alone, *(each for _, some in groups.values() for each in some)]
+    flags = [(each.name, each.name, each.flag) for each in alone]
+    for kind, declared in groups.values():
+        prefix = kind.prefix if issubclass(kind, Choice) else ""
+        flags += [(each.name, each.name.removeprefix(prefix), each.flag) for each in declared]
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        given |= {each.name: _given(each, given[each.name]) for each in alone}
-        for name, (kind, declared) in groups.items():
-            values = {each.name: _given(each, given.pop(each.name)) for each in declared}
-            given[name] = kind.of(values) if issubclass(kind, Choice) else kind(**values)
-        command(**given)
+        typed = [(plain, flag, given[name]) for name, plain, flag in flags]
+        try:
+            given |= {each.name: _given(each, given[each.name]) for each in alone}
+            for name, (kind, declared) in groups.items():
+                values = {each.name: _given(each, given.pop(each.name)) for each in declared}
+                given[name] = kind.of(values) if issubclass(kind, Choice) else kind(**values)
+            command(**given)
+        except InvalidValue as error:
+            error.args = (_as_typed(str(error), typed),)
+            raise
 
     # The command line is read off the signature, so it gets the options written into it.
     with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {p.name: p.annotation for p in parameters}
     # The tables of the pages show which values each may take.
-    declared_here = [*alone, *(each for _, some in groups.values() for each in some)]
     with_options.declared = declared_here  # type: ignore[attr-defined]
     del with_options.__wrapped__
     return with_options
+
+
+def _as_typed(message: str, typed: Iterable[tuple[str, str, Any]]) -> str:
+    """The message with the option in place of a class's name for it, where there is just one.
+
+    Two mechanisms of one command may have a parameter of the same name; of two options that are
+    given, the value tells which is meant.
+
+    Args:
+        message: what a class said.
+        typed: for each option the parameter, the flag and the value; None means not given.
+    """
+    if (named := _OF_A_CLASS.match(message)) is None:
+        return message
+    meant = [(flag, value) for name, flag, value in typed if name == named[1] and value is not None]
+    if len(meant) > 1:
+        meant = [(flag, value) for flag, value in meant if message.endswith(f"; got {value!r}")]
+    return meant[0][0] + message[named.end() :] if len(meant) == 1 else message
 
 
 def _given(declared: Declared, value: Any) -> Any:
