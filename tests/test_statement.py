@@ -206,3 +206,12 @@ def test_a_metric_says_its_kind_and_a_file_without_one_can_be_read():
     assert (old + statement).epsilon == 2.0
     with pytest.raises(InvalidValue, match="not a privacy statement"):
         PrivacyStatement.from_dict({**values, "metric": {**values["metric"], "kind": "odd"}})
+
+
+def test_a_delta_of_one_or_more_is_said_to_guarantee_nothing():
+    word = PrivacyStatement(notion="approximate", epsilon=1.0, delta=0.01, unit="word")
+    for nothing in (word.for_units(200), word.repeated(100)):
+        assert "Guarantees nothing" in str(nothing)
+        assert "Protects" not in str(nothing)
+    with pytest.raises(InvalidValue, match="delta"):
+        PrivacyStatement(notion="pure", epsilon=1.0, unit="word").for_units(5, 2.0)

@@ -207,6 +207,7 @@ class PrivacyStatement:
         from discreet.composition import UnitLoss  # brings the array libraries
 
         count = check.whole(count, "count of units", at_least=1)
+        delta = check.in_range(delta, "delta", at_least=0, below=1)
         match self.notion:
             case Notion.APPROXIMATE:
                 epsilon, delta = count * self.epsilon, count * self.delta
@@ -299,6 +300,8 @@ class PrivacyStatement:
                 f"{start} by a factor of at most exp({eps} * d{extra}), "
                 f"where d is the {self.metric.name}."
             )
+        if self.delta >= 1:
+            return f"Guarantees nothing for any {unit}: delta = {self.delta:.3g} is 1 or more."
         approximate = self.notion is Notion.APPROXIMATE
         more = f", plus a probability of delta = {self.delta:.3g}" if approximate else ""
         return f"{start} by a factor of at most {odds(self.epsilon)} (epsilon = {eps}){more}."

@@ -145,3 +145,33 @@ def test_a_large_unit_speaks_for_a_small_one_and_not_the_other_way():
     assert for_smaller(user, Unit.DOCUMENT).unit is Unit.DOCUMENT
     with pytest.raises(IncompatibleStatements, match="for_units"):
         for_smaller(for_smaller(user, Unit.WORD), Unit.DOCUMENT)
+
+
+def test_one_document_more_can_cost_what_two_users_do():
+    # Sums of what each user wrote, at most 1 either way, with noise on the whole numbers. A user
+    # more moves the sum by 1; one document more can turn a user's sum from 1 to -1.
+    epsilon, numbers = 0.5, np.arange(-60, 61)
+
+    def law(total):
+        masses = np.exp(-epsilon * np.abs(numbers - total))
+        return masses / masses.sum()
+
+    def loss(one, other):
+        middle = np.abs(numbers) < 20
+        return np.abs(np.log(law(one)[middle]) - np.log(law(other)[middle])).max()
+
+    user = PrivacyStatement(notion="pure", epsilon=epsilon, unit="user", adjacency="add/remove")
+    assert loss(0, 1) == pytest.approx(user.epsilon)
+    document = for_smaller(user, Unit.DOCUMENT)
+    assert loss(1, -1) == pytest.approx(document.epsilon)
+    assert (document.unit, document.adjacency) == (Unit.DOCUMENT, user.adjacency)
+    approximately = for_smaller(approximate(0.5, 1e-4, adjacency="add/remove"), Unit.DOCUMENT)
+    assert approximately.delta == pytest.approx(1e-4 * (1 + math.exp(0.5)))
+
+
+def test_a_user_is_part_of_a_user_and_an_entity_and_a_label_of_nothing():
+    both = approximate(0.5, 1e-4, unit="user+entity", adjacency="add/remove")
+    assert for_smaller(both, Unit.USER).epsilon == both.epsilon
+    for unit in (Unit.WORD, Unit.DOCUMENT, Unit.USER):
+        with pytest.raises(IncompatibleStatements):
+            for_smaller(PrivacyStatement(notion="pure", epsilon=1.0, unit=unit), Unit.LABEL)

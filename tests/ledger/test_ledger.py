@@ -214,6 +214,13 @@ def test_what_is_counted_cannot_be_changed_later(ledger):
         ledger.limit(dataset="models", epsilon=8.0)
 
 
+def test_a_document_more_or_less_is_not_part_of_a_user_more_or_less(ledger):
+    ledger.limit(dataset="models", epsilon=8.0, unit="document", adjacency="add/remove")
+    user = statement(3.0, 0.0, "user", adjacency="add/remove")
+    with pytest.raises(IncompatibleStatements, match="set a limit for a user"):
+        ledger.reserve(Charge(dataset="models", command="train", statement=user))
+
+
 # -- reserve, commit, refund -------------------------------------------------------------------
 
 

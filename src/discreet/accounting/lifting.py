@@ -12,19 +12,28 @@ from discreet import check
 from discreet.errors import IncompatibleStatements, InvalidValue
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
 
-_SIZES = (Unit.LABEL, Unit.WORD, Unit.SENTENCE, Unit.DOCUMENT, Unit.USER, Unit.USER_ENTITY)
+_SIZES = (Unit.WORD, Unit.SENTENCE, Unit.DOCUMENT, Unit.USER, Unit.USER_ENTITY)
 
 
-def within(small: Unit, large: Unit) -> bool:
-    """Whether what holds for the large unit holds for the small one too.
+def within(small: Unit, large: Unit, adjacency: Adjacency = Adjacency.REPLACE) -> bool:
+    """Whether the same bound that holds for the large unit holds for the small one too.
 
-    Changing a word changes the document it stands in, and that changes what its author wrote. So
-    whatever is proven for the larger change is proven for the smaller one.
+    Replacing a word replaces the document it stands in, and that replaces what its author wrote. So
+    whatever is proven for the larger change is proven for the smaller one. Where units are added or
+    removed it is not: one document more *replaces* what its author wrote. A user more or less is
+    the one such change that is part of a larger one, of a user and an entity. A label is part of
+    nothing: what protects a text may well write its label as it is.
 
     >>> within(Unit.DOCUMENT, Unit.USER), within(Unit.USER, Unit.DOCUMENT)
     (True, False)
+    >>> within(Unit.DOCUMENT, Unit.USER, Adjacency.ADD_REMOVE)
+    False
     """
-    return _SIZES.index(small) <= _SIZES.index(large)
+    if small is large:
+        return True
+    if adjacency is Adjacency.ADD_REMOVE:
+        return (small, large) == (Unit.USER, Unit.USER_ENTITY)
+    return Unit.LABEL not in (small, large) and _SIZES.index(small) < _SIZES.index(large)
 
 
 def for_any_two(statement: PrivacyStatement) -> PrivacyStatement:
@@ -123,13 +132,19 @@ def for_replacing(statement: PrivacyStatement) -> PrivacyStatement:
 
 
 def for_smaller(statement: PrivacyStatement, unit: Unit) -> PrivacyStatement:
-    """The same bound for a unit that the statement's own one contains (see :func:`within`)."""
+    """What holds for a unit that the statement's own one contains (see :func:`within`).
+
+    The same bound, or that of two steps where units are added or removed: one document more takes
+    its author away and brings them back with it.
+    """
+    if within(unit, statement.unit, statement.adjacency):
+        return replace(statement, unit=unit)
     if not within(unit, statement.unit):
         raise IncompatibleStatements(
             f"what holds for a {statement.unit} says nothing of a whole {unit}; count how many "
             f"{statement.unit}s a {unit} has (for_units)"
         )
-    return replace(statement, unit=unit)
+    return replace(for_group(statement, 2), unit=unit)
 
 
 def in_parallel(statements: Iterable[PrivacyStatement]) -> PrivacyStatement:

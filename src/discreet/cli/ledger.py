@@ -109,8 +109,13 @@ def limits(
         ),
     ] = None,
     unit: Annotated[
-        str, Setting("Charges must hold for a whole document, or for a whole user.", choices=_UNITS)
-    ] = "document",
+        str | None,
+        Setting(
+            "Charges must hold for a whole document, or for a whole user; by default a document, "
+            "and a user with --adjacency add/remove.",
+            choices=_UNITS,
+        ),
+    ] = None,
     adjacency: Annotated[
         str,
         Setting(

@@ -151,7 +151,7 @@ class Ledger(Looking):
         delta: float = 0.0,
         person: str | None = None,
         window: timedelta | float | str | None = None,
-        unit: Unit | str = Unit.DOCUMENT,
+        unit: Unit | str | None = None,
         adjacency: Adjacency | str = Adjacency.REPLACE,
     ) -> None:
         """Set how much may be spent; every limit that concerns a charge must allow it.
@@ -164,10 +164,14 @@ class Ledger(Looking):
             person: For this person alone, beside the limit for everybody.
             window: A time, such as ``"30d"``, or seconds, that the limit looks back; all time
                 unless given. It limits how fast a person's loss grows, not how large it becomes.
-            unit: Charges must hold for this much: a document, or ``"user"``.
+            unit: Charges must hold for this much: ``"document"`` or ``"user"``; by default a
+                document, and a user where adding or removing one is counted.
             adjacency: What is counted: replacing a unit, or adding or removing one. It is the same
                 for all limits of a data set.
         """
+        adjacency = Adjacency(adjacency)
+        usual = Unit.DOCUMENT if adjacency is Adjacency.REPLACE else Unit.USER
+        unit = usual if unit is None else Unit(unit)
         window = time_span(window) if isinstance(window, str) else window
         seconds = window.total_seconds() if isinstance(window, timedelta) else window
         span = 0
@@ -179,16 +183,14 @@ class Ledger(Looking):
         name, whom = self._names(dataset, person)
         with self._writing() as writing:
             account = writing.account(name)
-            totals.set_limit(
-                writing, account, whom, span, allowed, Unit(unit), Adjacency(adjacency)
-            )
+            totals.set_limit(writing, account, whom, span, allowed, unit, adjacency)
             said = {
                 "person": whom,
                 "span": span,
                 "nano": allowed and allowed.nano,
                 "atto": allowed and allowed.atto,
-                "unit": str(Unit(unit)),
-                "adjacency": str(Adjacency(adjacency)),
+                "unit": str(unit),
+                "adjacency": str(adjacency),
             }
             chain.append(writing, self._key, account, "limit", "", json.dumps(said))
 
@@ -318,10 +320,16 @@ class Ledger(Looking):
             if before is not None:
                 return Reservation(before[0], name, before[1], True, self)
         for limit in totals.concerned(writing, account, ready.amounts):
-            if not within(limit.unit, ready.unit):
+            if not within(limit.unit, ready.unit, account.adjacency):
                 raise IncompatibleStatements(
                     f"the limit of this data set is for a whole {limit.unit}, and the charge is "
-                    f"for a {ready.unit}; lift it first (Charge.of_draws)"
+                    f"for a {ready.unit}; "
+                    + (
+                        f"set a limit for a {ready.unit}, as one {limit.unit} more or less is "
+                        "another change"
+                        if within(limit.unit, ready.unit)
+                        else "lift it first (Charge.of_draws)"
+                    )
                 )
             totals.require(writing, account, limit, ready.amounts)
         totals.countable(account, ready.amounts)
