@@ -224,6 +224,19 @@ class Receipt:
         receipt.require(Path(output))
         return receipt
 
+    @classmethod
+    def of_texts(cls, output: str | Path, fields: Iterable[str]) -> "Receipt | None":
+        """The receipt of a file if all of these fields, none in txt, hold sanitised text.
+
+        A column that was kept is as it was, and whatever is made from it has no guarantee.
+        """
+        receipt = cls.beside(output)
+        if receipt is None or "columns" not in receipt.about:  # vectors have none
+            return None
+        said = receipt.input.get("text_field")
+        sanitised = said if isinstance(said, list) else [said]
+        return receipt if all(name in sanitised for name in fields) else None
+
     def _section(self, name: str) -> Mapping[str, Any]:
         values = self.about.get(name)
         return values if isinstance(values, Mapping) else {}

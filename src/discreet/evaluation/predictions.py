@@ -26,7 +26,7 @@ class Predictions:
         columns: What there is of each row, by name: its ``prediction``, with vectors of classes a
             ``probability``, and the number of the ``row`` where it is known.
         scores: How good they are, if the file holds the truth.
-        receipt: Of the file that was predicted from, if there is one.
+        receipt: Of what was predicted from, if there is one.
         notes: What must be known to read the scores or to use the predictions, in sentences.
     """
 
@@ -129,11 +129,11 @@ def _of_texts(source: Path, loaded: "TextModel", settings: PredictionSettings) -
         second_field=pair_field,
         label_field=settings.label_field,
     )
-    receipt = Receipt.beside(source)
+    receipt = Receipt.of_texts(source, data.fields)
     notes: tuple[str, ...] = ()
     if loaded.about.get("receipt") is not None and receipt is None:
         notes = (
-            "The model was trained on sanitised text and these texts have no receipt: sanitise "
+            "The model was trained on sanitised text and no receipt covers these texts: sanitise "
             "them in the same way, or the predictions are unprotected.",
         )
     predicted: Any = loaded.predict(data.texts, data.seconds)

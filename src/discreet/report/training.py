@@ -95,7 +95,9 @@ def text_model_lines(
 ) -> tuple[list[str], list[str]]:
     """What a model of texts was trained on; and its scores, with a warning if they say nothing."""
     receipt, scores = about["receipt"], about["test"]
-    whose = "which has no receipt: unprotected text." if receipt is None else "sanitised text:"
+    whose = "sanitised text (its labels are not protected):"
+    if receipt is None:
+        whose = "which no receipt covers: unprotected text."
     said = [] if receipt is None else receipt.get("in_words", [])[:1]
     trained = [f"Trained {model} on {counted(about['rows'], 'row')}, {whose}", *said]
     if scores is None:

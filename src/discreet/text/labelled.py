@@ -17,11 +17,13 @@ class Labelled:
         texts: The texts.
         seconds: The second text of each pair; None if the task has none.
         labels: The labels as they are written; None if none were asked for.
+        fields: The columns or fields that the texts came from; none in txt.
     """
 
     texts: list[str] = field(repr=False)
     seconds: list[str] | None = field(repr=False)
     labels: list[str] | None = field(repr=False)
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, column in (("second texts", self.seconds), ("labels", self.labels)):
@@ -54,6 +56,7 @@ class Labelled:
             [self.texts[row] for row in rows],
             None if self.seconds is None else [self.seconds[row] for row in rows],
             None if self.labels is None else [self.labels[row] for row in rows],
+            self.fields,
         )
 
 
@@ -93,4 +96,5 @@ def read_labelled(
                     f"{label_field}; complete it, or drop the row"
                 )
             labels += own
-    return Labelled(texts, seconds if second else None, labels if label else None)
+        fields = tuple(name for name in (reader.text_field, second_field) if name)
+    return Labelled(texts, seconds if second else None, labels if label else None, fields)

@@ -10,7 +10,15 @@ from scipy import stats
 
 from command import called
 from discreet.errors import InputError, InvalidValue
+from discreet.evaluation.predictions import PredictionSettings, predict_file
+from discreet.mechanisms.label import RandomizedResponse
+from discreet.mechanisms.word import SanText
 from discreet.models.bert import load_masked_model
+from discreet.receipt import Receipt, receipt_path
+from discreet.release.text import Sanitizer
+from discreet.release.text_files import sanitize_file
+from discreet.report.training import text_model_lines
+from discreet.staging import Digest
 from discreet.tensors import kind_of, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.training.scores import (
@@ -23,7 +31,8 @@ from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
 from discreet.training.texts.classifier import TextClassifier, fine_tune
 from discreet.training.texts.files import train_text_model
-from discreet.training.texts.settings import FineTuning, LabelledText
+from discreet.training.texts.settings import BAG, FineTuning, LabelledText
+from small_spaces import random_space
 from tiny_bert import sentences, write_bert
 
 FAST = FineTuning(epochs=2, batch=16, learning_rate=3e-3, max_tokens=16)
@@ -247,6 +256,44 @@ def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_pa
     done = called(*predict, "--pair-field", "label", "--force", cache=tmp_path)
     assert done.code == 2
     assert "leave out --pair-field" in done.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "sanitised"),
+    [
+        ({"text_field": "review"}, True),
+        ({"text_field": "title", "pair_field": "review"}, True),
+        ({"text_field": "note"}, False),
+        ({"text_field": "review", "pair_field": "note"}, False),
+    ],
+)
+def test_text_that_was_kept_as_it_is_is_not_called_sanitised(fields, sanitised, tmp_path):
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text(
+        "review,title,note,label\n" + "w1 w2,w3,quixot ab,0\nw4,w1,zebulon ab,1\n" * 2
+    )
+    sanitizer = Sanitizer(SanText(random_space(20), epsilon=1.0))
+    columns = {"text_field": ["review", "title"], "keep": ["note", "label"]}
+    sanitize_file(source, out, sanitizer, **columns)
+    model = tmp_path / "model.safetensors"
+    trained, _ = train_text_model(str(out), model, BAG, LabelledText(**fields), FAST)
+    assert (trained.about["receipt"] is not None) is sanitised
+    line = text_model_lines(BAG, trained.about, 0)[0][0]
+    assert ("unprotected text" in line) is not sanitised
+    predicted = predict_file(out, model, settings=PredictionSettings(**fields))
+    assert (predicted.receipt is not None) is sanitised
+    assert ("statement" in predicted.to_dict()) is sanitised
+
+
+def test_text_beside_vectors_is_not_called_sanitised(tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("text,label\nquixot ab,0\nzebulon ab,1\n")
+    statement = RandomizedResponse(2, epsilon=1.0).statement
+    receipt = Receipt(statement, {"input": {"text_field": "text", "kept": []}})
+    receipt.of_output(Digest.of(out)).write(receipt_path(out))
+    model = tmp_path / "model.safetensors"
+    trained, _ = train_text_model(str(out), model, BAG, LabelledText(), FAST)
+    assert trained.about["receipt"] is None
 
 
 def test_the_command_refuses_in_one_sentence_and_writes_nothing(bert, tmp_path):

@@ -33,8 +33,8 @@ def classify(
     """Train a classifier, or with --regression a scorer, of texts or of pairs of texts.
 
     A model trained on sanitised text is as private as that text: the receipt beside TRAIN
-    (TRAIN.privacy.json) is copied into the model. Without a receipt the model is treated as trained
-    on unprotected text. Labels are not protected by word mechanisms.
+    (TRAIN.privacy.json) is copied into the model. Without one for the columns of the texts the
+    model is treated as trained on unprotected text. Labels are not protected by word mechanisms.
 
     Example: discreet train classify out.csv -o model.safetensors --text-field review --test t.csv
     """

@@ -63,8 +63,8 @@ def train_text_model(
     about = {
         "task": "regression" if text.regression else "classification",
         "rows": len(examples),
-        "receipt": _receipt_of(source),
-        "test_receipt": None if text.test is None else _receipt_of(text.test),
+        "receipt": _receipt_of(source, examples),
+        "test_receipt": None if tested is None else _receipt_of(str(text.test), tested),
     }
     trained: TextModel
     if model == BAG:
@@ -100,9 +100,9 @@ def train_text_model(
     return trained, len(tested or ())
 
 
-def _receipt_of(source: str) -> dict[str, Any] | None:
-    """The receipt that 'discreet sanitize' left beside a file, if there is one."""
-    receipt = None if source == "-" else Receipt.beside(source)
+def _receipt_of(source: str, read: Labelled) -> dict[str, Any] | None:
+    """The receipt that 'discreet sanitize' left beside a file, if it is for what was read."""
+    receipt = None if source == "-" else Receipt.of_texts(source, read.fields)
     return None if receipt is None else receipt.to_dict()
 
 
