@@ -10,6 +10,7 @@ from command import UNKNOWN, WORDS, called, vectors, write_space
 from crash_points import crashes
 from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger import Amount, DatasetLedger, Ledger
+from discreet.ledger.charge import cost
 from discreet.mechanisms.word import SanText
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.booked import BookedSanitizer
@@ -17,6 +18,7 @@ from discreet.release.text import Sanitizer
 from discreet.release.text_files import sanitize_file
 from discreet.report.ledger import budget_lines
 from discreet.spaces.space import EmbeddingSpace
+from discreet.statement import Unit
 from ledger_charges import KEY, charge
 
 SPACE = EmbeddingSpace.from_arrays([UNKNOWN, *WORDS], vectors().astype(np.float32))
@@ -275,7 +277,7 @@ def test_vectors_are_booked_and_the_same_rows_refused(book, tmp_path):
 
     def book_rows(texts, drawn, again="refuse"):
         booked = BookedRows(DatasetLedger(book, "vectors", again=again), lifted, "toy")
-        booked.count(texts, np.array([1, 2]), ["ann", "bob"])
+        booked.count([(texts, np.array([1, 2]))], ["ann", "bob"])
         with booked.reserved(secure_generator()):
             booked.remember(drawn)
             receipt = booked.entered(Receipt(lifted(1, "document")))
@@ -294,9 +296,44 @@ def test_vectors_are_booked_and_the_same_rows_refused(book, tmp_path):
     assert book.budget("vectors", "bob").spent.epsilon == 2.0
     assert book.verify([tmp_path / "v.npz"]) == []  # the earlier output is still in its place
     booked = BookedRows(DatasetLedger(book, "copies"), lifted, "toy")
-    booked.count(["one", "two", "one"], np.array([1, 1, 1]), None)
+    booked.count([(["one", "two", "one"], np.array([1, 1, 1]))], None)
     with booked.reserved(secure_generator()):
         assert book.budget("copies").held.epsilon == 2.0
+
+
+def test_second_sentences_of_pairs_are_compared_added_up_and_remembered(book, tmp_path):
+    from discreet.encoders.encoder import Encoder
+    from discreet.encoders.maps import PublicMap
+    from discreet.mechanisms.sentence import Purkayastha
+    from discreet.release.sentences import SentenceEmbedder
+    from discreet.release.vector_files import embed_file
+
+    class Ones:
+        def encode(self, texts):
+            return np.ones((len(texts), 3), np.float32)
+
+    toy = Encoder("ones", "ab" * 32, 3, "a test", Ones())
+    embedder = SentenceEmbedder(toy, PublicMap.random(3, 2), Purkayastha(2, epsilon=1.0))
+
+    def embedded(rows, name):
+        source = tmp_path / "pairs.jsonl"
+        source.write_text("".join(json.dumps({"text": a, "to": b}) + "\n" for a, b in rows))
+        given = {"pair_field": "to", "accept_weak": True, "force": True}
+        booked = DatasetLedger(book, name, again="refuse")
+        embed_file(source, tmp_path / f"{name}.npz", embedder, ledger=booked, **given)
+
+    for name, rows, sentences in (
+        ("apart", [("a", "b"), ("c", "d")], 2),
+        ("seconds", [("a", "z"), ("b", "z"), ("c", "z")], 4),
+        ("crossed", [("a", "b"), ("b", "a")], 4),
+        ("twice", [("a", "a"), ("b", "c")], 2),
+    ):
+        embedded(rows, name)
+        (entry,) = book.entries(name)
+        assert entry.amount == cost(embedder.whole(sentences, Unit.DOCUMENT)), name
+    for rows in ([("e", "z")], [("z", "e")]):
+        with pytest.raises(BudgetExceeded, match=r"\(row 1\)"):
+            embedded(rows, "seconds")
 
 
 def test_training_is_booked_before_its_first_step_and_once(book, tmp_path):

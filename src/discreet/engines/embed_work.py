@@ -226,7 +226,7 @@ class EmbedWork(Work):
                     counts["sentences"] += release.units
                     counts["left_out"] += len(table) - len(out)
                     texts: Any = table.column(self.text_field).to_pylist()
-                    sizes = sentences_in(self.made, texts, pairs=self.pair_field is not None)
+                    sizes = sentences_in(self.made, texts) * (1 if self.pair_field is None else 2)
                     longest = max(longest, int(sizes.max(initial=0)))
                 if writer is not None:
                     writer.close()

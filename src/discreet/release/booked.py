@@ -256,19 +256,28 @@ class BookedRows(_Booked):
         default_factory=lambda: (hashlib.sha256(), hashlib.sha256()), repr=False
     )
 
-    def count(self, texts: Sequence[str], units: Ids, persons: Sequence[str] | None) -> None:
-        """Count rows of so many units each; rows that were released before are refused."""
+    def count(
+        self, fields: Sequence[tuple[Sequence[str], Ids]], persons: Sequence[str] | None
+    ) -> None:
+        """Count rows; those with a text that was released before are refused.
+
+        Args:
+            fields: for each, its texts and how many units each of these is.
+            persons: whose each row is, if that is known.
+        """
         if self.ledger is None:
             return
-        if self.ledger.again != CHARGE:  # no vector is kept that could be handed out
-            seen = self.ledger.ledger.seen(self.ledger.dataset, texts)
-            screened(seen, REFUSE, rows_before=self.rows)
-        self.rows += len(texts)
+        for texts, _ in fields:
+            if self.ledger.again != CHARGE:  # no vector is kept that could be handed out
+                seen = self.ledger.ledger.seen(self.ledger.dataset, texts)
+                screened(seen, REFUSE, rows_before=self.rows)
+            self._read[0].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+        units: Ids = np.sum([own for _, own in fields], axis=0, dtype=np.int64)
+        self.rows += len(units)
         self.units += int(units.sum())
         self.wholes.add(units, persons)
         if persons is None:
-            self.copies.add((texts, units))
-        self._read[0].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+            self.copies.add(*fields)
 
     def reserved(self, rng: Generator) -> AbstractContextManager[Reservation | None]:
         """The budget for all that was counted."""
@@ -276,11 +285,12 @@ class BookedRows(_Booked):
             return nullcontext()
         return self._reserve(self.ledger, self.lifted, self.mechanism, rng)
 
-    def remember(self, texts: Sequence[str]) -> None:
-        """Keep the fingerprints of rows that were released."""
+    def remember(self, *fields: Sequence[str]) -> None:
+        """Keep the fingerprints of all texts of rows that were released."""
         if self.ledger is not None and self.reservation is not None:
-            self._read[1].update("\0".join(texts).encode("utf-8", "surrogatepass"))
-            self.ledger.ledger.remember(self.reservation, self.ledger.dataset, texts)
+            for texts in fields:
+                self._read[1].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+                self.ledger.ledger.remember(self.reservation, self.ledger.dataset, texts)
 
     def commit(self, receipt: Receipt) -> None:
         """As of any release, if the rows that were drawn are those that were counted."""

@@ -122,15 +122,15 @@ def embed_file(
             first, batches = read_twice(reader, source, opened)
             for batch in first:
                 owners = None if persons is None else persons(batch)
-                sizes = sentences_in(made, batch.texts, pairs=pair_field is not None)
-                booked.count(batch.texts, sizes, owners)
+                texts = _texts(batch, _read(protected, batch))
+                booked.count([(each, sentences_in(made, each)) for each in texts], owners)
 
         def released(batch: Batch, show: Progress) -> Release[VectorSet]:
-            own: dict[str, Any] = {name: field(batch) for name, field in protected.items()}
+            own = _read(protected, batch)
             release = made.release(
                 batch.texts, rng=rng, first_row=batch.first_row, progress=show, **own
             )
-            booked.remember(batch.texts)
+            booked.remember(*_texts(batch, own))
             return release
 
         stack.enter_context(booked.reserved(rng))
@@ -154,11 +154,21 @@ def embed_file(
         )
 
 
-def sentences_in(embedder: Embedder, texts: Sequence[str], *, pairs: bool) -> Ids:
+def _read(protected: Mapping[str, Field], batch: Batch) -> dict[str, Any]:
+    """What is released of rows beside their texts."""
+    return {name: field(batch) for name, field in protected.items()}
+
+
+def _texts(batch: Batch, own: Mapping[str, Any]) -> list[Sequence[str]]:
+    """The texts of rows, field by field: of pairs those of both."""
+    return [batch.texts, own["second"]] if "second" in own else [batch.texts]
+
+
+def sentences_in(embedder: Embedder, texts: Sequence[str]) -> Ids:
     """How many sentences each text releases, or is a group of."""
     if isinstance(embedder, DocumentEmbedder):
         return np.diff(split_sentences(texts)[1])
-    return np.full(len(texts), 2 if pairs else 1)
+    return np.ones(len(texts), np.int64)
 
 
 def _beside_vectors(

@@ -148,7 +148,10 @@ class Copies:
         _, which = np.unique(prints.ravel(), return_inverse=True)
         sums = np.zeros(which.size, np.int64)
         np.add.at(sums, which.ravel(), draws.ravel())
-        return int(sums[which].reshape(prints.shape).sum(axis=0).max(initial=0))
+        own = sums[which].reshape(prints.shape)
+        for place in range(1, len(own)):  # a text that stands twice in a row is counted already
+            own[place, (prints[:place] == prints[place]).any(axis=0)] = 0
+        return int(own.sum(axis=0).max(initial=0))
 
 
 def counted_in(about: Mapping[str, Any]) -> str:
