@@ -17,7 +17,7 @@ from discreet.errors import InvalidValue
 from discreet.release.choice import chosen_sanitizer
 from discreet.release.text import Sanitizer
 from discreet.service.gateway.releases import MessageReleaser
-from discreet.service.keys import ApiKeys, add_key
+from discreet.service.keys import ApiKeys, add_key, hashed
 from discreet.service.policy import Policy
 from discreet.service.releasing import Job, TextReleaser
 from discreet.service.run import server
@@ -426,6 +426,9 @@ def keys(tmp_path):
 
 def test_keys_open_what_their_scopes_say(profile, keys):
     full, narrow = add_key(keys, "full"), add_key(keys, "narrow", ["explain"], profile="default")
+    counts = add_key(keys, "counts", ["metrics"])
+    with keys.open("a") as file:
+        file.write(f'[unsaid]\nsha256 = "{hashed("unsaid")}"\n')
     with served({"profiles": {"default": profile, "other": profile}}, keys=keys) as up:
         body = {"documents": [SECRET]}
 
@@ -442,6 +445,9 @@ def test_keys_open_what_their_scopes_say(profile, keys):
         bearer = {"authorization": f"Bearer {narrow}"}
         assert up.post("/v1/explain", {}, headers=bearer).status_code == 200
         assert up.post("/v1/explain", {"profile": "other"}, headers=bearer).status_code == 403
+        for secret, code in ((full, 403), ("unsaid", 403), (counts, 200)):  # of all keys together
+            bearer = {"authorization": f"Bearer {secret}"}
+            assert up.client.get("/metrics", headers=bearer).status_code == code
         assert up.client.get("/metrics").status_code == 401
         assert up.client.get("/healthz").status_code == 200
         logged = "".join(up.lines)

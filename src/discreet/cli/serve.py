@@ -7,7 +7,7 @@ from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import echo, progress_bar, say
 from discreet.errors import InvalidValue, needs_extra
 from discreet.release.settings import ReadableSettings
-from discreet.service.keys import SCOPES, add_key
+from discreet.service.keys import USUAL_SCOPES, add_key
 from discreet.service.policy import DEFAULT, Policy
 from discreet.service.settings import ServiceSettings
 from discreet.settings import Setting, said
@@ -28,7 +28,13 @@ def serve(
     new_key: Annotated[
         str | None, Setting("Add a key of this name to --keys, print it, and stop.")
     ] = None,
-    scopes: Annotated[str, Setting("Of the new key, with commas between them.")] = ",".join(SCOPES),
+    scopes: Annotated[
+        str,
+        Setting(
+            "Of the new key, with commas between them; metrics, which counts what all keys send, "
+            "only if it is named."
+        ),
+    ] = ",".join(USUAL_SCOPES),
     profile: Annotated[str | None, Setting("Of the policy, for the new key alone.")] = None,
     budget: Annotated[float | None, Setting("Epsilon that the new key may spend in all.")] = None,
 ) -> None:

@@ -26,7 +26,10 @@ from discreet.errors import InputError, InvalidValue
 from discreet.settings import Setting, Settings
 from discreet.text.identifiers.secret_files import read_secret
 
-SCOPES = ("sanitize", "embed", "explain", "restore", "budget", "gateway", "metrics")
+USUAL_SCOPES = ("sanitize", "embed", "explain", "restore", "budget", "gateway")
+"""What a key may do unless told."""
+SCOPES = (*USUAL_SCOPES, "metrics")
+"""With what tells of other keys: metrics count what all of them send."""
 _PREFIX = "dsk_"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -37,7 +40,7 @@ class ApiKey(Settings):
 
     name: str
     sha256: str
-    scopes: tuple[str, ...] = SCOPES
+    scopes: tuple[str, ...] = USUAL_SCOPES
     profile: Annotated[str | None, Setting("The profile whose settings hold for it.")] = None
     budget: Annotated[
         float | None,
@@ -56,7 +59,7 @@ class ApiKey(Settings):
             check.one_of(scope, SCOPES, f"scopes of key {self.name}")
 
 
-ANYONE = ApiKey(name="local", sha256="0" * 64)
+ANYONE = ApiKey(name="local", sha256="0" * 64, scopes=SCOPES)
 """Who asks where there are no keys: somebody on this machine."""
 
 
@@ -109,7 +112,7 @@ def _key(name: str, section: Any, path: Path) -> ApiKey:
     given = dict(section)
     if not isinstance(given.get("scopes", []), list):
         raise InputError(f"scopes of key {name} must be a list of words")
-    given["scopes"] = tuple(map(str, given.get("scopes", SCOPES)))
+    given["scopes"] = tuple(map(str, given.get("scopes", USUAL_SCOPES)))
     return ApiKey(name=name, **given)
 
 
@@ -126,7 +129,7 @@ def hashed(secret: str) -> str:
 def add_key(
     path: Path,
     name: str,
-    scopes: Sequence[str] = SCOPES,
+    scopes: Sequence[str] = USUAL_SCOPES,
     profile: str | None = None,
     budget: float | None = None,
 ) -> str:
