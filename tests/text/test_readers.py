@@ -464,7 +464,22 @@ BAD = {
     "no field": (
         "in.jsonl",
         b'{"body": "' + Z + b'"}',
-        "no field text; it has 1 field, ",
+        "line 1 of * has no field text; its fields: body",
+    ),
+    "no field, and a key that is text": (
+        "in.jsonl",
+        b'{"body": 1, "to ' + Z + b'@example.org": 2}',
+        "line 1 of * has no field text; its fields: body, column 2",
+    ),
+    "no field later": (
+        "in.jsonl",
+        b'{"text": "a"}\n{"' + Z + b'": 1}',
+        "line 2 of * has no field text; it has 1 field, not named here",
+    ),
+    "nearly the column": (
+        "in.csv",
+        b"id,texts\n1," + Z + b"\n",
+        "no column text; column 2 of its 2 is spelt nearly so",
     ),
     "no fields": ("in.jsonl", b"{}", "line 1 of * has no field text; there are no fields"),
     "field twice": (
@@ -513,7 +528,7 @@ BAD = {
     "parquet column": (
         "in.parquet",
         parquet(pa.table({"a": [MARKER]})),
-        "no column text; it has 1 column",
+        "no column text; its columns: a",
     ),
     "parquet numbers": (
         "in.parquet",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError
 from discreet.parallel import in_threads
-from discreet.text.fates import shown_name
+from discreet.text.faults import shown_name
 from discreet.text.formats import BASES, format_of_name, input_format
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import Generator, Ids, Progress
-from discreet.errors import InputError
 from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release._kinds import Kind, is_missing
@@ -19,7 +18,7 @@ from discreet.release.rows import Tally, receipt_of_rows
 from discreet.release.tables import release_column
 from discreet.release.whole import MOST_OF_A_PERSON
 from discreet.statement import PrivacyStatement
-from discreet.text.fates import KEEP, Fates, shown_name
+from discreet.text.fates import KEEP, Fates
 from discreet.text.faults import column_index
 from discreet.text.fields import person_in
 
@@ -131,10 +130,7 @@ class Plan:
 def refuse_names(kind: Kind, fates: Fates, person_field: str | None) -> None:
     """Refuse names that the table does not have, and columns of which nothing was said."""
     for name in [*fates.named, *([] if person_field is None else [person_field])]:
-        if name not in kind.names:
-            shown = ", ".join(shown_name(given, i) for i, given in enumerate(kind.names, 1))
-            raise InputError(f"{kind.what} has no column {name}; its columns: {shown or 'none'}")
-        column_index(kind.names, name, kind.what)
+        column_index(kind.names, name, kind.what, sure=True)
     fates.refuse_undecided(kind.names, kind.what, python=True)
 
 

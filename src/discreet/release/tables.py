@@ -19,8 +19,7 @@ from discreet.protocols import Release
 from discreet.randomness import secure_generator
 from discreet.release.vectors import VectorSet, arrow_columns
 from discreet.text.chunk_table import coded
-from discreet.text.fates import shown_name
-from discreet.text.faults import UNUSABLE, column_index, first_unusable
+from discreet.text.faults import UNUSABLE, column_index, first_unusable, shown_name
 from discreet.text.kept import Frame, bare_field, bare_table
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def release_vectors(
     rng = secure_generator() if rng is None else rng
     hidden = {"labels": label, "second": second}
     places = {
-        part: column_index(table.schema.names, name, _WHAT)
+        part: column_index(table.schema.names, name, _WHAT, sure=True)
         for part, name in hidden.items()
         if name is not None
     }
@@ -146,7 +145,7 @@ def _text_index(table: Any, name: str) -> int:
         raise InvalidValue(
             f"a table of Arrow is needed, pyarrow.Table or pyarrow.RecordBatch; got {type(table)}"
         )
-    place = column_index(table.schema.names, name, _WHAT)
+    place = column_index(table.schema.names, name, _WHAT, sure=True)
     kind = table.schema.field(place).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

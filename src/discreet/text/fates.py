@@ -4,7 +4,6 @@ A column that nobody spoke of has no fate, and nothing is written until it has o
 sanitises a review must not hand out the customer beside it by saying nothing.
 """
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,12 +13,11 @@ from typing import Annotated, ClassVar
 from discreet.check import one_of
 from discreet.errors import InputError, InvalidValue
 from discreet.settings import Setting, Settings
+from discreet.text.faults import NAME, shown_name
 from discreet.text.identifiers.patterns import TYPES
 from discreet.wording import counted
 
 SANITISE, KEEP, DROP, SURROGATE = "sanitise", "keep", "drop", "surrogate"
-# One that is called "column 2" would be taken for the second.
-_NAME = re.compile(r"(?!column \d)[A-Za-z_][A-Za-z0-9_ -]{0,30}")
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ class Fates:
             return
         shown = [shown_name(names[i - 1], i) if repeat else f"column {i}" for i in open_]
         typed = " ".join(f"--drop {shlex.quote(names[i - 1])}" for i in open_)
-        known = repeat and all(_NAME.fullmatch(names[i - 1]) for i in open_)
+        known = repeat and all(NAME.fullmatch(names[i - 1]) for i in open_)
         if python:
             listed = [names[i - 1] for i in open_] if known else ["NAME"]
             raise InputError(
@@ -171,12 +169,3 @@ def column_names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InvalidValue(f"{what} must be a list of columns; got a single string")
     return tuple(names)
-
-
-def shown_name(name: str, place: int) -> str:
-    """A column's name if it surely is a name, else where it is.
-
-    >>> shown_name("customer", 2), shown_name("jane@roe.example", 3)
-    ('customer', 'column 3')
-    """
-    return name if _NAME.fullmatch(name) else f"column {place}"

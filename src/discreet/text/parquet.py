@@ -54,7 +54,7 @@ class ParquetSource:
         before = range(min(self._groups, default=0))
         self._first = sum(self._file.metadata.row_group(group).num_rows for group in before)
         """How many rows of the file come before those that are read."""
-        self.text_index = column_index(self.schema.names, text_field, name)
+        self.text_index = column_index(self.schema.names, text_field, name, sure=True)
         require_strings(self.schema.field(self.text_index), name)
 
     @property
