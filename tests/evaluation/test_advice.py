@@ -130,12 +130,15 @@ def test_the_classifier_learns_what_there_is_and_nothing_else():
 def test_the_command_recommends_a_command(tmp_path):
     space = write_space(tmp_path / "space.txt")
     public = tmp_path / "public.jsonl"
-    rows = [{"text": t, "label": y} for t, y in zip(TEXTS, LABELS, strict=True)]
+    rows = [{"body": t, "the topic": y} for t, y in zip(TEXTS, LABELS, strict=True)]
     public.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    common = ("advise", public, "--purpose", "classify", "--label-field", "label")
-    done = called(*common, "--space", space, "--json", cache=tmp_path)
+    common = ("advise", public, "--purpose", "classify", "--most-named", "0.99")
+    fields = ("--text-field", "body", "--label-field", "the topic")
+    done = called(*common, *fields, "--space", space, "--json", cache=tmp_path)
     assert done.code == 0, done.err
     values = json.loads(done.out)
+    # With the labels, or nothing could be trained on what comes out.
+    assert values["command"].endswith(" --text-field body --keep 'the topic' --drop-others")
     assert values["way"] in WAYS
     assert len(values["trials"]) == 6
     done = called("advise", "--purpose", "read", cache=tmp_path)

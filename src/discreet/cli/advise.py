@@ -28,10 +28,6 @@ def advise(
             "texts are enough.",
         ),
     ] = None,
-    text_field: options.TextField = "text",
-    label_field: Annotated[
-        str | None, Setting("Column or field of the labels, for a classifier.")
-    ] = None,
     space: Annotated[
         str | None,
         Setting(
@@ -51,7 +47,9 @@ def advise(
     Example: discreet advise public.jsonl --purpose classify --label-field label --recipient vendor
     """
     if sample is not None:
-        read = read_labelled(sample, text_field=text_field, label_field=label_field)
+        read = read_labelled(
+            sample, text_field=question.text_field, label_field=question.label_field
+        )
         question = replace(question, texts=read.texts, labels=read.labels)
     elif question.needs_sample:
         raise InvalidValue(

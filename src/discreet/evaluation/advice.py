@@ -41,11 +41,11 @@ WAYS = {
 _COMMANDS = {
     "train": "discreet train user-entity --help",
     "redact": "discreet sanitize IN.csv -o OUT.csv -m santext --space {space} --identifiers rules "
-    "--layout public --epsilon 60 --yes-weak --drop-others",
+    "--layout public --epsilon 60 --yes-weak{fields} --drop-others",
     "sanitise": "discreet sanitize IN.csv -o OUT.csv -m {trial.mechanism} --epsilon "
-    "{trial.epsilon:g} --space {space} --identifiers rules --drop-others",
+    "{trial.epsilon:g} --space {space} --identifiers rules{fields} --drop-others",
     "vectors": "discreet embed IN.csv -o OUT.parquet -m {trial.mechanism} --epsilon "
-    "{trial.epsilon:g} --dim {trial.dimension}",
+    "{trial.epsilon:g} --dim {trial.dimension}{fields}",
 }
 TREE = (
     ("Do you train the model yourself, and only the model goes out?", "train"),
@@ -157,7 +157,8 @@ def advise(
         return Advice("train", _TRAIN, _COMMANDS["train"])
     if question.recipient == "colleagues":
         why = (*_REDACT, *_unknown(question, space))
-        return Advice("redact", why, _COMMANDS["redact"].format(space=space.name))
+        command = _COMMANDS["redact"].format(space=space.name, fields=question.fields)
+        return Advice("redact", why, command)
     if question.purpose == "search":
         if embedded is None:
             raise InvalidValue("advice on search needs an encoder of texts")
@@ -179,7 +180,7 @@ def advise(
         "as they are, and 'discreet explain --public function-words --guide ngram "
         "--public-sample' says what attackers name.",
     )[: 1 if way == "vectors" else 3 if question.purpose == "read" else 2]
-    command = _COMMANDS[way].format(trial=chosen, space=space.name)
+    command = _COMMANDS[way].format(trial=chosen, space=space.name, fields=question.fields)
     return Advice(way, why, command, chosen, tuple(trials))
 
 

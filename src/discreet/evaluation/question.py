@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Annotated
 
 from discreet.errors import InvalidValue
@@ -49,6 +50,10 @@ class Question(Settings):
             below=1,
         ),
     ] = None
+    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
+    label_field: Annotated[
+        str | None, Setting("Column or field of the labels, for a classifier.")
+    ] = None
     seed: Annotated[int, Setting("Seed of the trials.", at_least=0)] = 0
 
     def __post_init__(self) -> None:
@@ -60,6 +65,13 @@ class Question(Settings):
     def needs_sample(self) -> bool:
         """Whether the answer depends on trials."""
         return self.purpose != "model" and self.recipient != "colleagues"
+
+    @property
+    def fields(self) -> str:
+        """The options that name what a release takes from a file with the sample's columns."""
+        named = f" --text-field {quote(self.text_field)}" * (self.text_field != "text")
+        kept = self.purpose == "classify" and self.label_field is not None
+        return named + f" --keep {quote(self.label_field or '')}" * kept
 
     @property
     def limit(self) -> float:
