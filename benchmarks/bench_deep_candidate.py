@@ -25,6 +25,7 @@ from discreet.randomness import secure_generator
 from discreet.report.plots import Plot
 
 CANDIDATES, PROJECTIONS, DIMENSION, SENTENCES = 5_000, 100, 384, 10
+QUICK_CANDIDATES = 1_000
 EPSILON = 10.0
 CLASSES, APART, OWN = 6, 1.0, 0.05
 ENCODED, RECODED, DEEP = "as encoded", "as recoded", "most deep"
@@ -32,7 +33,7 @@ TABLE = {ENCODED: 25_000, RECODED: 2_500, DEEP: 2_500}
 QUICK_TABLE = {ENCODED: 200, RECODED: 64, DEEP: 64}
 CURVE = (64, 250, 1_000, 4_000, 16_000)
 BASELINE = "Algorithm 1 in plain NumPy"
-FEW, QUICK_FEW, ROUNDS = 40, 2, 5
+FEW, QUICK_FEW, ROUNDS = 40, 10, 5
 PLOT = Plot(
     name="documents",
     title="DeepCandidate",
@@ -114,13 +115,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def kinds(quick: bool) -> dict[str, Case]:
     """All documents of each kind."""
     rng, table = np.random.default_rng(0), QUICK_TABLE if quick else TABLE
+    candidates = QUICK_CANDIDATES if quick else CANDIDATES
     projections = rng.standard_normal((PROJECTIONS, DIMENSION), dtype=np.float32)
     projections /= np.linalg.norm(projections, axis=1, keepdims=True)
     centres = rng.standard_normal((CLASSES, DIMENSION), dtype=np.float32) * np.float32(APART)
     aimless = rng.standard_normal((table[DEEP], SENTENCES, DIMENSION), dtype=np.float32)
-    central = rng.standard_normal((CANDIDATES, DIMENSION), dtype=np.float32) * np.float32(1e-3)
-    encoded = documents(table[ENCODED], rng), documents(CANDIDATES, rng).mean(axis=1)
-    classes = recoded(table[RECODED], centres, rng), recoded(CANDIDATES, centres, rng).mean(axis=1)
+    central = rng.standard_normal((candidates, DIMENSION), dtype=np.float32) * np.float32(1e-3)
+    encoded = documents(table[ENCODED], rng), documents(candidates, rng).mean(axis=1)
+    classes = recoded(table[RECODED], centres, rng), recoded(candidates, centres, rng).mean(axis=1)
     made_up = {ENCODED: encoded, RECODED: classes, DEEP: (aimless, central)}
     few = QUICK_FEW if quick else FEW
     return {kind: Case(kind, *pair, projections, few, True) for kind, pair in made_up.items()}

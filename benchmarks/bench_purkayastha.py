@@ -21,7 +21,7 @@ from discreet.report.plots import Plot
 EPSILON = 10.0
 BASELINE = "as published, by bisection"
 STEPS = 24
-FLOOR_NUMBERS = 2**22
+FLOOR_NUMBERS, QUICK_FLOOR_NUMBERS = 2**22, 2**16
 # Dimensions and vectors of the rows; what only the curve has besides, with fewer vectors.
 TABLE, CURVE, FEW = {16: 1_000_000, 768: 50_000}, (4, 64, 256, 1536), 40
 QUICK_TABLE, QUICK_CURVE, QUICK_FEW = {16: 2_000, 768: 200}, (4,), 2
@@ -45,6 +45,8 @@ class Job:
     vectors: np.ndarray
     few: int
     row: bool
+    numbers: int
+    """So many are drawn at once to time them, and so many coordinates have a curve's vectors."""
 
 
 def bisected_angle(dimension: int, rng: np.random.Generator) -> float:
@@ -84,11 +86,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def job(request: pytest.FixtureRequest, quick: bool) -> Job:
     """Random directions, in 32 bits as encoders give them."""
     dimension, table, few = request.param, *((QUICK_TABLE, QUICK_FEW) if quick else (TABLE, FEW))
-    row = dimension in table
-    shape = table[dimension] if row else FLOOR_NUMBERS // dimension, dimension
+    row, numbers = dimension in table, QUICK_FLOOR_NUMBERS if quick else FLOOR_NUMBERS
+    shape = table[dimension] if row else numbers // dimension, dimension
     drawn = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
     vectors, few = unit_rows(drawn).astype(np.float32), few if row else max(2, few // 4)
-    return Job(f"Purkayastha, d = {dimension}", vectors, few, row)
+    return Job(f"Purkayastha, d = {dimension}", vectors, few, row, numbers)
 
 
 def test_published(timed: Timed, job: Job) -> None:
@@ -117,7 +119,7 @@ def test_ours(timed: Timed, job: Job) -> None:
 def test_numbers(timed: Timed, job: Job) -> None:
     """A direction that is uniform on the sphere takes as many normal numbers as coordinates."""
     dimension = job.vectors.shape[1]
-    block = FLOOR_NUMBERS // dimension
+    block = job.numbers // dimension
     call = Call(job.group, "floor", "floor: random numbers", block)
     timed(call, ROUNDS, secure_generator().standard_normal, (block, dimension))
 

@@ -35,6 +35,8 @@ def write_notes(axes: Any, notes: Sequence[Note]) -> None:
         axes: Of matplotlib, with all its lines.
         notes: In the order in which they choose.
     """
+    if not notes:
+        return
     axes.figure.draw_without_rendering()  # where things are is known only then
     scale = 72 / axes.figure.dpi
     marks, lines = _drawn(axes, scale)
