@@ -47,6 +47,11 @@ def test_it_passes_what_check_estimator_can_ask_of_texts(transformer):
     assert {each["status"] for each in found} == {"passed"}
 
 
+def test_nobody_releases_at_an_epsilon_that_was_not_chosen():
+    with pytest.raises(DiscreetError, match="needs epsilon"):
+        SanitizingTransformer().fit(TEXTS)
+
+
 def test_it_works_in_a_pipeline(transformer, is_released):
     labels = [row % 2 for row in range(20)]
     pipeline = make_pipeline(transformer, CountVectorizer(), MultinomialNB())

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from command import MARKER
+from discreet.errors import InvalidValue
 
 PROJECT = Path(__file__).parent.parent.parent / "pyproject.toml"
 
@@ -34,6 +35,11 @@ def test_a_document_has_its_released_text(pipeline, is_released):
     component = pipeline.get_pipe("discreet")
     assert isinstance(component, SanitizingComponent)
     assert component.statement.epsilon == 1.0
+
+
+def test_nobody_releases_at_an_epsilon_that_was_not_chosen():
+    with pytest.raises(InvalidValue, match="needs epsilon"):
+        spacy.blank("en").add_pipe("discreet")
 
 
 def test_many_documents_in_batches(pipeline, is_released):

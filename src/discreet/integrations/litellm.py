@@ -38,8 +38,8 @@ _BESIDE_TEXT = (
     "cannot be sanitised; leave it out"
 )
 _OPTIONS = (
-    "mechanism", "space", "layout", "identifiers", "consistent", "repeat", "public", "polish",
-    "accept_weak",
+    "mechanism", "space", "readable", "layout", "identifiers", "consistent", "repeat", "public",
+    "polish", "accept_weak",
 )  # fmt: skip
 
 
@@ -51,14 +51,14 @@ class SanitizingGuardrail(ReleasesMessages, CustomGuardrail):  # type: ignore[mi
     beside texts are refused.
 
     Args:
-        epsilon: the privacy loss allowed.
+        epsilon: the privacy loss allowed; needed.
         settings: other settings of the mechanism, by the names of its parameters.
         given: what :class:`discreet.Sanitizer` takes (``mechanism``, ``space``, ``layout``, ...),
             and what every guardrail takes (``guardrail_name``, ``default_on``, ...).
     """
 
     def __init__(
-        self, epsilon: float = 8.0, settings: Mapping[str, Any] | None = None, **given: Any
+        self, epsilon: float | None = None, settings: Mapping[str, Any] | None = None, **given: Any
     ) -> None:
         own = {name: given.pop(name) for name in _OPTIONS if name in given}
         sanitizer = chosen_sanitizer(epsilon=epsilon, **own, **(settings or {}))

@@ -24,9 +24,10 @@ class SanitizingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
     them is covered by the same statement.
 
     Args:
-        epsilon: the privacy loss allowed.
+        epsilon: the privacy loss allowed; needed.
         mechanism: a word mechanism by its name; that of the command unless given.
         space: the public vocabulary by its name.
+        readable: for text that people read, as ``discreet sanitize --readable``.
         layout: and what follows: see :class:`discreet.Sanitizer`.
         identifiers: as there.
         repeat: as there.
@@ -43,10 +44,11 @@ class SanitizingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def __init__(
         self,
-        epsilon: float = 8.0,
+        epsilon: float | None = None,
         *,
         mechanism: str | None = None,
         space: str | None = None,
+        readable: bool = False,
         layout: str = "tokens",
         identifiers: str | None = None,
         repeat: str = "each",
@@ -59,6 +61,7 @@ class SanitizingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         self.epsilon = epsilon
         self.mechanism = mechanism
         self.space = space
+        self.readable = readable
         self.layout = layout
         self.identifiers = identifiers
         self.repeat = repeat

@@ -1,4 +1,4 @@
-"""A component for spaCy: after ``nlp.add_pipe("discreet")`` a document has ``doc._.discreet``.
+"""A component for spaCy: after ``nlp.add_pipe("discreet", ...)`` a document has ``doc._.discreet``.
 
 The released text stands beside the document, which keeps its raw text: hand on ``doc._.discreet``,
 never the ``Doc`` itself or what was stored of it.
@@ -50,9 +50,10 @@ class SanitizingComponent:
 def make_component(
     nlp: Language,  # noqa: ARG001 - what spaCy hands to every factory
     name: str,  # noqa: ARG001
-    epsilon: float = 8.0,
+    epsilon: float | None = None,
     mechanism: str | None = None,
     space: str | None = None,
+    readable: bool = False,
     layout: str = "tokens",
     identifiers: str | None = None,
     repeat: str = "each",
@@ -67,6 +68,7 @@ def make_component(
             epsilon=epsilon,
             mechanism=mechanism,
             space=space,
+            readable=readable,
             layout=layout,
             identifiers=identifiers,
             repeat=repeat,
