@@ -39,6 +39,16 @@ def bert(classes=3):
     return transformers.BertForSequenceClassification(config)
 
 
+def causal_classifier(classes=3):
+    """Its padding token is another than the boundary that sentences are padded with here."""
+    import transformers
+
+    config = llama().config
+    config.num_labels, config.pad_token_id = classes, 7
+    torch.manual_seed(1)
+    return transformers.LlamaForSequenceClassification(config)
+
+
 def batch(which=range(4)):
     chosen = [SENTENCES[i] for i in which]
     return SentenceBatch(
@@ -64,7 +74,14 @@ CAUSAL = {
 }
 
 
-@pytest.fixture(params=[*CAUSAL, "classifier", "classifier core"])
+CLASSIFIERS = {
+    "classifier": (bert, "lora"),
+    "classifier core": (bert, "core"),
+    "causal classifier": (causal_classifier, "core"),
+}
+
+
+@pytest.fixture(params=[*CAUSAL, *CLASSIFIERS])
 def model(request, monkeypatch):
     monkeypatch.setattr(language, "_SCORES_TOGETHER", 12 * 9)  # several passes
     if request.param in CAUSAL:
@@ -72,8 +89,8 @@ def model(request, monkeypatch):
         made = AdaptedLanguageModel(network(), rank=2, adapters=kind, last_blocks=last)
         assert (made._lower is None) == (last is None)
         return shaken(made)
-    kind = "core" if "core" in request.param else "lora"
-    return shaken(AdaptedLanguageModel(bert(), rank=2, adapters=kind, classes=3))
+    network, kind = CLASSIFIERS[request.param]
+    return shaken(AdaptedLanguageModel(network(), rank=2, adapters=kind, classes=3))
 
 
 def plain_losses(model, which):

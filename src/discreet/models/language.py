@@ -77,6 +77,10 @@ class AdaptedLanguageModel:
     ) -> None:
         self.boundary, self.classes, self.base = boundary, classes, base
         self._tokenizer = tokenizer
+        if classes is not None:
+            # A causal classifier reads the last token before the padding, and finds it by this: with
+            # another, it would read the padding, whose length the other sentences of a batch decide.
+            network.config.pad_token_id = boundary
         about: dict[str, Any] = {"kind": adapters, "rank": rank, "classes": classes, "seed": seed}
         about["last_blocks"] = last_blocks
         config = network.config.to_json_string(use_diff=False)
@@ -145,8 +149,6 @@ class AdaptedLanguageModel:
                 )
             )
         boundary = first_mark(tokenizer)
-        if classes is not None and network.config.pad_token_id is None:
-            network.config.pad_token_id = boundary
         called = SMOLLM2 if str(name) == SMOLLM2 else Path(name).resolve().name
         return cls(
             network,
