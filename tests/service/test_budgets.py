@@ -56,7 +56,7 @@ def test_a_key_spends_its_budget_and_no_more(profile, held):
 
 def test_copies_of_a_text_in_one_request_add_up(profile, held):
     keys, ledger = held
-    secret = add_key(keys, "one", budget=2.0 * 20)
+    secret = add_key(keys, "one", ["sanitize", "budget", "persons"], budget=2.0 * 20)
     with served({"profiles": {"default": profile}}, keys=keys, ledger=str(ledger)) as up:
 
         def spent(documents, persons=None):
@@ -67,6 +67,7 @@ def test_copies_of_a_text_in_one_request_add_up(profile, held):
 
         two = " ".join(WORDS[:2])
         assert spent([two] * 1000) == (403, 0)
+        assert spent([two.upper() + " " * each for each in range(11)]) == (403, 0)
         assert spent([two, " ".join(WORDS[2:5]), two, WORDS[5]]) == (200, 2.0 * 4)
         assert spent([two] * 12, [f"person {number}" for number in range(12)]) == (200, 2.0 * 6)
 
@@ -87,13 +88,15 @@ def test_many_at_once_never_overspend(profile, held):
     assert _states(ledger) == ["committed"] * 25
 
 
-def test_the_ledger_has_the_digest_of_the_receipt(profile, held):
+def test_a_key_names_persons_if_it_may_and_the_ledger_has_the_digest_of_the_receipt(profile, held):
     import hashlib
 
     keys, ledger = held
-    secret = add_key(keys, "one")
+    secret, plain = add_key(keys, "one", ["sanitize", "persons"]), add_key(keys, "two")
     with served({"profiles": {"default": profile}}, keys=keys, ledger=str(ledger)) as up:
         body = {"documents": [WORDS[0]], "persons": [MARKER]}
+        refused = up.post("/v1/sanitize", body, headers=_bearer(plain))
+        assert (refused.status_code, MARKER in refused.text) == (403, False)
         receipt = up.post("/v1/sanitize", body, headers=_bearer(secret)).json()["receipt"]
     with Ledger.open(ledger) as book:
         (entry,) = book.entries()

@@ -31,12 +31,19 @@ def serve(
     scopes: Annotated[
         str,
         Setting(
-            "Of the new key, with commas between them; metrics, which counts what all keys send, "
-            "only if it is named."
+            "Of the new key, with commas between them. Only if they are named: metrics, which "
+            "counts what all keys send, and persons, with which its budget is for each person "
+            "whom it names."
         ),
     ] = ",".join(USUAL_SCOPES),
     profile: Annotated[str | None, Setting("Of the policy, for the new key alone.")] = None,
-    budget: Annotated[float | None, Setting("Epsilon that the new key may spend in all.")] = None,
+    budget: Annotated[
+        float | None,
+        Setting(
+            "Epsilon that the requests of the new key may cost together, each as much as its "
+            "longest document."
+        ),
+    ] = None,
 ) -> None:
     """Sanitise text over HTTP, and stand as a gateway in front of language models.
 

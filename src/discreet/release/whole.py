@@ -122,11 +122,12 @@ class Wholes:
 class Copies:
     """Adds up the draws of equal texts: whoever sees all copies of a text has seen it so often.
 
-    Of a text a hash is kept. Were two texts to have the same one, more would be charged.
+    White space and capitals make no other text. Of a text a hash is kept. Were two texts to have
+    the same one, more would be charged.
 
     >>> copies = Copies()
     >>> copies.add((["tea cup", "tea", "tea"], [2, 1, 1]))
-    >>> copies.add((["tea"], [1]))
+    >>> copies.add((["Tea "], [1]))
     >>> copies.most
     3
     """
@@ -137,7 +138,7 @@ class Copies:
     def add(self, *fields: tuple[Sequence[str], Sequence[int] | Ids]) -> None:
         """Count rows: for each field its texts, and how many draws each of these takes."""
         self._rows.append(
-            np.array([[[hash(text) for text in texts], draws] for texts, draws in fields], np.int64)
+            np.array([[[*map(_print, texts)], draws] for texts, draws in fields], np.int64)
         )
 
     @property
@@ -152,6 +153,10 @@ class Copies:
         for place in range(1, len(own)):  # a text that stands twice in a row is counted already
             own[place, (prints[:place] == prints[place]).any(axis=0)] = 0
         return int(own.sum(axis=0).max(initial=0))
+
+
+def _print(text: str) -> int:
+    return hash(" ".join(text.casefold().split()))
 
 
 def counted_in(about: Mapping[str, Any]) -> str:

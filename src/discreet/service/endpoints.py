@@ -18,7 +18,14 @@ from discreet.service.keys import ApiKey
 from discreet.service.logs import log_error
 from discreet.service.problems import Problem, busy, problem_of
 from discreet.service.releasing import Job, TextReleaser
-from discreet.service.requests import Gone, documents_of, field_of, json_body, only_fields
+from discreet.service.requests import (
+    Gone,
+    documents_of,
+    field_of,
+    json_body,
+    only_fields,
+    require_scope,
+)
 from discreet.service.service import Service
 from discreet.text.identifiers import SurrogateMapping
 
@@ -78,7 +85,7 @@ async def sanitize(service: Service, request: Request) -> Response:
         texts,
         account=key.name,
         command="/v1/sanitize",
-        persons=_persons(body, texts),
+        persons=_persons(key, body, texts),
         mapped=mapped,
     )
     outcome = await service.release(releaser, job)
@@ -100,10 +107,11 @@ async def _chosen(service: Service, key: ApiKey, body: Mapping[str, Any]) -> Tex
     )
 
 
-def _persons(body: Mapping[str, Any], texts: list[str]) -> list[str] | None:
-    """Whose each text is, if that is said."""
+def _persons(key: ApiKey, body: Mapping[str, Any], texts: list[str]) -> list[str] | None:
+    """Whose each text is, if that is said by a key whose word is taken for it."""
     if body.get("persons") is None:
         return None
+    require_scope(key, "persons")
     persons = documents_of(body, len(texts), "persons")
     if len(persons) != len(texts) or not all(persons):
         raise Problem(422, "persons must name one for each document")

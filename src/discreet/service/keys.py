@@ -28,8 +28,9 @@ from discreet.text.identifiers.secret_files import read_secret
 
 USUAL_SCOPES = ("sanitize", "embed", "explain", "restore", "budget", "gateway")
 """What a key may do unless told."""
-SCOPES = (*USUAL_SCOPES, "metrics")
-"""With what tells of other keys: metrics count what all of them send."""
+SCOPES = (*USUAL_SCOPES, "metrics", "persons")
+"""With what has to be given by name: metrics count what all keys send, and a key that says whose
+each text is has its budget for each person."""
 _PREFIX = "dsk_"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -45,7 +46,9 @@ class ApiKey(Settings):
     budget: Annotated[
         float | None,
         Setting(
-            "Epsilon that all its releases may cost together; unlimited unless given.", above=0
+            "Epsilon that its requests may cost together, each as much as its longest document; "
+            "for each person, if it may name persons. Unlimited unless given.",
+            above=0,
         ),
     ] = None
     budget_delta: Annotated[float, Setting("And delta.", at_least=0, below=1)] = 0.0

@@ -20,7 +20,10 @@ _CHOICE = {
         "description": "Text that people read, or not, if the policy lets choose.",
     },
 }
-_PERSONS = {**_TEXTS, "description": "Whose each document is, for the ledger."}
+_PERSONS = {
+    **_TEXTS,
+    "description": "Whose each document is, for the ledger; of keys with the scope persons.",
+}
 _MAPPING = {
     "type": "array",
     "description": "For each identifier the number of its document, the surrogate, the value.",

@@ -73,8 +73,7 @@ class Doorkeeper:
     def admit(self, headers: Mapping[str, str], scope: str) -> ApiKey:
         """Who asks."""
         key = self._holder(headers)
-        if scope not in key.scopes:
-            raise Problem(403, f"this key does not have the scope {scope}")
+        require_scope(key, scope)
         rate = key.rate or self._rate
         if rate is not None:
             self._spend(key.name, rate)
@@ -109,6 +108,12 @@ class Doorkeeper:
                 headers={"Retry-After": str(wait)},
             )
         self._allowance[name] = (left - 1, now)
+
+
+def require_scope(key: ApiKey, scope: str) -> None:
+    """Refuse what a key may not do."""
+    if scope not in key.scopes:
+        raise Problem(403, f"this key does not have the scope {scope}")
 
 
 def field_of(values: Mapping[str, Any], name: str, kind: type[Any], default: Any = None) -> Any:
