@@ -14,6 +14,13 @@ NAMES = ("zanzibar", "timbuktu", "quetzal")
 WORDS = ("tea", "cup", "the", "of", "went", "to", "saw")
 QUICK = ["--noise", "20", "--user-rate", ".5", "--population", "6", "--hidden", "5"]
 
+# What each option has no use for.
+IDLE = {
+    "--model": ["--hidden"],
+    "noiseless": ["--noise", "--population"],
+    "published": ["--population"],
+}
+
 
 @pytest.fixture
 def files(tmp_path):
@@ -37,6 +44,9 @@ def run(files, *options, source="notes.jsonl", name="model", how=called, quick=Q
     if "--gazetteer" not in options and "--algorithm" not in options:
         fields += ["--tags-field", "tags"]
     vocabulary = ["--vocabulary", files / "words.txt", "--embedding", "4"]
+    vocabulary = [] if "--model" in options else vocabulary
+    left_out = [each for option in options for each in IDLE.get(str(option), ())]
+    quick = but(quick, *left_out)[: len(quick) - 2 * len(left_out)]
     if again and "--resume" not in options:  # the runs of a test lie beside each other
         options += ("--again",)
     arguments = [files / source, "-o", files / name, *fields, *vocabulary, *but(quick, *options)]
@@ -234,9 +244,11 @@ BAD = {
     "public what": (["--start-public"], "--start"),
     "no start": (["--start", "nowhere"], "no file"),
     "parts": (["--trained", "words"], "trained part"),
-    "parts of another model": (["--trained", "lstm", "--model", "there"], "leave them out"),
+    "parts of another model": (["--trained", "lstm", "--model", "there"], "nothing with --model"),
     "resume": (["--resume"], "no run"),
-    "silent whom": (["--drop-out", "0.5"], "--federated"),
+    "silent whom": (["--drop-out", "0.5"], "--drop-out does nothing without --federated"),
+    "whose rank": (["--rank", "7"], "--rank does nothing without --model"),
+    "strict with whom": (["--algorithm", "user-level", "--strict"], "--strict does nothing with"),
     "adapters": (["--adapters", "norms", "--model", "there"], "--adapters must be one of"),
     "no model": (["--model", "nowhere"], "no model nowhere"),
     "steps": (["--steps", "0"], "--steps must be"),

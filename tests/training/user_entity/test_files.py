@@ -93,8 +93,8 @@ def test_words_without_vectors_get_random_ones_of_the_length_asked_for():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"vocabulary": None}, "--embedding goes with --vocabulary"),
-        ({"model": "there", "trained": "lstm"}, "leave them out with --model"),
+        ({"vocabulary": None}, "--embedding does nothing without --vocabulary"),
+        ({"model": "there", "trained": "lstm"}, "--hidden does nothing with --model"),
         ({"trained": "words"}, "trained part"),
     ],
 )

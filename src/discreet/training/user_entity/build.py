@@ -17,6 +17,7 @@ from discreet.models.vocabulary import Vocabulary, read_vocabulary
 from discreet.spaces.loaders import load_space
 from discreet.statement import Notion, PrivacyStatement
 from discreet.tensors import load_tensors
+from discreet.training.user_entity.idle import refuse_idle
 from discreet.training.user_entity.records import WordNumbers
 from discreet.training.user_entity.settings import NetworkSettings
 
@@ -80,13 +81,8 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
     """The network of some settings, and its public words."""
     number = len(classes) or None
     device = find_device(settings.device, doubles=True)
-    if settings.start_public and settings.start is None:
-        raise InvalidValue("--start-public says something of --start, which is missing")
+    refuse_idle(settings)
     if settings.model is not None:
-        if settings.start is not None or settings.trained is not None:
-            raise InvalidValue(
-                "--start and --trained are for the AWD-LSTM; leave them out with --model"
-            )
         adapted = AdaptedLanguageModel.load(
             settings.model,
             rank=settings.rank,
@@ -98,8 +94,6 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
         return BuiltNetwork(adapted, adapted, adapted.description)
     if settings.vocabulary is not None:
         words = PublicWords(read_vocabulary(settings.vocabulary))
-    elif settings.embedding is not None:
-        raise InvalidValue("--embedding goes with --vocabulary; a space has its own vectors")
     else:
         words = PublicWords.of_space(settings.space, settings.max_words)
     start, spent = None, None

@@ -28,6 +28,7 @@ from discreet.training.user_entity.earlier_runs import (
     UserMarks,
     mark_users,
 )
+from discreet.training.user_entity.idle import refuse_idle
 from discreet.training.user_entity.model_card import CARD, model_card
 from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.settings import (
@@ -69,8 +70,7 @@ class UserEntityRun:
         seed: int | None = None,
     ) -> None:
         self._output, self._run = output, run or RunSettings()
-        if self._run.drop_out and self._run.federated is None:
-            raise InvalidValue("--drop-out is for the clients of --federated; give that, too")
+        refuse_idle(rules, records, self._run)
         self._start = None if network is None else network.start
         made = rules.rules()
         records.require_entities(rules.algorithm)
