@@ -25,7 +25,7 @@ _COLOURS = {
     "discreet: ": _RED,
     "FAIL": _RED,
     "Caveat: ": _YELLOW,
-    "Search: ": _YELLOW,
+    "A search finds": _YELLOW,
     "Nothing was learnt": _YELLOW,
     "Recommendation: ": _BOLD,
 }

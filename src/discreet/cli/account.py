@@ -130,14 +130,15 @@ def receipts(
     if len(set(paths)) < len(paths):
         raise InvalidValue("a receipt is given twice, and a release costs once; give it once")
     groups = add_receipts({str(path): receipt_of(path) for path in paths}, delta=delta)
-    lines = [f"If these {len(paths)} releases are about the same people:"]
+    lines = ["Of this release:"]
+    if len(paths) > 1:
+        lines = [f"If these {len(paths)} releases are about the same people:"]
     for group in groups:
         lines += ["", *group.lines()]
     if len(groups) > 1:
         lines += [
             "",
-            "These are side by side, not added: they are of different units, or their epsilons "
-            "bound different things. All of them hold, and whoever sees all releases learns from "
-            "each.",
+            f"These {len(groups)} guarantees are not added to each other: they are of different "
+            "units, or their epsilons bound different things. All of them hold.",
         ]
     show({"delta": delta, "groups": [g.to_dict() for g in groups]}, lines, as_json=as_json)

@@ -50,7 +50,13 @@ _NOT_SETTINGS = ("progress", "seed")
 _FLAGS = {"dimension": "--dim"}
 _SHORT = {"epsilon": "-e"}
 # What to begin with, where somebody asks: vectors of the packaged spaces are about 1 long.
-_PROPOSED = {"delta": "1e-6", "clip": "1", "dimension": "32"}
+_PROPOSED = {"delta": "1e-6", "clip": "1", "dimension": "16"}
+_IN_PYTHON = {
+    "space": 'space=load_space("english")',
+    "store": "store=CandidateStore.load(folder)",
+    "labels": 'labels=["yes", "no"]',
+}
+"""What a command never lacks."""
 
 
 def names(family: str | None = None) -> list[str]:
@@ -192,6 +198,7 @@ class MechanismEntry:
         """Everything that is still needed, in one sentence, with values to begin with."""
         *most, last = map(called, missing)
         text = f"{self.name} needs {', '.join(most) + ' and ' if most else ''}{last}"
+        text += "".join(f", such as {_IN_PYTHON[key]}" for key in missing if key in _IN_PYTHON)
         proposed = {called(key): _PROPOSED[key] for key in missing if key in _PROPOSED}
         if proposed:
             begins = " and ".join(f"{name} {value}" for name, value in proposed.items())

@@ -52,9 +52,9 @@ class SearchQuality:
             else "search works in part"
         )
         return (
-            f"Search: of the {NEIGHBOURS} nearest neighbours {NEIGHBOURS * self.recall:.1f} are "
-            f"still among the {NEIGHBOURS} nearest ({NEIGHBOURS * self.without_noise:.1f} without "
-            f"noise), measured on {self.texts}: {verdict}."
+            f"A search finds {NEIGHBOURS * self.recall:.1f} of the {NEIGHBOURS} nearest neighbours "
+            f"({NEIGHBOURS * self.without_noise:.1f} of {NEIGHBOURS} without noise), measured on "
+            f"{self.texts}: {verdict}."
         )
 
     def to_dict(self) -> dict[str, Any]:
