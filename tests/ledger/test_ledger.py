@@ -438,7 +438,7 @@ def test_no_name_and_no_text_is_stored(ledger):
 
 CHANGES = {
     "an event is gone": "DELETE FROM discreet_event WHERE number = 2",
-    "the last event is gone": "DELETE FROM discreet_event WHERE number = 4",
+    "the last event is gone": "DELETE FROM discreet_event WHERE number = 11",
     "an event says less": "UPDATE discreet_event SET body = replace(body, '1.0', '0.5')",
     "an event is of another time": "UPDATE discreet_event SET at = at + 1 WHERE number = 2",
     "a posting is smaller": "UPDATE discreet_posting SET nano = 1 WHERE number = 2",
@@ -448,6 +448,14 @@ CHANGES = {
     "a person's account is gone": "DELETE FROM discreet_account",
     "a limit is larger": "UPDATE discreet_dataset SET limits = replace(limits, '9000', '9900')",
     "an open one is forgotten": "DELETE FROM discreet_open",
+    "other changes are counted": "UPDATE discreet_dataset SET adjacency = 'add/remove'",
+    "persons are forgotten": "UPDATE discreet_dataset SET persons = 0",
+    "a person's limit is looked over": "UPDATE discreet_dataset SET limited = 0",
+    "it is later": "UPDATE discreet_dataset SET at = at + 1",
+    "a posting is older": "UPDATE discreet_posting SET at = at - 1 WHERE number = 3",
+    "what is given back is older": "UPDATE discreet_posting SET at = at - 1 WHERE number = 7",
+    "a request is forgotten": "DELETE FROM discreet_request",
+    "a request is another one": "UPDATE discreet_request SET request = 'a'",
 }
 
 
@@ -457,6 +465,10 @@ def test_whatever_is_changed_shows(ledger, change):
     ledger.reserve(charge(1.0))
     made = ledger.reserve(charge(persons={"ann": (1.0, 0.0)}))
     made.commit("aa")
+    ledger.limit(dataset="tickets", epsilon=9.0, person="ann")
+    for _ in range(2):
+        ledger.reserve(charge(1.0), request="one").refund()
+    ledger.reserve(charge(1.0), request="one").commit("bb")
     assert ledger.verify() == []
     with ledger._store.transaction() as connection:
         connection.run(CHANGES[change])

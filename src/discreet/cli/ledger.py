@@ -189,7 +189,8 @@ def verify(
 
     Entries of a data set are chained by keyed digests: whoever changes, removes or adds one without
     the key is found out. The last entries of a chain are missed by who has a receipt of them: name
-    the outputs. Ends with 4 if anything is wrong.
+    the outputs. The rows by which a text is known again are not in the chain, and not checked. Ends
+    with 4 if anything is wrong.
 
     Example: discreet ledger verify budget.db out.csv
     """
@@ -199,7 +200,8 @@ def verify(
     values: dict[str, Any] = {"entries": count, "problems": problems}
     said = [f"FAIL  {each}" for each in problems] or [
         f"{counted(count, 'release')}, the chain, the sums and "
-        f"{counted(len(receipts or ()), 'receipt')}: all as written."
+        f"{counted(len(receipts or ()), 'receipt')}: all as written.",
+        "Not checked: the rows by which a text is known again.",
     ]
     show(values, said, as_json=as_json)
     if problems:

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.ledger.keys import LedgerKey
 from discreet.ledger.schema import Connection
 from discreet.ledger.totals import amount_of
 from discreet.receipt import Receipt, is_receipt, receipt_path
+from discreet.statement import Adjacency
 
 
 def problems(connection: Connection, key: LedgerKey, receipts: Sequence[Path]) -> list[str]:
@@ -26,27 +28,55 @@ def problems(connection: Connection, key: LedgerKey, receipts: Sequence[Path]) -
     ]
 
 
+@dataclass
+class _Settings:
+    """What a data set's own row says of it, beside its limits and sums."""
+
+    adjacency: str = str(Adjacency.REPLACE)
+    at: int = 0
+    persons: int = 0
+    limited: int = 0
+
+
 def _standing(connection: Connection) -> Iterator[str]:
-    """What stands now, limits and open reservations, against the events that say so."""
+    """What stands now against the events that say so.
+
+    That is what each data set counts, its limits, open reservations and the ids of requests.
+    """
     limits: dict[tuple[str, str, int], tuple[int, int, str]] = {}
     waiting: dict[str, tuple[str, int]] = {}
-    for name, number, kind, entry, body in connection.rows(
-        "SELECT dataset, number, kind, entry, body FROM discreet_event ORDER BY dataset, number"
+    requests: dict[str, tuple[str, str]] = {}
+    settings: dict[str, _Settings] = defaultdict(_Settings)
+    for name, number, kind, at, entry, body in connection.rows(
+        "SELECT dataset, number, kind, at, entry, body FROM discreet_event ORDER BY dataset, number"
     ):
+        said, own = json.loads(str(body)), settings[str(name)]
+        own.at = int(str(at))
         if kind == "limit":
-            said = json.loads(str(body))
+            own.adjacency = said["adjacency"]
             limits.pop(place := (str(name), said["person"], said["span"]), None)
             if said["nano"] is not None:
                 limits[place] = (said["nano"], said["atto"], said["unit"])
         elif kind == "reserve":
             waiting[str(entry)] = (str(name), int(str(number)))
+            own.persons += said["persons"]
+            if "request" in said:
+                requests[str(entry)] = (str(name), said["request"])
         else:
             waiting.pop(str(entry), None)
+            if kind == REFUNDED:
+                requests.pop(str(entry), None)
+    for place in limits:
+        settings[place[0]].limited += place[1] != EVERYBODY
     standing_limits: dict[Any, Any] = {}
-    for name, said in connection.rows("SELECT dataset, limits FROM discreet_dataset"):
+    for name, said, adjacency, *counts in connection.rows(
+        "SELECT dataset, limits, adjacency, at, persons, limited FROM discreet_dataset"
+    ):
         for each in json.loads(str(said)):
             place = (str(name), EVERYBODY, each["span"])
             standing_limits[place] = (each["nano"], each["atto"], each["unit"])
+        if settings[str(name)] != _Settings(str(adjacency), *(int(str(n)) for n in counts)):
+            yield f"data set {name}: what it counts, and since when, is not as written"
     for name, person, span, *rest in connection.rows(
         "SELECT dataset, person, span, nano, atto, unit FROM discreet_limit"
     ):
@@ -62,6 +92,14 @@ def _standing(connection: Connection) -> Iterator[str]:
     }
     for name, _ in {*waiting.items()} ^ {*still.items()}:
         yield f"entry {name} is open by the events or by the list of open ones, and not by both"
+    asked = {
+        str(entry): (str(name), str(request))
+        for name, request, entry in connection.rows(
+            "SELECT dataset, request, entry FROM discreet_request"
+        )
+    }
+    for name, _ in {*requests.items()} ^ {*asked.items()}:
+        yield f"entry {name} has another request id than was written"
 
 
 def _receipts(connection: Connection, paths: Sequence[Path]) -> Iterator[str]:
@@ -119,18 +157,24 @@ def _chains(connection: Connection, key: LedgerKey) -> Iterator[str]:
 def _totals(connection: Connection) -> Iterator[str]:
     """Postings against the digests in the chain, and accounts against the postings."""
     posted: dict[tuple[str, int], dict[str, Amount]] = defaultdict(dict)
+    dated: dict[tuple[str, int], set[object]] = defaultdict(set)
     sums: dict[tuple[str, str], Amount] = defaultdict(Amount)
-    for name, number, person, nano, atto, unbounded in connection.rows(
-        "SELECT dataset, number, person, nano, atto, unbounded FROM discreet_posting"
+    for name, number, person, at, nano, atto, unbounded in connection.rows(
+        "SELECT dataset, number, person, at, nano, atto, unbounded FROM discreet_posting"
     ):
         amount = amount_of(nano, atto, unbounded)
         posted[str(name), int(str(number))][str(person)] = amount
+        dated[str(name), int(str(number))].add(at)
         sums[str(name), str(person)] += amount
     reserved: dict[str, dict[str, Amount]] = {}
-    for name, number, kind, entry, body in connection.rows(
-        "SELECT dataset, number, kind, entry, body FROM discreet_event ORDER BY dataset, number"
+    begun: dict[str, object] = {}
+    for name, number, kind, at, entry, body in connection.rows(
+        "SELECT dataset, number, kind, at, entry, body FROM discreet_event ORDER BY dataset, number"
     ):
-        amounts = posted.pop((str(name), int(str(number))), {})
+        place = (str(name), int(str(number)))
+        amounts = posted.pop(place, {})
+        if amounts and dated[place] != {begun.setdefault(str(entry), at)}:
+            yield f"data set {name}: the amounts of event {number:,} are of another time"
         if kind == "reserve":
             reserved[str(entry)] = amounts
             if chain.of_postings(amounts) != json.loads(str(body)).get("postings"):
