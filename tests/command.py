@@ -17,6 +17,9 @@ import numpy as np
 from discreet.cli import main
 from discreet.encoders.bert import BertEncoder
 from discreet.files import cache_directory
+from discreet.mechanisms.label import RandomizedResponse
+from discreet.receipt import Receipt, receipt_path
+from discreet.staging import Digest
 
 COMMAND = Path(sys.executable).with_name("discreet")
 UNKNOWN = "<unk>"
@@ -142,6 +145,14 @@ def write_space(path: Path, words: list[str] | None = None, seed: int = 0) -> Pa
         for word, row in zip(words, vectors(len(words), seed=seed), strict=True)
     )
     path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def sanitised(path: Path, field: str | list[str] | None = "text") -> Path:
+    """A file with the receipt of one that holds released text in some fields; none in txt."""
+    statement = RandomizedResponse(2, epsilon=1.0).statement
+    about = {"columns": {}, "input": {"text_field": field}}
+    Receipt(statement, about).of_output(Digest.of(path)).write(receipt_path(path))
     return path
 
 

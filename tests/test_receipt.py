@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from command import sanitised
 from discreet import Receipt, __version__
 from discreet.errors import InputError, InvalidValue, NotFound, VerificationFailed
 from discreet.mechanisms.label import RandomizedResponse
-from discreet.receipt import RECEIPT_SUFFIX, receipt_path, verified
+from discreet.receipt import RECEIPT_SUFFIX, receipt_path, sanitised_before, verified
 from discreet.staging import Digest
 
 STATEMENT = RandomizedResponse(2, epsilon=1.0).statement
@@ -66,6 +67,33 @@ def test_a_file_that_is_not_the_one_of_its_receipt_is_refused(tmp_path, change):
         with pytest.raises(VerificationFailed, match="release it again") as caught:
             read(output)
         assert caught.value.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "before"),
+    [
+        (None, ["text"], True),  # txt
+        ("text", ["text"], True),
+        ("text", ["tex"], False),
+        (["title", "body"], ["body", "notes"], True),
+        (["title", "body"], ["notes"], False),
+    ],
+)
+def test_text_that_was_released_before_is_known_by_its_receipt(tmp_path, said, asked, before):
+    output = tmp_path / "out.csv"
+    output.write_text("released")
+    assert not sanitised_before(output, asked)
+    sanitised(output, said)
+    assert sanitised_before(output, asked) == before
+    output.write_text("something else")
+    assert not sanitised_before(output, asked)
+
+
+def test_vectors_and_damaged_receipts_do_not_tell_of_released_text(tmp_path):
+    output = _sealed(tmp_path)
+    assert not sanitised_before(output, ["text"])
+    receipt_path(output).write_text("[]")
+    assert not sanitised_before(output, ["text"])
 
 
 def test_the_receipt_of_a_folder_is_for_all_its_files(tmp_path):

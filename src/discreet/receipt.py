@@ -261,6 +261,22 @@ def _one_line(name: str, who: str) -> str:
     return name.strip()
 
 
+def sanitised_before(source: str | Path, fields: Iterable[str]) -> bool:
+    """Whether a receipt says, of just this content, that texts in one of the fields are released.
+
+    A receipt that does not fit the file says nothing of it. In txt there are no fields.
+    """
+    try:
+        receipt = Receipt.beside(source)
+    except (InputError, VerificationFailed):
+        return False
+    if receipt is None or "columns" not in receipt.about:  # vectors have none
+        return False
+    said = receipt.input.get("text_field")
+    sanitised = said if isinstance(said, list) else [said]
+    return sanitised == [None] or any(name in sanitised for name in fields)
+
+
 def receipt_of(path: Path) -> Receipt:
     """The receipt that a path names, or that lies beside the output it names.
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from command import called
+from command import called, sanitised
 from discreet.attacks.mask_inference import Target, attack_words, attacked_positions, infer_masked
 from discreet.errors import InvalidValue
 from discreet.mechanisms.word import CMP, NearWords, SanText
@@ -228,6 +228,14 @@ def test_a_model_without_a_head_is_refused(tmp_path):
     target = Target(np.array([5, 6]), np.array([5, 6]), np.array([0, 2]))
     with pytest.raises(InvalidValue, match="discreet train pretrain"):
         infer_masked(model, target, np.arange(2), piece_table(space, model))
+
+
+def test_released_text_is_not_taken_for_the_original(tmp_path):
+    text = tmp_path / "text.jsonl"
+    text.write_text('{"text": "some words"}\n')
+    done = called("attack", "mask-inference", sanitised(text), "-e", 5, cache=tmp_path)
+    assert done.code == 2
+    assert "give it the original text" in done.err
 
 
 def test_the_command(trained, tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command import MARKER, WORDS, called, write_space
+from command import MARKER, WORDS, called, sanitised, write_space
 from discreet.ledger import Ledger
 
 PUBLIC = "\n".join(f"{a} {b} {a}" for a, b in zip(WORDS[:20] * 10, WORDS[1:21] * 10, strict=True))
@@ -105,6 +105,18 @@ def test_a_rewriting_is_booked_and_refused_without_budget(home, tmp_path):
     assert (refused.code, "budget" in refused.err) == (3, True)
     assert not (tmp_path / "b.csv").exists()
     assert called("ledger", "verify", book, tmp_path / "a.csv", cache=home / "cache").code == 0
+
+
+def test_text_that_is_released_already_is_refused(home, tmp_path):
+    """A rewriter is trained for words that were drawn once."""
+    source = sanitised(write_space(tmp_path / "in.txt"), None)
+    done = called(
+        *("rewrite", source, "-o", tmp_path / "out.txt", "-r", home / "r.safetensors"),
+        cache=home / "cache",
+    )
+    assert done.code == 2
+    assert "is released already" in done.err
+    assert not (tmp_path / "out.txt").exists()
 
 
 def test_a_seeded_run_repeats_and_says_so(home):

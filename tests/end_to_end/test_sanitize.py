@@ -289,6 +289,16 @@ def test_force_replaces_the_output_and_its_receipt(run, tmp_path):
 # -- what the receipt says is what was done ------------------------------------------------------
 
 
+def test_words_that_are_drawn_a_second_time_are_told(run, tmp_path):
+    source = tmp_path / "in.txt"
+    source.write_text("\n".join(TEXTS[:3]))
+    first = run(source, "-o", tmp_path / "once.txt")
+    second = run(tmp_path / "once.txt", "-o", tmp_path / "twice.txt")
+    assert (first.code, second.code) == (0, 0)
+    assert [f"{name}.txt is released already" in second.err for name in ("in", "once")] == [0, 1]
+    assert "is released already" not in first.err
+
+
 def test_the_receipt_says_what_was_done(run, tmp_path):
     texts = [*TEXTS, f"Babax, {MARKER} kokox! {MARKER.upper()}?"]
     (tmp_path / "in.txt").write_bytes(txt(texts))

@@ -8,10 +8,12 @@ from discreet.arrays import Ids
 from discreet.attacks.bayes import text_prior
 from discreet.attacks.mask_inference import AttackReport, Target, attack_words
 from discreet.devices import AUTO, DEVICE
+from discreet.errors import InputError
 from discreet.mechanisms.registry import described
 from discreet.models.bert import MaskedModel, load_masked_model
 from discreet.protocols import WordMechanism, release_texts, watched
 from discreet.randomness import SEEDED_CAVEAT, generator
+from discreet.receipt import sanitised_before
 from discreet.settings import Setting, Settings
 from discreet.spaces.prior import rank_prior
 from discreet.text.labelled import read_labelled
@@ -87,6 +89,11 @@ def attack_file(
     def read(path: str) -> list[str]:
         return read_labelled(path, text_field=settings.text_field, label_field=None).texts
 
+    if sanitised_before(source, [settings.text_field]):
+        raise InputError(
+            f"{source} is released already, as its receipt says, and the attack needs the ORIGINAL "
+            "words to compare with: give it the original text"
+        )
     texts = read(source)
     known = None if settings.prior is None else read(settings.prior)
     model = None

@@ -9,9 +9,10 @@ from discreet.cli._choice import WordChoice
 from discreet.cli._file_settings import ColumnOptions, ReadingOptions
 from discreet.cli._terminal import progress_bar, say_released
 from discreet.devices import prefer_device
-from discreet.errors import InvalidValue
+from discreet.errors import InputError, InvalidValue
 from discreet.ledger.settings import PersonSetting, RowLedgerSettings
 from discreet.randomness import generator
+from discreet.receipt import sanitised_before
 from discreet.release.handover import HandoverSettings
 from discreet.release.text_files import sanitize_file
 from discreet.settings import Setting
@@ -45,8 +46,12 @@ def rewrite(
 
     Example: discreet rewrite reviews.csv -o out.csv --rewriter rewriter.safetensors --drop-others
     """
-
     prefer_device(device)
+    if sanitised_before(source, columns.said.fates.texts):
+        raise InputError(
+            f"{source} is released already, as its receipt says, and 'rewrite' draws from the "
+            "ORIGINAL words: give it the original text"
+        )
 
     def made() -> "RewritingSanitizer":
         from discreet.models.rewriter import Rewriter

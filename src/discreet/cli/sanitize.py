@@ -18,7 +18,7 @@ from discreet.ledger.settings import RowLedgerSettings
 from discreet.mechanisms.registry import find
 from discreet.protocols import watched
 from discreet.randomness import generator
-from discreet.receipt import receipt_path
+from discreet.receipt import receipt_path, sanitised_before
 from discreet.release.handover import HandoverSettings
 from discreet.release.rows import MOST_UNKNOWN
 from discreet.release.settings import IdentifierSettings, TextSettings
@@ -61,6 +61,11 @@ def sanitize(
     Example: discreet sanitize 'tickets/*.parquet' -o out --epsilon 12 --drop-others --workers 4
     """
     prefer_device(device)
+    if sanitised_before(source, columns.said.fates.texts):
+        say(
+            f"{source} is released already, as its receipt says: its words are drawn a second "
+            "time, which costs nothing and leaves less of them. Was the original text meant?"
+        )
     how: dict[str, Any] = {"public": settings.spared, "readable": settings.readable}
     if choice.needs_epsilon():
         _ask_for_epsilon(choice, how)
