@@ -205,6 +205,8 @@ def test_parts_that_do_not_fit(make, message):
     [
         (lambda e: e.release([MARKER, " "], ["bad"] * 2, first_row=10), "row 11 is empty"),
         (lambda e: e.release(["tea"], ["bad"], second=[""], first_row=3), "row 3 is empty"),
+        (lambda e: e.release(["tea"], ["bad"], second=[None], first_row=3), "row 3 .* a string"),
+        (lambda e: e.release([7], ["bad"]), "row 1 is not a string; got one of type int"),
         (lambda e: e.release(["tea"] * 3, ["bad", MARKER, "x"], first_row=7), "first in row 8"),
         (lambda e: e.release(["tea"] * 3, ["bad"]), "3 sentences need as many labels"),
         (lambda e: e.release(["tea"]), "give labels if"),

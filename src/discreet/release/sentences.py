@@ -311,6 +311,11 @@ _PAIRS = (
 
 def _refuse_blank(texts: Sequence[str], first_row: int) -> None:
     for row, text in enumerate(texts, first_row):
+        if not isinstance(text, str):  # a null of a table, say
+            raise InvalidValue(
+                f"the text of row {row} is not a string; got one of type {type(text).__name__}: "
+                "complete the row, or drop it"
+            )
         if not text.strip():
             raise InvalidValue(
                 f"the text of row {row} is empty; an encoder needs at least one word: "
