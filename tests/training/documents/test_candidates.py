@@ -170,7 +170,7 @@ def test_validation_documents_must_be_as_long_as_candidates():
         (np.zeros((0, 3)), [0], None, "at least one sentence"),
         (np.zeros((2, 3)), [0, 2, 2], None, "at least one sentence"),
         (np.zeros((2, 3)), [0, 1], None, "end at the last"),
-        (np.full((2, 3), np.nan), [0, 2], None, "finite; row 0"),
+        (np.full((2, 3), np.nan), [0, 2], None, "finite; row 1"),
         (np.zeros((2, 3)), [0, 2], [1, 2], "as many labels"),
     ],
 )

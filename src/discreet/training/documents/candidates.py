@@ -58,7 +58,7 @@ class Documents:
             raise InvalidValue("offsets of public documents must end at the last sentence vector")
         if not np.isfinite(self.vectors).all():
             bad = int((~np.isfinite(self.vectors).all(axis=1)).argmax())
-            raise InvalidValue(f"sentence vectors must be finite; row {bad} is not")
+            raise InvalidValue(f"sentence vectors must be finite; row {bad + 1} is not")
         if self.labels is not None and len(self.labels) != len(self):
             raise InvalidValue(f"{len(self)} documents need as many labels; got {len(self.labels)}")
 
