@@ -67,6 +67,13 @@ def test_documents_come_back_released_with_statement_and_receipt(plain):
     assert answer.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.parametrize("path", ["/", "/healthz", "/nowhere"])
+def test_every_answer_says_once_that_it_is_what_it_says(plain, path):
+    headers = plain.client.get(path).headers
+    assert headers.get_list("x-content-type-options") == ["nosniff"]
+    assert headers.get_list("referrer-policy") == ["no-referrer"]
+
+
 def test_the_receipt_is_that_of_the_library(plain):
     releaser = plain.service.releasers["default"]
     body = plain.post("/v1/sanitize", {"documents": [WORDS[0]]}).json()

@@ -48,7 +48,9 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", []), *_ALWAYS]
+                given = list(message.get("headers", []))
+                said = {name.lower() for name, _ in given}
+                message["headers"] = given + [each for each in _ALWAYS if each[0] not in said]
             await send(message)
 
         try:
