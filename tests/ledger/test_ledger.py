@@ -82,6 +82,16 @@ def test_seeded_noise_is_not_charged():
         Charge(dataset="d", command="c", statement=statement().with_caveats(SEEDED_CAVEAT))
 
 
+def test_persons_are_charged_by_statements_of_the_same_unit():
+    with pytest.raises(IncompatibleStatements, match="for a user, and that of a person for a word"):
+        Charge(
+            dataset="d",
+            command="c",
+            statement=statement(9.0, unit="user"),
+            persons={"ann": statement(9.0, unit="user"), "bob": statement(0.1, unit="word")},
+        )
+
+
 # -- limits ------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,8 @@ class Charge:
             :meth:`of_draws` or ``for_units``. Of one word it says too little for a limit.
         mechanism: Its name, for people.
         units: How many units were released, for people.
-        persons: Own statements by person, if it is known whose each text is.
+        persons: Own statements by person, if it is known whose each text is; all of the unit that
+            ``statement`` is of.
         version: Of discreet.
 
     >>> whole = PrivacyStatement(notion="pure", epsilon=12.0, unit="document")
@@ -53,6 +54,11 @@ class Charge:
         if any(not isinstance(person, str) or not person for person in self.persons):
             raise InvalidValue("persons of a charge must be names that are not empty")
         for statement in (self.statement, *self.persons.values()):
+            if statement.unit is not self.statement.unit:
+                raise IncompatibleStatements(
+                    f"the charge is for a {self.statement.unit}, and that of a person for a "
+                    f"{statement.unit}; lift both alike first (Charge.of_draws)"
+                )
             if SEEDED_CAVEAT in statement.caveats:
                 raise InvalidValue(
                     "seeded noise is not charged, because anyone who has the seed can remove it; "
