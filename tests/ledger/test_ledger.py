@@ -82,6 +82,12 @@ def test_seeded_noise_is_not_charged():
         Charge(dataset="d", command="c", statement=statement().with_caveats(SEEDED_CAVEAT))
 
 
+@pytest.mark.parametrize("draws", [["zanzibar"], "zanzibar", [3, -1], -1, [2.7], [[1]], [True]])
+def test_draws_are_whole_numbers_and_not_repeated(draws):
+    with pytest.raises(InvalidValue, match=r"whole numbers of at least 0$"):
+        Charge.of_draws(statement(unit="word"), draws, dataset="d", command="c")
+
+
 def test_persons_are_charged_by_statements_of_the_same_unit():
     with pytest.raises(IncompatibleStatements, match="for a user, and that of a person for a word"):
         Charge(

@@ -138,6 +138,7 @@ def _to(path: Path, write: object, array: np.ndarray) -> None:
     with path.open("wb") as file:
         write(file, array)
 
+        (lambda: VectorSet(FIRST, rows=["zanzibar"] * 5), "a flat array of whole numbers$"),
 
 BAD = {
     "empty npy": ("v.npy", lambda p: p.write_bytes(b""), "not an intact NumPy file"),

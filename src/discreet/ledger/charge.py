@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+import numpy as np
+
 from discreet import __version__, check
 from discreet.accounting.lifting import for_any_two, for_replacing
 from discreet.composition import UnitLoss
@@ -94,7 +96,10 @@ class Charge:
         >>> Charge.of_draws(word, [4, 7], dataset="tickets", command="sanitize").amount()
         Amount(epsilon=3.5, delta=0)
         """
-        counts = [draws] if isinstance(draws, int) else [int(count) for count in draws]
+        given = np.atleast_1d(np.asarray(draws))
+        if given.ndim > 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 0)):
+            raise InvalidValue("draws of a charge must be whole numbers of at least 0")
+        counts: list[int] = given.tolist() if given.size else []
         own: dict[str, int] = {}
         if persons is not None:
             for person, count in zip(persons, counts, strict=True):

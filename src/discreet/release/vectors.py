@@ -53,7 +53,10 @@ class VectorSet:
                     f"got {self.second.shape}"
                 )
         if self.rows is not None:
-            object.__setattr__(self, "rows", np.asarray(self.rows, dtype=np.int64))
+            rows = np.asarray(self.rows)
+            if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+                raise InvalidValue("rows must be a flat array of whole numbers")
+            object.__setattr__(self, "rows", rows.astype(np.int64, copy=False))
         for name, column in (("labels", self.labels), ("rows", self.rows), *self.kept.items()):
             if column is not None and len(column) != len(self):
                 raise InvalidValue(

@@ -87,9 +87,11 @@ class EmbeddingSpace:
         unknown_word = unknown or next((mark for mark in UNKNOWN_NAMES if mark in ids), None)
         counts = None
         if frequencies is not None:
-            counts = np.array(frequencies, dtype=np.float64)
-            if counts.shape != (len(words),) or not np.isfinite(counts).all():
+            given = np.asarray(frequencies)
+            numbers = given.shape == (len(words),) and given.dtype.kind in "fiu"
+            if not numbers or not np.isfinite(given).all():
                 raise InvalidValue("frequencies must be one finite number per word")
+            counts = given.astype(np.float64)
             counts.flags.writeable = False
         return cls(
             words=words,

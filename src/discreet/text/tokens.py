@@ -138,8 +138,11 @@ def refuse_unknown(batch: TokenBatch) -> TokenBatch:
 
 def checked_ids(ids: ArrayLike, offsets: ArrayLike, words: int) -> tuple[Ints, Ids]:
     """Released ids and offsets as arrays, if they fit together and the vocabulary."""
-    numbers, bounds = np.asarray(ids), np.asarray(offsets, dtype=np.int64)
-    if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
+    numbers, given = np.asarray(ids), np.asarray(offsets)
+    if given.ndim != 1 or not len(given) or given.dtype.kind not in "iu":
+        raise InvalidValue("offsets must be a flat array of whole numbers, at least one")
+    bounds = given.astype(np.int64, copy=False)
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
         raise InvalidValue("offsets must begin with 0 and never fall")
     if numbers.ndim != 1 or len(numbers) != bounds[-1]:
         raise InvalidValue(

@@ -55,6 +55,7 @@ def test_the_statement_is_for_each_label():
     [
         ([0.5, 0.5], [0], "a row of 2 or more"),
         ([[1.0]], [0], "a row of 2 or more"),
+        ([["zanzibar", "1"]], [0], "a row of 2 or more numbers for each label$"),
         ([[0.5, 0.5], [0.5, 0.6]], [0, 0], "1 of 2 rows are not, the first is row 1"),
         ([[0.5, np.nan]], [0], "1 of 1 rows"),
         ([[1.5, -0.5]], [0], "1 of 1 rows"),

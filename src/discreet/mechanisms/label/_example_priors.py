@@ -35,12 +35,13 @@ class PriorPerExample:
     """
 
     def __init__(self, priors: ArrayLike, epsilon: float) -> None:
-        rows = np.asarray(priors, dtype=np.float64)
+        rows = np.asarray(priors)
         self.epsilon = check.non_negative(epsilon, "epsilon of PriorPerExample")
-        if rows.ndim != 2 or rows.shape[1] < 2:
+        if rows.ndim != 2 or rows.shape[1] < 2 or rows.dtype.kind not in "fiu":
             raise InvalidValue(
-                "priors of PriorPerExample must be a row of 2 or more for each label"
+                "priors of PriorPerExample must be a row of 2 or more numbers for each label"
             )
+        rows = rows.astype(np.float64, copy=False)
         bad = ~(np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1))
         bad |= ~(np.abs(rows.sum(axis=1) - 1) <= _TOLERANCE)
         if bad.any():

@@ -86,13 +86,14 @@ def multi_stage(
 
 
 def _stochastic(transition: ArrayLike) -> Floats:
-    law = np.asarray(transition, dtype=np.float64)
+    law = np.asarray(transition)
     square = law.ndim == 2 and law.shape[0] == law.shape[1] and len(law) > 0
-    if not square or not (law >= 0).all() or np.abs(law.sum(axis=1) - 1).max() > 1e-6:
+    numbers = square and law.dtype.kind in "fiu"
+    if not numbers or not (law >= 0).all() or np.abs(law.sum(axis=1) - 1).max() > 1e-6:
         raise InvalidValue(
             "transition of refine_prior must be a square matrix whose rows are probabilities"
         )
-    return law
+    return law.astype(np.float64, copy=False)
 
 
 def _nearest_probabilities(values: Floats) -> Floats:

@@ -212,7 +212,10 @@ class NearWords:
             prior: a share for every word of the space; they add up to 1.
             released: what was released before, as word ids.
         """
-        shares = np.asarray(prior, dtype=np.float64)
+        given = np.asarray(prior)
+        if given.shape != (len(self.space),) or given.dtype.kind not in "fiu":
+            raise InvalidValue(f"prior must be a number for each of {len(self.space):,} words")
+        shares = given.astype(np.float64, copy=False)
         sets = self._sets.after(np.arange(len(self.space)), released)
         best = np.zeros(self.outputs)
         np.maximum.at(best, sets.ravel(), np.repeat(shares, self.near))
