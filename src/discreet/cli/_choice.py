@@ -99,9 +99,9 @@ class WordChoice(MechanismChoice):
     space: Annotated[
         str | None,
         Setting(
-            "Public vocabulary with a vector for each word: starter, english, encoder, or a file "
-            f"of word2vec, GloVe or fastText; {DEFAULT_SPACE} for {DEFAULTS['word']} and "
-            f"{default_space('')} for others unless given.",
+            "Public vocabulary with a vector for each word: starter, english, encoder (all three "
+            f"English), or a file of word2vec, GloVe or fastText; {DEFAULT_SPACE} for "
+            f"{DEFAULTS['word']} and {default_space('')} for others unless given.",
             short="-s",
         ),
     ] = None

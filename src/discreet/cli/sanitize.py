@@ -139,10 +139,11 @@ def _tell_unknown(unknown: float) -> None:
     """To whoever has the text, and to nobody else: the share is protected, too."""
     if unknown > MOST_UNKNOWN:
         say(
-            f"Caveat: the vocabulary does not have {100 * unknown:.0f} % of the words that this "
-            "text begins with. All of them are treated as one unknown word, so hardly anything of "
-            "the text will be left. Is it in another language, or is the text in another column? "
-            "This share was counted on your text: keep it to yourself. Ctrl-C stops; nothing is "
+            f"Caveat: more than {100 * MOST_UNKNOWN:.0f} % of the words that this text begins with "
+            "are not in the vocabulary. All of them count as one unknown word, so much of the text "
+            "will be lost. Is it in another language (the vocabularies that ship with discreet, "
+            "--guide ngram and the rules for identifiers are English), or is the text in another "
+            "column? This was counted on your text: keep it to yourself. Ctrl-C stops; nothing is "
             "released yet."
         )
     elif on_a_terminal():  # not into the log of a job, where others may read it

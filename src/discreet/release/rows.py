@@ -28,8 +28,12 @@ from discreet.text.readers import Batch
 
 Noise = Callable[[int, Sequence[Sequence[str]]], Generator]
 """Gives the generator of a batch, by the number of its first row and its texts, field by field."""
-MOST_UNKNOWN = 0.5
-"""Text with more words outside the vocabulary is hardly worth releasing in that space."""
+MOST_UNKNOWN = 0.3
+"""Text with more words outside the vocabulary is hardly worth releasing in that space.
+
+Forty English texts rarely have a fifth outside the shipped ones; of 40 Spanish sentences of
+Tatoeba's, 0.39 to 0.54 are.
+"""
 
 
 @dataclass

@@ -24,8 +24,8 @@ class IdentifierSettings(Settings):
         str | None,
         Setting(
             "Replace e-mail addresses, numbers, names and the like by surrogates of their type, "
-            "found by rules, spacy or presidio (spacy:PATH and presidio:PATH take another pipeline "
-            "than en_core_web_md)."
+            "found by rules (for English), spacy or presidio (spacy:PATH and presidio:PATH take "
+            "another pipeline than en_core_web_md)."
         ),
     ] = None
     consistent: Annotated[
