@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import OutputError
+from discreet.errors import InputError, NotFound, OutputError
 from discreet.staging import ANYONE, Digest, Staged, sync_folder
 
 _DEEPEST = 64
@@ -28,6 +28,19 @@ def cache_directory() -> Path:
         return Path(explicit)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "discreet"
+
+
+def require_file(path: Path, what: str) -> None:
+    """Stop if a file that is to be read is not there, or is a folder.
+
+    Args:
+        path: where it was said to be.
+        what: it is to hold, with its article: "a public map".
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name the file of {what}")
+    if not path.is_file():
+        raise NotFound(f"there is no file {path}; check the path")
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:

@@ -14,8 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from discreet import __version__
-from discreet.errors import InputError, NotFound, read_as
-from discreet.files import plain_json, refuse_existing, written_whole
+from discreet.errors import InputError, read_as
+from discreet.files import plain_json, refuse_existing, require_file, written_whole
 from discreet.staging import ANYONE
 
 Arrays = dict[str, NDArray[Any]]
@@ -48,14 +48,13 @@ def save_tensors(
 
 def load_tensors(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
     """The arrays and the description of a file that :func:`save_tensors` wrote as this kind."""
-    if not path.is_file():
-        raise NotFound(f"there is no file {path}; check the path")
+    what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    require_file(path, what)
     with read_as(f"{path} is not a file that discreet wrote; check the path"):
         about, arrays = read_described(path)
     if about.get("kind") != kind:
         # What it says it is may be anything.
-        article = "an" if kind[0] in "aeiou" else "a"
-        raise InputError(f"{path} is not {article} {kind} of discreet; give another file")
+        raise InputError(f"{path} is not {what} of discreet; give another file")
     return arrays, about
 
 

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import InputError, InvalidValue, NotFound, OutputError
+from discreet.errors import InputError, InvalidValue, NotFound, OutputError, VerificationFailed
 from discreet.mechanisms.label import RandomizedResponse
-from discreet.receipt import Receipt, receipt_path
+from discreet.receipt import PARTS_RECEIPT, Receipt, receipt_path
 from discreet.release.vectors import VectorSet, read_vectors, write_vectors
+from discreet.staging import Digest
 
 FIRST = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
 SECOND = FIRST[::-1] * 2
@@ -48,6 +49,32 @@ def test_everything_comes_back(tmp_path, suffix, given):
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
         [path.name, f"v{suffix}.privacy.json"]
     )
+
+
+def test_a_folder_of_parts_is_one_set_of_vectors(tmp_path):
+    """As 'discreet embed FOLDER' writes it; a name such as a=b says nothing of the rows."""
+    folder = tmp_path / "kind=test"
+    folder.mkdir()
+    for number, part in enumerate((slice(0, 2), slice(2, 5))):
+        kept = {name: values[part] for name, values in FULL.kept.items()}
+        half = VectorSet(FIRST[part], SECOND[part], LABELS[part], FULL.rows[part], kept)
+        write_vectors(folder / f"part-00000{number}.parquet", half)
+    (folder / "_SUCCESS").touch()
+    same(read_vectors(folder), FULL)
+    parts = sorted(folder.glob("part*"))
+    written = receipt().of_output({part.name: Digest.of(part) for part in parts})
+    written.write(folder / PARTS_RECEIPT)
+    assert Receipt.beside(folder) == written
+    (folder / "more.txt").touch()
+    with pytest.raises(InputError, match="folder, and not one of vectors"):
+        read_vectors(folder)
+    (folder / "more.txt").unlink()
+    parts[1].write_bytes(parts[0].read_bytes())
+    with pytest.raises(VerificationFailed):
+        Receipt.beside(folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="folder, and not one of vectors"):
+        read_vectors(tmp_path / "empty")
 
 
 def test_npy_holds_vectors_alone(tmp_path):
@@ -111,6 +138,7 @@ ZERO[3], NAN[1, 2] = 0.0, np.nan
         (lambda: VectorSet(FIRST, SECOND[:4]), "the shape of the first"),
         (lambda: VectorSet(FIRST, labels=LABELS[:4]), "labels must be one for each of the 5"),
         (lambda: VectorSet(FIRST, rows=np.arange(6)), "rows must be one"),
+        (lambda: VectorSet(FIRST, rows=["zanzibar"] * 5), "a flat array of whole numbers$"),
         (lambda: VectorSet(FIRST, kept={"id": [1]}), "id must be one"),
         (lambda: VectorSet(FIRST, kept={"label": LABELS}), "cannot be called label"),
     ],
@@ -138,7 +166,6 @@ def _to(path: Path, write: object, array: np.ndarray) -> None:
     with path.open("wb") as file:
         write(file, array)
 
-        (lambda: VectorSet(FIRST, rows=["zanzibar"] * 5), "a flat array of whole numbers$"),
 
 BAD = {
     "empty npy": ("v.npy", lambda p: p.write_bytes(b""), "not an intact NumPy file"),

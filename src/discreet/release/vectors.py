@@ -18,7 +18,8 @@ from discreet.receipt import Receipt, put_with_receipt, receipt_path
 
 SUFFIXES = (".parquet", ".npz", ".npy")
 
-RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
+LABEL = "label"
+RESERVED = ("vector", "vectors", "vector2", "vectors2", LABEL, "labels", "row", "rows")
 """Names that kept columns cannot have."""
 
 
@@ -175,18 +176,36 @@ def write_vectors(
 
 
 def read_vectors(path: Path) -> VectorSet:
-    """The vectors of a file that :func:`write_vectors`, or another program, wrote."""
-    if not path.is_file():
-        raise NotFound(f"there is no file {path}; check the path")
+    """The vectors of a file that :func:`write_vectors`, or another program, wrote.
+
+    Of a folder that ``discreet embed`` wrote, those of all its parts, in their order.
+    """
     read = {".parquet": _read_parquet, ".npz": _read_npz, ".npy": _read_npy}
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+    if path.is_dir():
+        suffix = ".parquet"
+    elif not path.is_file():
+        raise NotFound(f"there is no file or folder {path}; check the path")
+    elif suffix not in SUFFIXES:
         raise InputError(f"{path} is no file of vectors; these end in .parquet, .npz or .npy")
     try:
         with read_as(f"{path} is not an intact file of vectors; write it again"):
             return read[suffix](path)
     except InvalidValue as error:
         raise InputError(f"{path} cannot be used: {error}") from error
+
+
+def _parts(path: Path) -> list[Path]:
+    """The file itself; of a folder its parts, which are whatever its receipt must be for."""
+    if not path.is_dir():
+        return [path]
+    parts = sorted(each for each in path.iterdir() if each.name[0] not in "._")
+    if not parts or any(each.suffix != ".parquet" for each in parts):
+        raise InputError(
+            f"{path} is a folder, and not one of vectors: 'discreet embed FOLDER' writes one, of "
+            "Parquet files alone"
+        )
+    return parts
 
 
 def _beside(data: VectorSet) -> list[str]:
@@ -258,7 +277,9 @@ def _read_parquet(path: Path) -> VectorSet:
     import pyarrow.parquet as pq
 
     with read_as(f"{path} is not an intact Parquet file; write it again"):
-        table = pq.read_table(path)
+        # Each read by itself: from a folder, Arrow would also take what its name seems to say.
+        tables = [pq.ParquetFile(part).read() for part in _parts(path)]
+        table = pa.concat_tables(tables, promote_options="permissive")
     names = set(table.column_names)
     if "vector" not in names:
         raise InputError(f"{path} has no column vector; 'discreet embed' writes one")
