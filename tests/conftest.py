@@ -18,13 +18,14 @@ os.environ["LANGUAGE"] = "C"
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
 # These take longest, or wait for other processes. Begun first, they leave no worker alone at the
-# end, and what is checked beside the tests fills the time they wait.
+# end, and what is checked beside the tests fills the time they wait. Audits fork, which takes
+# longer the more memory a process has: they come before whatever loads models.
 FIRST = (
+    "audit/",
     "end_to_end/test_flower.py",
     "docs/test_tutorials.py",
     "end_to_end/",
     "training/",
-    "audit/",
 )
 
 

@@ -16,7 +16,11 @@ def test_the_fault_is_caught(name):
     assert set(GALLERY[name].caught_by) <= caught, "\n".join(report.lines())
 
 
-@pytest.mark.parametrize("name", GALLERY)
-def test_the_sound_twin_passes(name):
-    report = audit(GALLERY[name].sound(), seed=SEED, samples=SAMPLES)
+# The twin of several faults is audited once.
+TWINS = {planted.sound: name for name, planted in GALLERY.items()}
+
+
+@pytest.mark.parametrize("sound", TWINS, ids=TWINS.values())
+def test_the_sound_twin_passes(sound):
+    report = audit(sound(), seed=SEED, samples=SAMPLES)
     assert report.passed, "\n".join(report.lines())

@@ -46,14 +46,19 @@ def check_independence(
         stage = subject.stage
         views.append(("noise", lambda ids, rng: stage.add_noise(stage.at(ids), rng), False))
     out: dict[str, Any] = {"positions": [], "batches": [], "workers": []}
-    for what, draw, discrete in views:
+    chosen, batches, calls = [], [], []
+    for _, draw, discrete in views:
         words, size = _lively(draw, inputs[:_CANDIDATES], draws, subject.has_law, discrete, rng)
         batch = np.repeat(words, size)
-        first, second = draw(batch, rng), draw(batch, rng)
-        try:
-            workers: list[Array] | str = in_workers(draw, batch)
-        except _NoWorkers as reason:
-            workers = str(reason)
+        chosen.append((words, size))
+        batches.append((draw, batch))
+        calls.append((draw(batch, rng), draw(batch, rng)))
+    try:
+        workers = in_workers(batches)
+    except _NoWorkers as reason:
+        workers, out["workers"] = [], str(reason)
+    for view, (what, draw, discrete) in enumerate(views):
+        (words, size), (first, second) = chosen[view], calls[view]
         for number, word in enumerate(words):
             part = slice(number * size, (number + 1) * size)
             a, b = first[part], second[part]
@@ -66,10 +71,8 @@ def check_independence(
                 ("batches", a, b),
             ):
                 out[where] += _judge(what, int(word), compare(x, y), unrelated, expected)
-            if isinstance(workers, str):
-                out["workers"] = workers
-            else:
-                events = compare(*(worker[part] for worker in workers))
+            if workers:
+                events = compare(*(worker[view][part] for worker in workers))
                 out["workers"] += _judge(what, int(word), events, unrelated, expected)
     return out
 
@@ -144,12 +147,13 @@ class _NoWorkers(Exception):
     """Why workers could not be tried."""
 
 
-def in_workers(draw: Draw, batch: Ids) -> list[Array]:
-    """Release the same batch in forked workers that all inherit one secure generator.
+def in_workers(batches: list[tuple[Draw, Ids]]) -> list[list[Array]]:
+    """Release the same batches in forked workers that all inherit one secure generator.
 
     A mechanism that uses only the generator it is handed gets fresh noise in each worker, because
     secure generators take a new key after a fork. One that keeps a random state of its own, or uses
-    a global one, repeats itself.
+    a global one, repeats itself. Returns each worker's releases, batch by batch; the batches share
+    their workers, because a fork of a large process takes long.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         raise _NoWorkers("this system cannot fork, so no worker can inherit a random state")
@@ -161,7 +165,7 @@ def in_workers(draw: Draw, batch: Ids) -> list[Array]:
         warnings.simplefilter("ignore", DeprecationWarning)
         for _ in range(_WORKERS):
             here, there = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(there, draw, batch, rng), daemon=True)
+            process = context.Process(target=_work, args=(there, batches, rng), daemon=True)
             process.start()
             there.close()
             pipes.append(here)
@@ -175,7 +179,7 @@ def in_workers(draw: Draw, batch: Ids) -> list[Array]:
                 process.terminate()
 
 
-def _received(pipe: Any) -> Array:
+def _received(pipe: Any) -> list[Array]:
     if not pipe.poll(_SECONDS):
         raise _NoWorkers(f"a forked worker did not answer within {_SECONDS:.0f} seconds")
     try:
@@ -184,12 +188,12 @@ def _received(pipe: Any) -> Array:
         raise _NoWorkers("a forked worker stopped without an answer") from None
     if isinstance(answer, str):
         raise _NoWorkers(f"a forked worker failed: {answer}")
-    return np.asarray(answer)
+    return [np.asarray(releases) for releases in answer]
 
 
-def _work(pipe: Any, draw: Draw, batch: Ids, rng: Generator) -> None:
+def _work(pipe: Any, batches: list[tuple[Draw, Ids]], rng: Generator) -> None:
     try:
-        pipe.send(draw(batch, rng))
+        pipe.send([draw(batch, rng) for draw, batch in batches])
     except (Exception, SystemExit) as error:
         pipe.send(f"{type(error).__name__}: {error}")
     finally:

@@ -8,6 +8,7 @@ count. A word mechanism that reads what it released gets every text of two words
 """
 
 import inspect
+import math
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -115,7 +116,9 @@ class _Choosing(_Documents):
     def release(self, rows: Any, rng: Generator) -> Ids:
         """Which of the different choices came out, read off the released vectors themselves."""
         released = super().release(self._rows[rows], rng)
-        ids = [self._ids.get(row.tobytes(), -1) for row in released]
+        bytes_each = released.dtype.itemsize * math.prod(released.shape[1:])
+        whole = np.ascontiguousarray(released).reshape(-1).view(f"V{bytes_each}")
+        ids = [self._ids.get(row, -1) for row in whole.tolist()]
         if -1 in ids:
             raise InvalidValue(f"release of {self._name} returned a vector that is no choice of it")
         return np.array(ids, dtype=np.int64)
