@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.attacks import attributes
 from discreet.encoders.encoder import load_encoder
 from discreet.errors import InputError, NotFound
 from discreet.report.claims import VERDICTS
@@ -65,7 +66,9 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
     encoder = load_encoder(str(place / "model"))
     monkeypatch.setattr(sentence_ldp, "load_encoder", lambda _model: encoder)
     monkeypatch.setattr(sentence_ldp, "encoder_space", lambda: bert_space(place / "model"))
-    monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)  # figures do not matter here
+    # Figures do not matter here.
+    monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)
+    monkeypatch.setattr(attributes, "_EPOCHS", 2)
     said = []
     size = replace(SIZE, model=str(place / "model"), encoder=str(place / "model"))
     record = sentence_ldp.run(place, tmp_path, size, said.append)

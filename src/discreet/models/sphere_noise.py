@@ -3,6 +3,7 @@
 Training only: what is released goes through the mechanism itself, never through this layer.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -58,6 +59,12 @@ def spread(points: int, dimension: int) -> Floats32:
     >>> bool((spread(2, 3)[0] @ spread(2, 3)[1]) < -0.999)
     True
     """
+    return _spread(points, dimension).copy()
+
+
+@lru_cache(maxsize=64)
+def _spread(points: int, dimension: int) -> Floats32:
+    """Every start of every map asks for these."""
     places = np.random.default_rng(points).standard_normal((points, dimension))
     for step in range(400):
         places /= np.linalg.norm(places, axis=1, keepdims=True)
