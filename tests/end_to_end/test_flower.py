@@ -233,7 +233,8 @@ def test_flowers_simulation_trains_as_one_process_does_without_who_is_silent(tmp
         UserEntityTrainer(rules, answering, built.network, seed=SIMULATED).step(step)
         UserEntityTrainer(rules, users, full.network, seed=SIMULATED).step(step)
     assert missing == [0, 1]  # everybody answers, then one of the two
-    whole = UserEntityTrainer(rules, users, built.network, seed=SIMULATED).statement(2)
+    given = {"seed": SIMULATED, "sensitive": records.sensitive}
+    whole = UserEntityTrainer(rules, users, built.network, **given).statement(2)
     # What a missing client would have added is missing; the statement is that of full steps.
     assert receipt["statement"] == whole.to_dict()
     assert receipt["steps"] == {"planned": 2, "made": 2, "charged": 2}

@@ -8,7 +8,7 @@ person and once a place must not split it into two entities with half the protec
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from discreet.errors import InvalidValue
@@ -85,17 +85,29 @@ def category_of(label: str) -> str:
     return _CATEGORY_OF.get(label.upper(), label.lower())
 
 
-def chosen_categories(names: Iterable[str] | None) -> frozenset[str]:
-    """The categories asked for; without any, the default ones; ``all`` is every known one.
+class _Every:
+    """Holds every category, also those that only the data or a list knows."""
+
+    def __contains__(self, _category: object) -> bool:
+        return True
+
+
+EVERY: Container[str] = _Every()
+"""What ``all`` asks for."""
+
+
+def chosen_categories(names: Iterable[str] | None) -> Container[str]:
+    """The categories asked for, a set; without any, the default ones; ``all`` is :data:`EVERY`.
 
     A name outside :data:`CATEGORIES` is allowed: labels of the data and lists have their own.
     """
     if names is None:
         return frozenset(DEFAULT_CATEGORIES)
     chosen: set[str] = set()
+    every = False
     for name in names:
         if name == "all":
-            chosen.update(CATEGORIES)
+            every = True
         elif _PLAIN.fullmatch(name):
             chosen.add(category_of(name))
         else:
@@ -103,9 +115,9 @@ def chosen_categories(names: Iterable[str] | None) -> frozenset[str]:
                 f"a category is a short name in lower case such as {', '.join(CATEGORIES[:5])}, "
                 f"or all; got {name!r}"
             )
-    if not chosen:
+    if not chosen and not every:
         raise InvalidValue("no category was chosen; name at least one, or all")
-    return frozenset(chosen)
+    return EVERY if every else frozenset(chosen)
 
 
 def is_category(name: str) -> bool:

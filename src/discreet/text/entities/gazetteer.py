@@ -6,7 +6,7 @@ and nothing of its content.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +83,7 @@ class Gazetteer:
         return starts, ends, numbers, whose
 
 
-def load_gazetteer(path: Path, categories: frozenset[str]) -> tuple[Gazetteer, int]:
+def load_gazetteer(path: Path, categories: Container[str]) -> tuple[Gazetteer, int]:
     """A list from a file, and how many of its entries are of categories not chosen.
 
     Args:

@@ -1,8 +1,8 @@
 """Entities that the data itself marks: one BIO tag for each token."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
-from discreet.text.entities.found import Entity, category_of, entity_id
+from discreet.text.entities.found import Entity, category_of, entity_id, is_category
 
 PROBLEM = "has a tag that is not O, B-LABEL or I-LABEL; correct it"
 
@@ -34,7 +34,7 @@ def spans_of_tags(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def labelled(
-    tokens: Sequence[str], tags: Sequence[str], categories: frozenset[str]
+    tokens: Sequence[str], tags: Sequence[str], categories: Container[str]
 ) -> tuple[list[Entity], int]:
     """The entities that the tags mark, by tokens, and how many are of categories not chosen."""
     if len(tokens) != len(tags):
@@ -43,6 +43,8 @@ def labelled(
     for start, end, label in spans_of_tags(tags):
         category = category_of(label)
         if category in categories:
+            if not is_category(category):  # it is counted by its name, so it must be one
+                raise BadTags("has a tag whose label is not a short name; correct it")
             kept.append(Entity(start, end, category, entity_id(" ".join(tokens[start:end]))))
         else:
             left_out += 1

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -135,10 +135,11 @@ class SpacyEntities(Recogniser):
 
     name = "spaCy"
 
-    def __init__(self, pipeline: Any, categories: frozenset[str]) -> None:
+    def __init__(self, pipeline: Any, categories: Container[str]) -> None:
         self._pipeline = pipeline
         self._needed = _needed_components(pipeline)
-        self.categories = categories & {category_of(label) for label in labels_of(pipeline)}
+        found = map(category_of, labels_of(pipeline))
+        self.categories = frozenset(name for name in found if name in categories)
 
     def spans(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
         """What the pipeline labels in each text, of all categories."""
@@ -185,14 +186,15 @@ class PresidioEntities(Recogniser):
     name = "Presidio"
 
     def __init__(
-        self, pipeline: Any, categories: frozenset[str], *, least_score: float = LEAST_SCORE
+        self, pipeline: Any, categories: Container[str], *, least_score: float = LEAST_SCORE
     ) -> None:
         self._least = check.share(least_score, "least score of Presidio")
         with needs_extra("finding entities with Presidio", "entities"):
             import presidio_analyzer
         self._pipeline = pipeline
         names = {_TO_PRESIDIO[label] for label in labels_of(pipeline) if label in _TO_PRESIDIO}
-        self.categories = categories & {"pii", *map(category_of, names)}
+        found = ("pii", *map(category_of, names))
+        self.categories = frozenset(name for name in found if name in categories)
         with _quiet():
             self._engine = _engine(presidio_analyzer, pipeline)
 

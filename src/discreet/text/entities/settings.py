@@ -1,5 +1,6 @@
 """Which sources look for entities, and for which kinds of them."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +42,7 @@ class EntitySettings(Settings):
             raise InvalidValue("--least-score belongs to --presidio; leave it out")
 
     @property
-    def chosen(self) -> frozenset[str]:
+    def chosen(self) -> Container[str]:
         """The categories to look for."""
         return chosen_categories(self._named)
 
@@ -64,8 +65,10 @@ class EntitySettings(Settings):
             pipeline = recognisers.load_pipeline(self.presidio)
             sources.append(recognisers.PresidioEntities(pipeline, chosen, least_score=least))
         # A category that nothing can find would be left unprotected in silence.
-        missing = chosen.difference(*(source.categories for source in sources))
-        if missing and self._named is not None and "all" not in self._named and not self.labels:
+        missing = frozenset[str]()
+        if self._named is not None and isinstance(chosen, frozenset) and not self.labels:
+            missing = chosen.difference(*(source.categories for source in sources))
+        if missing:
             raise InvalidValue(
                 f"no source given here finds {', '.join(sorted(missing))}; add a source that does, "
                 "or leave it out of --categories"

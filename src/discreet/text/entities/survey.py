@@ -1,7 +1,7 @@
 """One pass over a file: rows out with their entities, counts kept for people."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -75,7 +75,7 @@ class Survey:
     """
 
     sources: Sequence[Source]
-    categories: frozenset[str]
+    categories: Container[str]
     _: KW_ONLY
     labels: bool = False
     left_out: int = 0

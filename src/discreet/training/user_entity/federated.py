@@ -111,6 +111,7 @@ class FederatedTrainer(UserEntityTrainer):
         timeout: seconds to wait for answers in a step.
         seed: for experiments only, as in the base class.
         spent: as in the base class.
+        sensitive: what clients agreed to mark as a sensitive entity, as in the base class.
     """
 
     def __init__(
@@ -123,8 +124,10 @@ class FederatedTrainer(UserEntityTrainer):
         timeout: float = 60.0,
         seed: int | None = None,
         spent: PrivacyStatement | None = None,
+        sensitive: str = "",
     ) -> None:
-        super().__init__(_federated(rules), None, model, seed=seed, spent=spent)
+        agreed = _federated(rules)
+        super().__init__(agreed, None, model, seed=seed, spent=spent, sensitive=sensitive)
         self._grid = grid
         self._most = check.whole(users_per_client, "users per client", at_least=1) * rules.clip
         self.timeout = check.positive(timeout, "timeout")

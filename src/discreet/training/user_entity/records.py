@@ -7,14 +7,14 @@ Messages name lines and fields, never a value.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
 from discreet.errors import InputError
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import UNKNOWN, Vocabulary
-from discreet.text.entities.found import Entity, chosen_categories
+from discreet.text.entities.found import Entity
 from discreet.text.entities.gazetteer import Gazetteer, load_gazetteer
 from discreet.text.entities.labels import BadTags, labelled
 from discreet.text.formats import STANDARD_STREAM, input_format
@@ -26,6 +26,10 @@ from discreet.training.user_entity.users import Sentence, UserText, gather
 Spans = list[tuple[int, int]]
 WordNumbers = Vocabulary | AdaptedLanguageModel
 """Words as numbers: of a public list, or texts as they were written, with their spaces."""
+_OTHER_KIND = (
+    "marks entities of kinds that nobody named, which would not be protected; name all that are "
+    "sensitive with --categories, or say --categories all"
+)
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
@@ -35,12 +39,15 @@ def read_users(
     """The users of a file with their sentences.
 
     As :func:`read_sentences`; with ``masked`` every word of an entity becomes the unknown word.
+    Where nobody named the categories, entities of others than the default ones are refused: they
+    would not be protected, and nobody would know.
     """
-    categories = records.categories
-    chosen = chosen_categories(None if categories is None else categories.split(","))
+    chosen, named = records.chosen, records.categories is not None
     listed = None
     if records.gazetteer is not None:
-        listed = load_gazetteer(records.gazetteer, chosen)[0]
+        listed, left_out = load_gazetteer(records.gazetteer, chosen)
+        if left_out and not named:
+            raise InputError(f"{records.gazetteer} {_OTHER_KIND}")
     return gather(
         read_sentences(
             source,
@@ -49,6 +56,7 @@ def read_users(
             categories=chosen,
             gazetteer=listed,
             masked=UNKNOWN if masked else None,
+            refuse_others=not named,
         )
     )
 
@@ -58,9 +66,10 @@ def read_sentences(
     fields: Records,
     numbers: WordNumbers,
     *,
-    categories: frozenset[str],
+    categories: Container[str],
     gazetteer: Gazetteer | None = None,
     masked: str | None = None,
+    refuse_others: bool = False,
 ) -> Iterator[Sentence]:
     """The sentences of a file.
 
@@ -71,6 +80,7 @@ def read_sentences(
         categories: of entities that are sensitive.
         gazetteer: a list of sensitive entities to look for.
         masked: the word to put in the place of every word of an entity (de-identification).
+        refuse_others: refuse a line that marks an entity of another category.
     """
     classes = fields.classes
     base, compressed = input_format(source, "jsonl" if source == STANDARD_STREAM else None)
@@ -88,7 +98,9 @@ def read_sentences(
             if gazetteer is not None:
                 entities = _by_words(spans, listed[place])
             else:
-                entities = _given(words, spans, values, fields, categories, at)
+                entities, left_out = _given(words, spans, values, fields, categories, at)
+                if left_out and refuse_others:
+                    raise InputError(f"{at} {_OTHER_KIND}")
             within = {i for entity in entities for i in range(entity.start, entity.end)}
             if masked is not None:
                 words = [masked if i in within else word for i, word in enumerate(words)]
@@ -103,6 +115,13 @@ def read_sentences(
                 _label(values, fields.label, classes, at),
                 marks if isinstance(numbers, Vocabulary) else None,
             )
+
+
+def numbered(text: str, numbers: WordNumbers) -> list[int]:
+    """A text in numbers, as one of a file is read."""
+    if isinstance(numbers, AdaptedLanguageModel):
+        return numbers.encode_text(text)
+    return numbers.encode(_WORD.findall(text))
 
 
 def _words(values: dict[str, Any], fields: Records, at: str) -> tuple[str, list[str], Spans]:
@@ -143,21 +162,21 @@ def _given(
     spans: Spans,
     values: dict[str, Any],
     fields: Records,
-    categories: frozenset[str],
+    categories: Container[str],
     at: str,
-) -> list[Entity]:
-    """The entities that the line itself marks."""
+) -> tuple[list[Entity], int]:
+    """The entities that the line itself marks, and how many are of categories not chosen."""
     if fields.tags is not None:
         tags = _strings(values, fields.tags, at)
         problem = "has tags but no tokens; give --tokens-field"
         if fields.tokens is not None:
             try:
-                return labelled(words, tags, categories)[0]
+                return labelled(words, tags, categories)
             except BadTags as error:
                 problem = str(error)
         raise InputError(f"{at} {problem}")
     if fields.entities is None:
-        return []
+        return [], 0
     listed = values.get(fields.entities)
     problem = f"has no list of entities in its field {fields.entities}; see 'discreet entities'"
     if isinstance(listed, list):
@@ -167,7 +186,8 @@ def _given(
             entities = None
         if entities is not None and all(_sound(entity) for entity in entities):
             chosen = [entity for entity in entities if entity.category in categories]
-            return chosen if fields.tokens is not None else _by_words(spans, chosen)
+            by_words = chosen if fields.tokens is not None else _by_words(spans, chosen)
+            return by_words, len(entities) - len(chosen)
     raise InputError(f"{at} {problem}")
 
 

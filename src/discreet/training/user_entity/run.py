@@ -99,6 +99,7 @@ class UserEntityRun:
             seed=seed,
             strict=self._run.strict,
             spent=self._built.spent,
+            sensitive=records.sensitive,
         )
 
     def train(

@@ -1,5 +1,6 @@
 """What may be set in training for users and entities: rules, records, the network, the run."""
 
+from collections.abc import Container
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -10,6 +11,7 @@ from discreet.errors import InvalidValue
 from discreet.models.adapter_kinds import ADAPTERS
 from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.settings import Setting, Settings
+from discreet.text.entities.found import chosen_categories
 
 if TYPE_CHECKING:
     from discreet.training.user_entity.rules import Rules
@@ -154,7 +156,12 @@ class Records(Settings):
 
     gazetteer: Annotated[Path | None, Setting("A file of sensitive entities, one per line.")] = None
     categories: Annotated[
-        str | None, Setting("Kinds of entities, with commas: person,org,... or all.")
+        str | None,
+        Setting(
+            "Kinds of entities that are sensitive, with commas: person,org,disease,... or all. "
+            "Without it entities of other kinds than person, org, loc, gpe, misc, norp, fac and "
+            "pii are refused."
+        ),
     ] = None
     labels: Annotated[str | None, Setting("The possible labels, with commas. They are public.")] = (
         None
@@ -171,6 +178,23 @@ class Records(Settings):
         if (self.label is None) != (self.labels is None):
             raise InvalidValue("--label-field and --labels go together; the labels must be public")
         return () if self.labels is None else tuple(self.labels.split(","))
+
+    @property
+    def chosen(self) -> Container[str]:
+        """The categories of entities that are sensitive."""
+        return chosen_categories(None if self.categories is None else self.categories.split(","))
+
+    @property
+    def sensitive(self) -> str:
+        """What counts as a sensitive entity, in words: of which kinds, and who says so."""
+        source = "the tags of the data" if self.tags is not None else "the marks in the data"
+        if self.gazetteer is not None:
+            source = "a list"
+        chosen = self.chosen
+        kinds = "all kinds"
+        if isinstance(chosen, frozenset):
+            kinds = f"the kinds {', '.join(sorted(chosen))}"
+        return f"sensitive are entities of {kinds}, by {source}"
 
     def require_entities(self, algorithm: str) -> None:
         """Stop if an algorithm needs entities and nobody said, in one way, what they are."""

@@ -65,6 +65,7 @@ def simulated(
             timeout=_TIMEOUT,
             seed=trainer.seed,
             spent=trainer.spent,
+            sensitive=trainer.sensitive,
         )
         outcomes.append((run(asking), asking.unusable))
 

@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
 from discreet.files import private_folder
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT, generator
+from discreet.scope import Scope
 from discreet.statement import Notion, PrivacyStatement
 from discreet.tensors import Arrays
 from discreet.training.loop import make_steps
@@ -102,6 +103,8 @@ class UserEntityTrainer:
         strict: refuse data outside the bounds on entities instead of dropping sentences.
         spent: what the model's first weights have cost, if they come from protected text; it is
             added to every statement and counts towards a budget.
+        sensitive: what counts as a sensitive entity, in words, for the statement; what was spent on
+            entities of another kind is not added.
 
     Privacy: the model after each step, under the statement of ``rules``
     (:meth:`Rules.statement`) for the steps that were charged, and what was spent before.
@@ -125,6 +128,7 @@ class UserEntityTrainer:
         seed: int | None = None,
         strict: bool = False,
         spent: PrivacyStatement | None = None,
+        sensitive: str = "",
     ) -> None:
         if users is not None and not users:
             raise InvalidValue("there are no users to train on")
@@ -145,6 +149,7 @@ class UserEntityTrainer:
         self._sample_level = SampleLevel(self.server, model) if sample_level else None
         self._rng = generator() if seed is None else None
         self.spent = spent
+        self.sensitive = sensitive if rules.algorithm == "certified" else ""
         if spent is not None:
             self.statement(0)  # what cannot be added is refused before any step
 
@@ -278,6 +283,12 @@ class UserEntityTrainer:
     def statement(self, charged: int) -> PrivacyStatement:
         """What holds for the model after so many charged steps."""
         statement = self.rules.statement(charged).with_caveats(*self._caveats())
+        if self.sensitive:
+            statement = replace(
+                statement,
+                scope=f"{statement.scope}; {self.sensitive}",
+                over=Scope(cut=self.sensitive),
+            )
         if self.spent is None or statement.notion is Notion.NONE:
             return statement
         try:
