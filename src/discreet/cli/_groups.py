@@ -143,11 +143,11 @@ def _prepared(command: Any) -> Any:
 def _parsed_once(
     command: Any, parse: Callable[..., Any], context: Any, arguments: list[str]
 ) -> Any:
-    """Refuse an option that is given twice.
+    """Refuse an option that is given twice, and a field of plain text.
 
     Of two values the last would win, and what the first one was to protect would go out in clear.
     """
-    _, _, given = command.make_parser(context).parse_args(args=list(arguments))
+    typed, _, given = command.make_parser(context).parse_args(args=list(arguments))
     seen: set[str] = set()
     for each in given:
         again = getattr(each, "multiple", False) or getattr(each, "count", False)
@@ -157,6 +157,10 @@ def _parsed_once(
             flag = max(each.opts, key=len)
             context.fail(f"{flag} is given twice, and the first would be ignored; give it once")
         seen.add(each.name)
+    if typed.get("text_field") and isinstance(source := typed.get("source"), str):
+        from discreet.text.formats import refuse_field_of_lines
+
+        refuse_field_of_lines(source, typed.get("format"))
     return parse(context, arguments)
 
 

@@ -58,6 +58,19 @@ def input_format(name: str, given: str | None) -> tuple[str, bool]:
     return base, compressed
 
 
+def refuse_field_of_lines(name: str, given: str | None) -> None:
+    """Refuse an input of plain lines, where somebody named a field of it: it has none.
+
+    Taken in silence, a csv file on standard input would be read with its header and its commas.
+    """
+    base = given or format_of_name(name)[0] or ("txt" if name == STANDARD_STREAM else "")
+    if base.partition(".")[0] == "txt":
+        raise InvalidValue(
+            "the input is read as plain text, which has no fields: say what it is (--format csv, "
+            "tsv or jsonl, or a file with such a name), or leave out --text-field"
+        )
+
+
 def delimiter_of(base: str, given: str | None) -> str:
     """What stands between the fields of csv and tsv; only csv may have another than its own.
 
