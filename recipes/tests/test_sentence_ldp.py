@@ -86,7 +86,7 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
     for attack in ("membership by confidence", "words, F1"):
         assert f"| {attack} | 2 | 8 |" in page, attack
     assert "| white-box words, F1 | 16 | 8 |" in page
-    # With what it costs: epsilon for every epoch end to end, and once where released once.
+    # Epsilon of every epoch end to end, which is a claim, and once where released once.
     for row in (
         "| 2 | none | without noise |  |",
         "| 2 | purkayastha | end to end, as published | 20 |",

@@ -105,18 +105,18 @@ def test_from_public_text_to_predictions(place):
 
 
 @pytest.mark.encoder
-def test_the_published_loop_says_what_it_costs(place):
+def test_the_published_loop_says_that_nothing_holds(place):
     out = place / "loop.safetensors"
     options = ["--published", "--epsilon", 3, "--epochs", 4, "--dim", 2]
     options += ["--label-field", "mood", "--labels", "down,up", "--label-epsilon", 1, "--json"]
     found = _run(place, "train", "embeddings", place / "private.jsonl", "-o", out, *options)
     assert found.code == 0, found.err
-    assert "epsilon 3 each, 12 in all" in found.err
-    assert "not covered" in found.err.replace(
-        "neither M1 nor its updates are covered", "not covered"
-    )
-    statement = json.loads(found.out)["statement"]
-    assert (statement["epsilon"], statement["slack"]) == (12.0, 1.0)
+    assert "the paper claims to cost 12" in found.err
+    assert "No formal guarantee for any sentence" in found.err
+    told = json.loads(found.out)
+    assert (told["statement"]["notion"], told["statement"]["epsilon"]) == ("none", None)
+    assert told["statement"] == told["about"]["statement"]
+    assert any("only the labels are protected" in said for said in told["statement"]["caveats"])
     assert PublicMap.load(place / "loop.map.safetensors").dimension == 2
 
 

@@ -76,11 +76,8 @@ def task_lines(model: "TaskModel") -> list[str]:
     """What a model of vectors was trained on, and what that cost."""
     about = model.about
     rows, epochs = counted(about["rows"], "row"), counted(about["settings"]["epochs"], "epoch")
-    if "epsilon of an epoch" in about:
-        return [
-            f"Trained on {rows} in {epochs}: epsilon {about['epsilon of an epoch']:g} each, "
-            f"{about['epsilon of all epochs']:g} in all."
-        ]
+    if (claimed := about.get("epsilon that the paper claims")) is not None:
+        return [f"Trained on {rows} in {epochs}, which the paper claims to cost {claimed:g}."]
     what = "scores" if model.labels is None else f"{len(model.labels)} classes"
     corrected = about["corrected for randomised labels"]
     return [

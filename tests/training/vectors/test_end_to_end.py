@@ -18,7 +18,7 @@ from discreet.models.bert import load_masked_model
 from discreet.models.task import TaskModel
 from discreet.randomness import SEEDED_CAVEAT
 from discreet.release.vectors import VectorSet
-from discreet.statement import MetricKind, Notion
+from discreet.statement import Notion
 from discreet.text.labelled import Labelled
 from discreet.training.kept_state import RunState
 from discreet.training.settings import Resumption
@@ -170,18 +170,16 @@ def test_with_nothing_but_noise_nothing_is_learnt(bert):
     assert abs(_accuracy(_trained(bert, drowned, noise_seed=0), _single(400, 5)) - 0.5) < 0.15
 
 
-def test_the_statement_pays_for_every_epoch_and_says_what_is_not_covered(bert):
+def test_on_protected_text_nothing_holds_and_the_statement_says_why(bert):
     secure = _trained(bert, replace(FAST, epochs=4))
-    assert (secure.statement.notion, secure.statement.epsilon) == (Notion.METRIC, 80.0)
-    assert secure.statement.metric.kind is MetricKind.ANGLE
+    assert secure.statement.notion is Notion.NONE
+    assert secure.model.about["statement"] == secure.statement.to_dict()
     assert GRADIENTS_NOT_COVERED in secure.statement.caveats
     assert SEEDED_CAVEAT not in secure.statement.caveats
-    assert any("4 epochs" in caveat for caveat in secure.statement.caveats)
+    assert any("80 for 4 epochs is what the paper" in said for said in secure.statement.caveats)
     assert secure.map.caveat == NOT_PUBLIC
     one = replace(FAST, epochs=1)
     assert SEEDED_CAVEAT in _trained(bert, one, noise_seed=0).statement.caveats
-    planar = _trained(bert, replace(one, mechanism="planar-laplace"))
-    assert planar.statement.metric.kind is MetricKind.EUCLIDEAN
     public = _trained(bert, one, public=True)
     assert public.statement is None
     assert public.map.caveat is None

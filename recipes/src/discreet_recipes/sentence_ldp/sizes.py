@@ -45,7 +45,7 @@ class SentenceLDPOptions(Options):
         count("PUBLIC rows for release once: of SST-2 dev and of Yelp sentences.", 0),
     ]
     least_words: Annotated[int, count("Shorter training rows are left out.")]
-    tuned_epochs: Annotated[int, count("Epochs end to end; each costs epsilon.")]
+    tuned_epochs: Annotated[int, count("Epochs end to end.")]
     tuned_batch: Annotated[int, count("Rows in a step end to end.")]
     tuned_rate: Annotated[float, positive("Learning rate of the encoder.")]
     map_rate: Annotated[float, positive("Learning rate of M1, M2 and the task layers.")]

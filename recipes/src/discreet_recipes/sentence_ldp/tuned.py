@@ -55,8 +55,8 @@ class TunedTask:
     ) -> dict[str, Any]:
         """The published loop on protected rows; without a mechanism the unprotected baseline."""
         trained = self._trained(mechanism, epsilon, dimension, seed, self.private)
-        cost = None if trained.statement is None else trained.statement.epsilon
-        return {"accuracy": self._tested(trained, trained.model.predict), "epsilon": cost}
+        claimed = None if mechanism is None else epsilon * self.size.tuned_epochs
+        return {"accuracy": self._tested(trained, trained.model.predict), "epsilon": claimed}
 
     def release_once(
         self, mechanism: str, epsilon: float, dimension: int, seed: int

@@ -33,7 +33,7 @@ def embeddings(
         bool,
         Setting(
             "The paper's interactive loop: the map (M1) is trained too, with fresh noise "
-            "every epoch. Costs epochs times epsilon, and M1 is not covered."
+            "every epoch. Nothing is guaranteed for the sentences: M1 needs them raw."
         ),
     ] = False,
     force: options.Force = False,

@@ -25,7 +25,7 @@ from discreet.mechanisms.sentence import unit_rows
 from discreet.models.bert import save_masked_model
 from discreet.models.sphere_noise import Trainable, through_noise, trainable
 from discreet.models.task import ReleasedAs, TaskModel, on_large_sphere
-from discreet.randomness import SEEDED_CAVEAT, secure_generator
+from discreet.randomness import secure_generator
 from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement
 from discreet.text.labelled import Labelled
@@ -40,7 +40,7 @@ from discreet.training.loop import (
 )
 from discreet.training.vectors.reading import LowerStates, SentenceReader, joint_tokens
 from discreet.training.vectors.settings import EndToEndSettings
-from discreet.training.vectors.task import TaskTarget
+from discreet.training.vectors.task import TaskTarget, loop_statement
 
 if TYPE_CHECKING:
     import torch
@@ -48,13 +48,14 @@ if TYPE_CHECKING:
 ENCODER, MAP, MODEL = "encoder", "map.safetensors", "model.safetensors"
 """What :meth:`EndToEnd.save` writes into a folder."""
 GRADIENTS_NOT_COVERED = (
-    "the encoder and M1 were trained together with the model: their gradients need the raw text, "
-    "so users compute them on their side; neither those gradients nor the trained encoder and M1 "
-    "are covered by this statement, which is for the noisy vectors alone"
+    "the encoder and M1 were trained together with the model, by gradients that need the raw text: "
+    "from the second step on they carry each sentence into what is released of all others, so that "
+    "no epsilon holds for the noisy vectors, for the gradients, or for the encoder and M1"
 )
 NOT_PUBLIC = (
     "the encoder and the map were trained on protected text by the published loop and are not "
-    "public: what they tell of it is not covered by this statement"
+    "public: this statement is for sentences that they were not trained on, and for the others "
+    "nothing holds"
 )
 
 
@@ -78,8 +79,7 @@ class EndToEnd:
         map: M1, on the user's side.
         model: M2 and the task layers, on the server's.
         mechanism: The noise between them; None if there was none.
-        statement: For the noisy vectors of all epochs together; None if the text was public or
-            there was no noise.
+        statement: That nothing holds, and why; None if the text was public or there was no noise.
     """
 
     reader: SentenceReader = field(repr=False)
@@ -139,16 +139,15 @@ def train_end_to_end(
 ) -> EndToEnd:
     """Train everything through the noise; the encoder is changed in place.
 
-    Privacy: unit sentence (of a pair: the pair), metric notion. In every epoch each sentence is
-    released anew, so k epochs cost k times epsilon in the angle of that step's encoder and M1. The
-    server's gradient with respect to a released vector is a function of releases and goes back to
-    the user at no cost; from there on, the gradients of M1 and of the encoder need the raw text.
-    They are *not* covered, and the statement says so. Public text has no statement: what comes out
-    is public too.
+    Privacy: none on protected text, as in :func:`~discreet.training.vectors.task.train_published`.
+    The server's gradient with respect to a released vector is a function of releases and goes back
+    to the user at no cost; but from there on, the gradients of M1 and of the encoder need the raw
+    text, and what is trained by them decides what is released of everybody else. Public text has
+    no statement: what comes out is public too.
 
     Paper: Du et al., WWW 2023, sections 3.2 and 3.3. Where we differ: the new layers have a rate of
     their own, rates rise and fall, the task layers are one tanh layer and a linear one, and what
-    the loop costs is said.
+    does not hold is said.
 
     Args:
         reader: The encoder. With ``frozen_layers`` of the settings it must have been made so.
@@ -236,21 +235,18 @@ def _result(
         "corrected for randomised labels": target.transition is not None,
         "settings": asdict(settings),
     }
+    statement = None
+    if noise is not None and not public:
+        statement = loop_statement(
+            noise, settings.epochs, GRADIENTS_NOT_COVERED, seeded=noise_seed is not None
+        )
+        about["statement"] = statement.to_dict()
     made = {"made": about["trained"]}
     if not public:
         made["caveat"] = NOT_PUBLIC
     # For which encoder is known once that is saved, and has a fingerprint.
     mapped = PublicMap.of_layers((down,), encoder=None, about=made)
     model = TaskModel((up,), head, target.labels, False, None, about, sphere=True)
-    statement = None
-    if noise is not None and not public:
-        statement = noise.statement.repeated(settings.epochs).with_caveats(
-            GRADIENTS_NOT_COVERED,
-            f"released in {settings.epochs} epochs with fresh noise, at {settings.epsilon:g} each; "
-            "the angle of a release is that after the encoder and the map of that step",
-            "the noise is added inside the training, in 32-bit numbers and not on the public grid",
-            *([] if noise_seed is None else [SEEDED_CAVEAT]),
-        )
     return EndToEnd(reader, mapped, model, noise, statement)
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from discreet.accounting.compose import joint_statement
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InputError, InvalidValue
@@ -119,7 +118,7 @@ def task_from_text(
 ) -> PublishedTraining:
     """The paper's interactive loop on PROTECTED text; writes the model, and M1 beside it.
 
-    The statement of the result is for vectors and labels together.
+    For the sentences nothing holds, and the statement of the result says so.
     """
     refuse_existing(output, force=force)
     if task.epsilon is None or (task.labels is None) == (score_field is None):
@@ -155,12 +154,17 @@ def task_from_text(
             settings=replace(settings, device=encoder.device),
             progress=show,
         )
+    if law is None:
+        statement = trained.statement.with_public(
+            "the labels or scores, which are used as they are"
+        )
+    else:
+        alone = f"only the labels are protected: each was drawn once, at epsilon = {law.epsilon:g}"
+        statement = trained.statement.with_caveats(alone)
+    trained.model.about["statement"] = statement.to_dict()
     trained.map.save(map_beside(output), force=force)
     trained.model.save(output, force=force)
-    if law is None:
-        public = "the labels or scores, which are used as they are"
-        return replace(trained, statement=trained.statement.with_public(public))
-    return replace(trained, statement=joint_statement(trained.statement, law.statement))
+    return replace(trained, statement=statement)
 
 
 def map_beside(output: Path) -> Path:

@@ -92,8 +92,8 @@ class TaskSettings(Settings):
     epochs: Annotated[
         int | None,
         Setting(
-            f"Passes over the rows, free of charge; {EPOCHS} unless given. With --published each "
-            f"costs epsilon; {PUBLISHED_EPOCHS} unless given.",
+            f"Passes over the rows, free of charge; {EPOCHS} unless given. With --published: "
+            f"{PUBLISHED_EPOCHS} unless given.",
             at_least=1,
         ),
     ] = None
@@ -109,9 +109,9 @@ class PublishedTask(Settings):
 
     heading: ClassVar[str] = "As published, on raw text"
 
-    epsilon: Annotated[
-        float | None, Setting("--published: epsilon of every epoch.", short="-e")
-    ] = None
+    epsilon: Annotated[float | None, Setting("--published: noise of every epoch.", short="-e")] = (
+        None
+    )
     mechanism: Annotated[
         str | None, Setting("--published: purkayastha, priv-unit or planar-laplace.", short="-m")
     ] = None

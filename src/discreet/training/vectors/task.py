@@ -1,7 +1,7 @@
 """Training on released vectors and labels: once released, as often as one likes.
 
 :func:`train_on_release` sees releases alone, so it costs nothing more, however many epochs it runs.
-:func:`train_published` is the paper's interactive loop, which pays for every epoch.
+:func:`train_published` is the paper's interactive loop, for which nothing is guaranteed.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from discreet.devices import find_device, moved
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.encoders.maps import PublicMap, require_dimension
 from discreet.errors import InvalidValue
-from discreet.models.sphere_noise import through_noise, trainable
+from discreet.models.sphere_noise import Trainable, through_noise, trainable
 from discreet.models.task import ReleasedAs, TaskModel, features
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.release.vectors import VectorSet
-from discreet.statement import PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement
 from discreet.training.linear_head import classes_of, codes_of
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
 from discreet.training.vectors.settings import (
@@ -29,15 +29,17 @@ from discreet.training.vectors.settings import (
     MapTrainingSettings,
     TaskSettings,
 )
+from discreet.wording import counted
 
 _FEWEST = 10
 NOT_COVERED = (
-    "M1 was trained together with the model: its gradient needs the raw vectors, so neither M1 nor "
-    "its updates are covered by this statement, which is for the noisy vectors alone"
+    "M1 was trained together with the model, by gradients that need the raw vectors: from the "
+    "second step on it carries each sentence into what is released of all others, so that no "
+    "epsilon holds for the noisy vectors, and none for M1"
 )
 MAP_NOT_PUBLIC = (
-    "the map was trained on protected vectors by the published loop and is not public: what it "
-    "tells of them is not covered by this statement"
+    "the map was trained on protected vectors by the published loop and is not public: this "
+    "statement is for sentences that it was not trained on, and for the others nothing holds"
 )
 
 
@@ -165,7 +167,7 @@ class PublishedTraining:
     Attributes:
         model: M2 and the task layers.
         map: M1. Trained on protected vectors: not public, see the statement.
-        statement: For the noisy vectors of all epochs together.
+        statement: That nothing holds, and why; with what the paper claims.
     """
 
     model: TaskModel
@@ -187,13 +189,13 @@ def train_published(
 ) -> PublishedTraining:
     """The paper's interactive loop: M1, M2 and the task layers, with fresh noise in every epoch.
 
-    Privacy: unit sentence, metric notion. In every epoch each sentence is released anew, so k
-    epochs cost k times epsilon. The gradient with respect to M1 needs the raw vector and is *not*
-    covered; the statement carries that as a caveat. Prefer :func:`train_on_release` with a map
-    trained on public text: it pays once and everything is covered.
+    Privacy: none. In every epoch each sentence is released anew, which would cost k times epsilon
+    for k epochs if M1 were fixed. But the gradient with respect to M1 needs the raw vectors: what
+    is released of one sentence depends, through M1, on all the others, and no epsilon bounds that.
+    Use :func:`train_on_release` with a map trained on public text: it pays once, and it holds.
 
     Paper: Du et al., WWW 2023, section 3.3. Where we differ: the encoder is frozen (with it:
-    ``train_end_to_end``), and what the loop costs is said.
+    ``train_end_to_end``), and what does not hold is said.
 
     Args:
         raw: UNPROTECTED vectors of the encoder.
@@ -224,21 +226,40 @@ def train_published(
         encoder=encoder,
         about={"made": "trained on PROTECTED vectors: not public", "caveat": MAP_NOT_PUBLIC},
     )
+    statement = loop_statement(noise, epochs, NOT_COVERED, seeded=rng is not None)
     about = {
         "trained": "by the published loop, on protected vectors",
-        "epsilon of an epoch": epsilon,
-        "epsilon of all epochs": epsilon * epochs,
+        "epsilon that the paper claims": epsilon * epochs,
+        "statement": statement.to_dict(),
         **model.about,
     }
     made = ReleasedAs(mechanism, float(epsilon), dimension, encoder, public_map.fingerprint)
-    statement = noise.statement.repeated(epochs).with_caveats(
-        NOT_COVERED,
-        f"released in {epochs} epochs with fresh noise, at {epsilon:g} each; the angle of "
-        "an epoch is that after the map of that epoch",
-        "the noise is added inside the training, in 32-bit numbers and not on the public grid",
-        *([] if rng is None else [SEEDED_CAVEAT]),
-    )
     return PublishedTraining(replace(model, released=made, about=about), public_map, statement)
+
+
+def loop_statement(noise: Trainable, epochs: int, why: str, *, seeded: bool) -> PrivacyStatement:
+    """What holds for the vectors that the published loop releases: nothing.
+
+    Args:
+        noise: On every vector, in every epoch.
+        epochs: How many there were.
+        why: What trained along carries one sentence into what is released of others.
+        seeded: The noise came from a seed.
+    """
+    one = noise.statement
+    return PrivacyStatement(
+        notion=Notion.NONE,
+        unit=one.unit,
+        adjacency=one.adjacency,
+        public=one.public,
+        caveats=(
+            why,
+            f"epsilon = {one.repeated(epochs).epsilon:g} for {counted(epochs, 'epoch')} is what "
+            "the paper claims; it would hold if nothing before the noise were trained",
+            "the noise is added inside the training, in 32-bit numbers and not on the public grid",
+            *([SEEDED_CAVEAT] if seeded else []),
+        ),
+    )
 
 
 def _trained(
