@@ -56,6 +56,14 @@ def test_recipients_who_are_bound_get_the_words(space):
     assert "-m santext" in found.command  # near words would not leave the words
     assert "not differential privacy" in found.lines()[0]
     assert "100 of 100 words would become that token" in found.why[-1]
+    assert "others become the unknown token" in found.why[1]
+
+
+def test_words_in_pieces_stay():
+    pieces = EmbeddingSpace.from_arrays(["[UNK]", "tea", "##s"], np.eye(3), subwords=True)
+    found = advise(Question("read", "colleagues"), pieces)
+    assert "pieces of words stay" in found.why[1]
+    assert "unknown token" not in " ".join(found.lines())
 
 
 @pytest.mark.parametrize("purpose", ["read", "classify"])

@@ -31,8 +31,9 @@ LEAST_USE = 0.5
 WAYS = {
     "train": "Train on the raw texts with a guarantee for users and what they mention; no text "
     "goes out.",
-    "redact": "Replace identifiers by surrogates and leave the words. This is not differential "
-    "privacy: whoever knows the story still knows the person.",
+    "redact": "Replace identifiers and numbers by surrogates and leave the words that the "
+    "vocabulary has. This is not differential privacy: whoever knows the story still knows the "
+    "person.",
     "sanitise": "Replace every word by a private draw.",
     "vectors": "Release a private vector for each text, and no text.",
     "nothing": "Do not release. No setting that was tried leaves enough of the use at the "
@@ -156,7 +157,7 @@ def advise(
     if question.purpose == "model":
         return Advice("train", _TRAIN, _COMMANDS["train"])
     if question.recipient == "colleagues":
-        why = (*_REDACT, *_unknown(question, space))
+        why = (_REDACT, _LEFT_IN_PIECES if space.subwords else _LEFT, *_unknown(question, space))
         command = _COMMANDS["redact"].format(space=space.name, fields=question.fields)
         return Advice("redact", why, command)
     if question.purpose == "search":
@@ -190,9 +191,16 @@ _TRAIN = (
 )
 _REDACT = (
     "The recipients are trusted with the words; what must go is who is meant. A finder misses "
-    "some identifiers, so read a sample of the output before it goes out.",
+    "some identifiers, so read a sample of the output before it goes out."
+)
+_LEFT = (
     "discreet replaces identifiers along with a word mechanism: at the epsilon below, words of the "
-    "vocabulary stay and others become the unknown token.",
+    "vocabulary stay and others become the unknown token, also names that the finder missed. With "
+    "--space encoder, which cuts words into pieces, both stay."
+)
+_LEFT_IN_PIECES = (
+    "discreet replaces identifiers along with a word mechanism: at the epsilon below, pieces of "
+    "words stay, and with them nearly every word, also names that the finder missed."
 )
 
 
