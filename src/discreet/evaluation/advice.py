@@ -195,8 +195,8 @@ _REDACT = (
 )
 _LEFT = (
     "discreet replaces identifiers along with a word mechanism: at the epsilon below, words of the "
-    "vocabulary stay and others become the unknown token, also names that the finder missed. With "
-    "--space encoder, which cuts words into pieces, both stay."
+    "vocabulary stay, also names among them that the finder missed, and others become the unknown "
+    "token. With --space encoder, which cuts words into pieces, these stay, too."
 )
 _LEFT_IN_PIECES = (
     "discreet replaces identifiers along with a word mechanism: at the epsilon below, pieces of "
