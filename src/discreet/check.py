@@ -3,6 +3,7 @@
 One template for every message: ``epsilon of SanText must be a finite number above 0; got -1``.
 """
 
+import csv
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
@@ -114,3 +115,19 @@ def numbers(text: str, name: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
         raise InvalidValue(f"{name} must be numbers with commas between them") from error
+
+
+def labels(text: str) -> tuple[str, ...]:
+    """Labels with commas between them, as in a line of csv: one with a comma is in double quotes.
+
+    >>> labels('"red, or so", green,3" long')
+    ('red, or so', 'green', '3" long')
+    """
+    try:
+        ((first, *more),) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError) as error:
+        raise InvalidValue(
+            "the labels must have commas between them, and one that holds a comma double quotes "
+            "around it"
+        ) from error
+    return tuple(label.strip() for label in (first, *more))

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
 from discreet.cli._file_settings import ReadingOptions, refuse_for_folders
@@ -51,8 +52,8 @@ def embed(
     labels: Annotated[
         str | None,
         Setting(
-            "The possible labels, separated by commas. They must be known in advance, and are "
-            "never read from the input."
+            "The possible labels, separated by commas. One with a comma goes in double quotes. "
+            "They must be known in advance, and are never read from the input."
         ),
     ] = None,
     yes_weak: options.YesWeak = False,
@@ -170,4 +171,4 @@ def _possible(
         if not label_choice.is_empty:
             raise InvalidValue("options about labels need --label-field and --labels")
         return None
-    return tuple(part.strip() for part in labels.split(","))
+    return check.labels(labels)

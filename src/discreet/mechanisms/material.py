@@ -87,7 +87,7 @@ class Material(Settings):
         elif self.labels is None and any(each.name == "prior" for each in entry.settings):
             prior = _PRIOR
         said = str(len(prior or range(_LABELS))) if self.labels is None else self.labels
-        labels = int(said) if said.isdecimal() else said.split(",")
+        labels = int(said) if said.isdecimal() else check.labels(said)
         count = labels if isinstance(labels, int) else len(labels)
         return {"labels": labels, "prior": prior}, f"of {count} labels"
 

@@ -163,9 +163,12 @@ class Records(Settings):
             "pii are refused."
         ),
     ] = None
-    labels: Annotated[str | None, Setting("The possible labels, with commas. They are public.")] = (
-        None
-    )
+    labels: Annotated[
+        str | None,
+        Setting(
+            "The possible labels, with commas; one with a comma in double quotes. They are public."
+        ),
+    ] = None
 
     @property
     def words(self) -> str:
@@ -177,7 +180,7 @@ class Records(Settings):
         """Names of the classes, if sentences are classified."""
         if (self.label is None) != (self.labels is None):
             raise InvalidValue("--label-field and --labels go together; the labels must be public")
-        return () if self.labels is None else tuple(self.labels.split(","))
+        return () if self.labels is None else check.labels(self.labels)
 
     @property
     def chosen(self) -> Container[str]:

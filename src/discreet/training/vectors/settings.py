@@ -132,7 +132,7 @@ class PublishedTask(Settings):
     @property
     def classes(self) -> tuple[str, ...] | None:
         """The possible labels, if they were given."""
-        return None if self.labels is None else tuple(s.strip() for s in self.labels.split(","))
+        return None if self.labels is None else check.labels(self.labels)
 
     def require_unused(self) -> None:
         """Stop if one of these was given to training that reads it off a receipt."""
