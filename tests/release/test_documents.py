@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet import DocumentEmbedder, Receipt
+from discreet import DocumentEmbedder, Receipt, SentenceEmbedder
 from discreet.encoders.candidate_store import CandidateStore, Voters
 from discreet.encoders.encoder import Encoder
 from discreet.encoders.maps import PublicMap
@@ -132,6 +132,22 @@ def test_from_file_to_file(tmp_path):
     assert "what is kept as it is: id" in receipt.statement.public
     assert SEEDED_CAVEAT not in receipt.statement.caveats
     assert done[-1] == (source.stat().st_size,) * 2
+
+
+@pytest.mark.parametrize("unit", ["document", "sentence"])
+def test_labels_that_are_kept_stand_as_labels(tmp_path, unit):
+    """Beside vectors of documents there is no other way to have them."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.npz"
+    rows = [{"text": text, "label": row % 2} for row, text in enumerate(TEXTS)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = embedder("sentence-votes", skip_short=True)
+    if unit == "sentence":
+        noise = mechanism("purkayastha", dimension=2, epsilon=3.0)
+        made = SentenceEmbedder(ENCODER, PublicMap.random(ENCODER.dimension, 2), noise)
+    receipt = embed_file(source, output, made, unit=unit, keep=["label"], accept_weak=True)
+    released = read_vectors(output)
+    assert released.labels == (["0", "1", "1"] if unit == "document" else ["0", "1", "0", "1"])
+    assert "what is kept as it is: label" in receipt.statement.public
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from discreet.text.sentences import split_sentences
 Embedder = SentenceEmbedder | DocumentEmbedder
 _BATCHES = {Unit.SENTENCE: 65_536, Unit.DOCUMENT: 1024}
 """Rows that are released in one call."""
+_LABEL = "label"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +105,7 @@ def embed_file(
         batch_documents=_BATCHES[Unit(unit)],
     )
     with opened() as reader, ExitStack() as stack:
-        kept = {name: field_of(reader, name) for name in keep}
+        kept = {n: (labels_of if n == _LABEL else field_of)(reader, n) for n in keep}
         persons = None if person_field is None else persons_of(reader, person_field)
         protected: dict[str, Field] = {}
         if pair_field is not None:
@@ -189,7 +190,9 @@ def _beside_vectors(
             raise InvalidValue(
                 f"--keep {name} would write out the very text that is to be protected; leave it out"
             )
-        if name in RESERVED or (of_documents and name == CANDIDATE):
+        # Labels that stay as they are stand where released ones would.
+        taken = {*RESERVED, *((CANDIDATE,) if of_documents else ())} - {_LABEL}
+        if name in taken or (name == _LABEL and label is not None):
             raise InvalidValue(
                 f"--keep {name} has the name of another column of the output; rename it first"
             )
@@ -237,7 +240,9 @@ def _released_batches(
         if values.rows is not None:
             places = (values.rows - batch.first_row).tolist()
             columns = {name: [column[i] for i in places] for name, column in columns.items()}
-        parts.append(replace(release, values=replace(values, kept={**columns, **values.kept})))
+        labels = columns.pop(_LABEL, values.labels)
+        made = replace(values, labels=labels, kept={**columns, **values.kept})
+        parts.append(replace(release, values=made))
         show(1, 1)
         before = now
     statement = parts[0].statement
