@@ -244,6 +244,11 @@ def test_an_output_that_is_there_is_left_alone(tmp_path, work):
     file.touch()
     with pytest.raises(OutputError, match="is a file"):
         release_folder(source, file, work, force=True)
+    for name in ("out.parquet", "out.csv.gz", "out.npz"):
+        with pytest.raises(OutputError, match="a folder of parts; leave out the ending"):
+            release_folder(source, tmp_path / name, work)
+        assert not (tmp_path / name).exists()
+    release_folder(source, tmp_path / "out.of.may", work)
 
 
 def test_one_more_part_does_not_pass_for_released(tmp_path, work):

@@ -23,11 +23,14 @@ from discreet.errors import OutputError
 from discreet.files import plain_json, private_folder, withdraw, written_whole
 from discreet.parallel import in_threads
 from discreet.receipt import PARTS_RECEIPT, Receipt
+from discreet.release.vectors import SUFFIXES
 from discreet.staging import PRIVATE, allow, held, remove_leftovers, sync_folder
+from discreet.text.formats import BASES, suffix_of
 
 SUCCESS = "_SUCCESS"
 """An empty file that says that a folder is whole, as other engines write it."""
 _SUFFIX = ".unfinished"
+_OF_FILES = {*SUFFIXES, *(f".{base}" for base in BASES)}
 _JOB, _WHOLE, _PUBLISHED, _OLD = "job.json", "whole", "published", "old"
 _REQUEST = "request"
 
@@ -227,9 +230,17 @@ def unfinished_place(output: Path) -> Path:
 
 
 def check_output_folder(output: Path, source: str = "", *, force: bool = False) -> None:
-    """Refuse a folder that is there, unless it is empty, or one of ours and to be replaced."""
+    """Refuse a folder that is there, unless it is empty, or one of ours and to be replaced.
+
+    Nor may its name be that of a file: whoever chose it did not expect a folder.
+    """
     if output.exists() and not output.is_dir():
         raise OutputError(f"{output} is a file; a folder of parts needs another name")
+    if f".{suffix_of(output.name)}" in _OF_FILES:
+        raise OutputError(
+            f"{output} has the name of a file, and what is released here is a folder of parts; "
+            "leave out the ending"
+        )
     above = Path(source).absolute() if source and Path(source).is_dir() else None
     if above is not None and above in (output.absolute(), *output.absolute().parents):
         raise OutputError(f"{output} is inside the input; choose another place")
