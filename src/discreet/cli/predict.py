@@ -18,12 +18,16 @@ def predict(
         Path,
         argument(
             "INPUT",
-            "Vectors released by 'discreet embed', or texts, in the way that the model was "
-            "trained for.",
+            "Vectors released by 'discreet embed' (a file or a folder), or texts (- is standard "
+            "input), in the way that the model was trained for.",
         ),
     ],
     model: Annotated[
-        Path, Setting("From 'discreet train embeddings' or 'train classify' (.safetensors).")
+        Path,
+        Setting(
+            "From 'discreet train embeddings' or 'train classify' (.safetensors), or the folder of "
+            "'train user-entity --label-field'."
+        ),
     ],
     output: Annotated[
         Path, Setting("A prediction per row: .csv, .tsv, .jsonl or .parquet.", short="-o")
@@ -35,7 +39,8 @@ def predict(
     """Predict the class or the score of each row; with labels, say how good the predictions are.
 
     The input must be protected like the training data: vectors of new texts go through 'discreet
-    embed' with the same encoder, map, mechanism and epsilon, which their receipts prove.
+    embed' with the same encoder, map, mechanism and epsilon, which their receipts prove. A model of
+    'train user-entity' reads texts as they are, and what its training guarantees is said.
     Predicting costs no more privacy.
 
     Example: discreet predict test.parquet --model model.safetensors -o predictions.csv
@@ -45,6 +50,14 @@ def predict(
     write_table(output, predicted.columns, force=force)
     rows = len(predicted)
     say(*predicted.notes, f"Predicted {counted(rows, 'row')}.")
-    say(*score_lines(predicted.scores, rows), f"Written: {output}")
+    # With a note, it tells why the scores may be low.
+    say(*score_lines(predicted.scores, rows, advise=not predicted.notes), f"Written: {output}")
+    if predicted.trained is not None:
+        say("For the people in the text that the model was trained on:")
+        say(*predicted.trained.statement.lines())
+        if predicted.receipt is None:
+            say(
+                "Nothing protects the texts that were predicted for: a prediction tells of its own."
+            )
     if as_json:
         echo_json(predicted.to_dict())

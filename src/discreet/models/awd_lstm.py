@@ -182,17 +182,26 @@ class AwdLstm:
     @torch.no_grad()
     def predicted(self, batch: SentenceBatch) -> Predicted:
         """Nats of each prediction and whether it is wrong, without dropout."""
-        run = _Run(self, batch.on(self._device), None)
-        packed, outputs = run.packed, run.packed.predicting(run.outputs)
-        bias, targets = self._parameters["output.bias"], packed.targets
-        logits = torch.addmm(bias, outputs, self._output_weight().T)
-        losses = functional.cross_entropy(logits, targets, reduction="none")
+        packed, logits = self._logits(batch)
+        losses = functional.cross_entropy(logits, packed.targets, reduction="none")
         order = torch.argsort(packed.place)
-        return Predicted(losses[order], (logits.argmax(dim=1) != targets)[order])
+        return Predicted(losses[order], (logits.argmax(dim=1) != packed.targets)[order])
+
+    @torch.no_grad()
+    def class_scores(self, batch: SentenceBatch) -> torch.Tensor:
+        """Of a classifier: ``(sentences, classes)``, logarithms of odds; labels are not read."""
+        packed, logits = self._logits(batch)
+        return logits[torch.argsort(packed.place)]
 
     def predictions(self, batch: SentenceBatch) -> int:
         """Words and the end of each sentence; or one class each."""
         return len(batch) if self.shape.classes is not None else len(batch.tokens) + len(batch)
+
+    def _logits(self, batch: SentenceBatch) -> tuple["_Packed", torch.Tensor]:
+        """A batch by time, and the scores of its predictions in that order, without dropout."""
+        run = _Run(self, batch.on(self._device), None)
+        outputs, bias = run.packed.predicting(run.outputs), self._parameters["output.bias"]
+        return run.packed, torch.addmm(bias, outputs, self._output_weight().T)
 
     def _output_weight(self) -> torch.Tensor:
         return self._parameters["embedding" if self.shape.shares_matrix else "output.weight"]

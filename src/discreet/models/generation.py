@@ -47,7 +47,7 @@ class TextWriter:
                 f"{folder} holds no adapters: only runs of --model can write text, since the words "
                 "of an AWD-LSTM come without spaces or case"
             )
-        below = _base(folder, receipt, base)
+        below = base_of(folder, receipt, base)
         with needs_extra("writing text", "train"):
             from peft import PeftModel
             from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -121,8 +121,14 @@ class TextWriter:
         return torch.tensor([[*first, *ids]])
 
 
-def _base(folder: Path, receipt: Receipt, given: str | None) -> Path:
-    """The folder of the model below, which must be the one that was trained on."""
+def base_of(folder: Path, receipt: Receipt, given: str | None = None) -> Path:
+    """The folder of the model below, which must be the one that was trained on.
+
+    Args:
+        folder: of the run.
+        receipt: of the run.
+        given: the model below; None to take it from where the run found it.
+    """
     place = given
     if place is None:
         config = plain_json((folder / _CONFIG).read_bytes())

@@ -8,7 +8,7 @@ they are and are public. Adapters are trained without dropout.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
 from discreet.devices import CPU, own_chance
@@ -78,8 +79,8 @@ class AdaptedLanguageModel:
         self.boundary, self.classes, self.base = boundary, classes, base
         self._tokenizer = tokenizer
         if classes is not None:
-            # A causal classifier reads the last token before the padding, and finds it by this: with
-            # another, it would read the padding, whose length the other sentences of a batch decide.
+            # A causal classifier finds the end of a sentence by this. With another, it would read
+            # the padding, whose length the other sentences of a batch decide.
             network.config.pad_token_id = boundary
         about: dict[str, Any] = {"kind": adapters, "rank": rank, "classes": classes, "seed": seed}
         about["last_blocks"] = last_blocks
@@ -184,6 +185,15 @@ class AdaptedLanguageModel:
         """The same: the model's own weights are public and stay where they are."""
         return self._parameters
 
+    @torch.no_grad()
+    def put(self, weights: Mapping[str, NDArray[Any]]) -> None:
+        """Take trained weights, as :meth:`weights` gave them."""
+        sizes = {name: tuple(value.shape) for name, value in self._parameters.items()}
+        if sizes != {name: value.shape for name, value in weights.items()}:
+            raise InvalidValue("these weights belong to other adapters, or to another model")
+        for name, value in self._parameters.items():
+            value.copy_(torch.from_numpy(weights[name]))
+
     def save_adapter(self, folder: Path) -> None:
         """Write the adapters as plain LoRA, and the tokenizer: a folder that peft opens."""
         if self.base is not None:
@@ -264,6 +274,15 @@ class AdaptedLanguageModel:
             losses[target], wrong[target] = some_losses[there], some_wrong[there]
         return Predicted(losses, wrong)
 
+    @torch.no_grad()
+    def class_scores(self, batch: SentenceBatch) -> torch.Tensor:
+        """Of a classifier: ``(sentences, classes)``, logarithms of odds; labels are not read."""
+        batch = batch.on(self._device)
+        scores = torch.zeros(len(batch), self._scores, device=self._device)
+        for places in self._together(batch):
+            scores[places] = self._class_logits(_some(batch, places))
+        return scores
+
     def predictions(self, batch: SentenceBatch) -> int:
         """Words and the end of each sentence; or one class each."""
         return len(batch) if self.classes is not None else len(batch.tokens) + len(batch)
@@ -280,20 +299,15 @@ class AdaptedLanguageModel:
 
     def _token_losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss of each prediction, and whether it is wrong: ``(sentences, predictions)``."""
-        lengths = batch.lengths if self.classes is not None else batch.lengths + 1
-        place = torch.arange(int(lengths.max()), device=self._device)[None, :]
-        there = place < lengths[:, None]
-        ids = torch.full(there.shape, self.boundary, device=self._device)
-        targets = ids.clone()
-        inner = place < batch.lengths[:, None]
         if self.classes is not None:
-            ids[inner] = batch.tokens
             if batch.labels is None:
                 raise InvalidValue("a classifier needs a label for every sentence")
-            logits = self._network(input_ids=ids, attention_mask=there.long()).logits
+            logits = self._class_logits(batch)
             losses = functional.cross_entropy(logits, batch.labels, reduction="none")
             return losses[:, None], (logits.argmax(dim=1) != batch.labels)[:, None]
-        targets[inner] = batch.tokens
+        lengths = batch.lengths + 1
+        there, targets = self._padded(batch, lengths)
+        ids = torch.full_like(targets, self.boundary)
         ids[:, 1:] = targets[:, :-1]
         lower = self._lower
         below = nullcontext() if lower is None else lower.replaced(lower.hidden(ids, lengths))
@@ -305,6 +319,21 @@ class AdaptedLanguageModel:
         losses = flat.view_as(targets)
         wrong = (logits.argmax(dim=2) != targets) & there
         return torch.where(there, losses, 0.0), wrong
+
+    def _class_logits(self, batch: SentenceBatch) -> torch.Tensor:
+        there, ids = self._padded(batch, batch.lengths)
+        logits: torch.Tensor = self._network(input_ids=ids, attention_mask=there.long()).logits
+        return logits
+
+    def _padded(
+        self, batch: SentenceBatch, lengths: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Where there is a token within these lengths, and the tokens, boundaries after them."""
+        place = torch.arange(int(lengths.max()), device=self._device)[None, :]
+        there = place < lengths[:, None]
+        ids = torch.full(there.shape, self.boundary, device=self._device)
+        ids[place < batch.lengths[:, None]] = batch.tokens
+        return there, ids
 
 
 def _some(batch: SentenceBatch, places: torch.Tensor) -> SentenceBatch:

@@ -98,14 +98,14 @@ class TaskModel:
         """``(n, classes)``, each row summing to 1."""
         if self.labels is None:
             raise InvalidValue("this model predicts scores and has no probabilities; use predict")
-        return np.asarray(softmax(self._outputs(data).astype(np.float64), axis=1))
+        return np.asarray(softmax(self.scores(data).astype(np.float64), axis=1))
 
     def predict(self, data: VectorSet) -> list[str] | list[float]:
         """The likeliest class of each row, or its score."""
         if self.labels is None:
-            return [float(value) for value in self._outputs(data)[:, 0]]
+            return [float(value) for value in self.scores(data)[:, 0]]
         labels = self.labels
-        return [labels[best] for best in self._outputs(data).argmax(axis=1)]
+        return [labels[best] for best in self.scores(data).argmax(axis=1)]
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it as safetensors."""
@@ -141,7 +141,8 @@ class TaskModel:
                 raise ValueError("as many outputs as classes")
             return model
 
-    def _outputs(self, data: VectorSet) -> Floats32:
+    def scores(self, data: VectorSet) -> Floats32:
+        """``(n, outputs)``: of each class the logarithm of its odds, or a score."""
         if (data.second is not None) != self.pairs:
             kinds = ("pairs of vectors", "single vectors")
             wanted, got = kinds if self.pairs else kinds[::-1]

@@ -105,9 +105,12 @@ def text_model_lines(
     return trained, [on_test] if nothing is None else [on_test, nothing]
 
 
-def score_lines(scores: Mapping[str, float], rows: int) -> list[str]:
-    """Scores on so many rows, and a warning if they are those of a model that learnt nothing."""
-    nothing = scores_say_nothing(scores, rows)
+def score_lines(scores: Mapping[str, float], rows: int, *, advise: bool = True) -> list[str]:
+    """Scores on so many rows, and a warning if they are those of a model that learnt nothing.
+
+    Without the warning where another reason for low scores is known (``advise``).
+    """
+    nothing = scores_say_nothing(scores, rows) if advise else None
     lines = [f"  {name.replace('_', ' ')}: {value:.4f}" for name, value in scores.items()]
     return lines if nothing is None else [*lines, nothing]
 

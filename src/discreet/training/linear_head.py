@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats32, Ids
+from discreet.arrays import Floats, Floats32, Ids
 from discreet.errors import InvalidValue, needs_extra
 from discreet.tensors import Arrays
 
@@ -26,12 +26,13 @@ class LinearHead:
     bias: Floats32 = field(repr=False)
     classes: tuple[str, ...] | None
 
+    def scores(self, features: Any) -> Floats:
+        """``(rows, outputs)``: of each class the logarithm of its odds, or a number."""
+        return np.asarray(features @ self.weight, dtype=np.float64) + self.bias
+
     def decide(self, features: Any) -> list[str] | list[float]:
         """The likeliest class of each row, or its number."""
-        scores = np.asarray(features @ self.weight, dtype=np.float64) + self.bias
-        if self.classes is None:
-            return [float(value) for value in scores[:, 0]]
-        return [self.classes[best] for best in scores.argmax(axis=1)]
+        return decided(self.scores(features), self.classes)
 
     @property
     def arrays(self) -> Arrays:
@@ -43,6 +44,17 @@ class LinearHead:
         """The layer whose :attr:`arrays` are among these."""
         names = None if classes is None else tuple(classes)
         return cls(arrays["head.weight"], arrays["head.bias"], names)
+
+
+def decided(scores: NDArray[Any], classes: Sequence[str] | None) -> list[str] | list[float]:
+    """The likeliest class of each row of scores, or without classes its number.
+
+    >>> decided(np.array([[0.1, 2.0], [3.0, 0.2]]), ("bad", "good"))
+    ['good', 'bad']
+    """
+    if classes is None:
+        return [float(value) for value in scores[:, 0]]
+    return [classes[best] for best in scores.argmax(axis=1)]
 
 
 def fit_head(

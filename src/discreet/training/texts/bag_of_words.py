@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
+from discreet.arrays import Floats
 from discreet.errors import InvalidValue, needs_extra, read_as
 from discreet.tensors import load_tensors, save_tensors
 from discreet.text.labelled import Labelled
-from discreet.training.linear_head import LinearHead, fit_head, require_pairs
+from discreet.training.linear_head import LinearHead, decided, fit_head, require_pairs
 
 KIND = "bag-of-words model"
 _MOST_WORDS = 50_000
@@ -41,7 +42,16 @@ class BagOfWords:
         self, texts: Sequence[str], seconds: Sequence[str] | None = None
     ) -> list[str] | list[float]:
         """A class or a number for each text, or pair of texts."""
-        return self.head.decide(self._features(texts, seconds))
+        return decided(self.scores(texts, seconds), self.classes)
+
+    def scores(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> Floats:
+        """``(texts, outputs)``: of each class the logarithm of its odds, or a number."""
+        return self.head.scores(self._features(texts, seconds))
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The classes in the order of the scores; None for regression."""
+        return self.head.classes
 
     def _features(self, texts: Sequence[str], seconds: Sequence[str] | None) -> Any:
         require_pairs(texts, seconds, self.pairs)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats32, Ids, Progress
+from discreet.arrays import Floats, Floats32, Ids, Progress
 from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved
 from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
@@ -23,7 +23,7 @@ from discreet.tensors import arrays_under, load_tensors, save_tensors
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, WordPieceTokenizer
 from discreet.training.kept_state import RunState
-from discreet.training.linear_head import LinearHead, classes_of, fit_head, require_pairs
+from discreet.training.linear_head import LinearHead, classes_of, decided, fit_head, require_pairs
 from discreet.training.loop import (
     RowsOfLikeLength,
     TrainingStage,
@@ -59,18 +59,29 @@ class TextClassifier:
         self, texts: Sequence[str], seconds: Sequence[str] | None = None
     ) -> list[str] | list[float]:
         """A class or a number for each text, or pair of texts."""
-        require_pairs(texts, seconds, self.pairs)
-        tokenizer = WordPieceTokenizer(self.pieces, self.marks.unknown)
-        first = tokenizer.encode(texts)
-        second = None if seconds is None else tokenizer.encode(seconds)
-        return self.predict_tokens(first, second)
+        return decided(self.scores(texts, seconds), self.classes)
 
     def predict_tokens(
         self, first: TokenBatch, second: TokenBatch | None = None
     ) -> list[str] | list[float]:
         """As :meth:`predict`, for texts that are pieces already."""
+        return decided(self._scores(first, second), self.classes)
+
+    def scores(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> Floats:
+        """``(texts, outputs)``: of each class the logarithm of its odds, or a number."""
+        require_pairs(texts, seconds, self.pairs)
+        tokenizer = WordPieceTokenizer(self.pieces, self.marks.unknown)
+        first = tokenizer.encode(texts)
+        return self._scores(first, None if seconds is None else tokenizer.encode(seconds))
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The classes in the order of the scores; None for regression."""
+        return self.head.classes
+
+    def _scores(self, first: TokenBatch, second: TokenBatch | None) -> Floats:
         reader = _Reader(self.network, self.marks, self.max_tokens)
-        return self.head.decide(reader.features(first, second))
+        return self.head.scores(reader.features(first, second))
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it as one file of safetensors: weights, configuration and vocabulary."""

@@ -21,6 +21,8 @@ as `adapter_config.json` says, which is a path on the machine that trained it.
 `discreet generate FOLDER --prompt ...` prints text.
 """
 
+_PREDICT = "`discreet predict TEXTS.jsonl --model FOLDER -o OUT.csv` says the class of each text."
+
 
 def model_card(receipt: Receipt, base: Base, *, generates: bool) -> str:
     """The card as Markdown, from the receipt alone: nothing of the text is in it.
@@ -76,4 +78,6 @@ def model_card(receipt: Receipt, base: Base, *, generates: bool) -> str:
         lines.append(f"| on public text | perplexity {measured['perplexity']:.4g} |")
     if generates:
         lines += ["", "## How to open it", "", _OPEN.format(base=base.name)]
+    else:
+        lines += ["", "## How to use it", "", _PREDICT]
     return "\n".join(lines).rstrip() + "\n"

@@ -3,6 +3,8 @@
 import json
 import math
 import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +12,16 @@ from typing import Any
 from discreet.arrays import Progress
 from discreet.devices import AUTO, CPU, array_of
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.files import private_folder, withdraw, written_whole
+from discreet.files import private_folder, staged, withdraw, written_whole
 from discreet.ledger.book import Reservation
 from discreet.ledger.charge import Charge
 from discreet.ledger.dataset import DatasetLedger
+from discreet.ledger.entries import RESERVED
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import Vocabulary
 from discreet.receipt import FOLDER_RECEIPT, Receipt
 from discreet.release.booked import commit_receipt, with_entry
-from discreet.staging import PRIVATE, Digest
+from discreet.staging import PRIVATE
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
 from discreet.training.user_entity.checkpoints import salt_of
@@ -27,6 +30,7 @@ from discreet.training.user_entity.earlier_runs import (
     STATE,
     UserMarks,
     mark_users,
+    require_same_book,
 )
 from discreet.training.user_entity.idle import refuse_idle
 from discreet.training.user_entity.model_card import CARD, model_card
@@ -40,6 +44,7 @@ from discreet.training.user_entity.settings import (
 )
 from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer, quality
 from discreet.training.user_entity.users import UserText
+from discreet.wording import counted
 
 
 class UserEntityRun:
@@ -81,7 +86,8 @@ class UserEntityRun:
                     "--federated simulates its clients on the processor: use --device cpu"
                 )
             network = replace(network, device=CPU)
-        self._built = built_network(network, records.classes)
+        self._classes = records.classes
+        self._built = built_network(network, self._classes)
 
         def read(name: str) -> tuple[UserText, ...]:
             masked = rules.algorithm == "de-identified" and name == source
@@ -114,13 +120,16 @@ class UserEntityRun:
                 the same number of steps is not charged again.
         """
         settings = self._run
-        if not settings.resume and self._counts:
+        book = "" if ledger is None else ledger.ledger.named(ledger.dataset)
+        if settings.resume:
+            require_same_book(self._output, book)
+        elif self._counts:
             mark_users(
                 self._output,
                 [user.name for user in self.trainer.users],
                 start=None if self._built.spent is None else self._start,
                 again=settings.again,
-                booked=ledger is not None,
+                book=book,
             )
         reservation = None if ledger is None else self._reserved(ledger)
 
@@ -165,7 +174,14 @@ class UserEntityRun:
         )
         state = self._output / STATE
         private_folder(state)
-        return ledger.ledger.reserve(charge, request=f"{salt_of(state)} {steps}"), charge
+        reservation = ledger.ledger.reserve(charge, request=f"{salt_of(state)} {steps}")
+        if reservation.state != RESERVED:  # another model would be a second release for one charge
+            raise BudgetExceeded(
+                "this run, or one that its folder is a copy of, is in the ledger as released after "
+                f"{counted(steps, 'step')}, and nothing more can be done for that charge; ask for "
+                "more steps, which are charged"
+            )
+        return reservation, charge
 
     def _left(self, epsilon: float) -> float:
         """What the start leaves of an epsilon that is meant for the model."""
@@ -203,6 +219,7 @@ class UserEntityRun:
             "steps": {"planned": planned, "made": outcome.steps, "charged": outcome.charged},
             "model": json.loads(self.trainer.model.description),
             "vocabulary": self._built.vocabulary,
+            "classes": list(self._classes) or None,
             "start": None if self._built.spent is None else self._built.spent.to_dict(),
             "public_evaluation": {k: v for k, v in last.items() if k not in ("step", "norm")},
         }
@@ -215,11 +232,15 @@ class UserEntityRun:
         network = self._built.network
         if not isinstance(network, AdaptedLanguageModel) or network.base is None:
             return {}
-        with tempfile.TemporaryDirectory() as folder:
-            network.save_adapter(Path(folder))
-            files = {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
         card = model_card(receipt, network.base, generates=network.classes is None)
-        return files | {CARD: card.encode()}
+        return self._made(network.save_adapter) | {CARD: card.encode()}
+
+    def _made(self, write: Callable[[Path], None]) -> dict[str, bytes]:
+        """The files that something writes into a folder, by name; nobody else can look into it."""
+        private_folder(self._output / STATE)
+        with tempfile.TemporaryDirectory(dir=self._output / STATE) as folder:
+            write(Path(folder))
+            return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
     def _write(
         self,
@@ -227,25 +248,32 @@ class UserEntityRun:
         receipt: Receipt,
         booked: tuple[Reservation, Charge] | None = None,
     ) -> Receipt:
-        """Write the model and what goes with it, each file whole, and last the receipt for them."""
-        withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
+        """Write the model and what goes with it, each file whole, and last the receipt for them.
+
+        All wait beside their places until the ledger, if there is one, has it in writing: what it
+        refuses is not written.
+        """
         arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
-        save_tensors(self._output / MODEL, KIND, arrays, about, force=True)
-        files = {"curve.json": f"{json.dumps(outcome.curve, indent=1)}\n".encode()}
+        files = self._made(lambda folder: save_tensors(folder / MODEL, KIND, arrays, about))
+        files["curve.json"] = f"{json.dumps(outcome.curve, indent=1)}\n".encode()
         if isinstance(self._built.words, Vocabulary):
             files[VOCABULARY] = ("\n".join(self._built.words.words) + "\n").encode()
         files |= self._adapters(receipt)
-        for name, content in files.items():
-            with written_whole(self._output / name) as temporary:
-                temporary.write_bytes(content)
         with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
-        written = {name: Digest.of(self._output / name) for name in (MODEL, *files)}
-        if booked is not None:
-            receipt = with_entry(receipt, *booked)
-        receipt = receipt.of_output(written)
-        if booked is not None:
-            commit_receipt(booked[0], receipt)
+        with ExitStack() as waiting:
+            new = {name: waiting.enter_context(staged(self._output / name)) for name in files}
+            for name, file in new.items():
+                file.path.write_bytes(files[name])
+                file.sync()
+            if booked is not None:
+                receipt = with_entry(receipt, *booked)
+            receipt = receipt.of_output({name: file.digest for name, file in new.items()})
+            if booked is not None:
+                commit_receipt(booked[0], receipt)
+            withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
+            for file in new.values():
+                file.put()
         receipt.write(self._output / FOLDER_RECEIPT)
         return receipt

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from discreet.arrays import Ids, ragged_places
 from discreet.errors import InputError
 
+MAX_WORDS = 128
+"""Of a longer sentence only the first so many words, or tokens, are read."""
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -73,7 +76,7 @@ class UserText:
         return ragged_places(starts[sentences], self.lengths[sentences])[0]
 
 
-def gather(sentences: Iterable[Sentence], *, max_words: int = 128) -> tuple[UserText, ...]:
+def gather(sentences: Iterable[Sentence], *, max_words: int = MAX_WORDS) -> tuple[UserText, ...]:
     """Sentences by user, users in the order of their first sentence.
 
     Args:
