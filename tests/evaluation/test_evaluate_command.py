@@ -253,6 +253,11 @@ def test_a_plot_is_replaced_only_by_force(run, tmp_path):
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_is_hidden_is_measured_whether_that_is_said_or_not(run):
+    said, unsaid = (figures(run(*more, "-e", 2, "--json")) for more in (["--privacy"], []))
+    assert unsaid["privacy"].keys() == said["privacy"].keys()
+
+
 def test_without_matplotlib_a_plot_names_the_extra_before_anything_is_computed(
     run, tmp_path, monkeypatch
 ):
@@ -267,7 +272,6 @@ def test_without_matplotlib_a_plot_names_the_extra_before_anything_is_computed(
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (["-e", 2], InvalidValue, "say what to evaluate: --privacy"),
         (["--privacy"], InvalidValue, "santext needs --epsilon"),
         (
             ["--privacy", "-e", 0],

@@ -7,7 +7,6 @@ from discreet import __version__
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import progress_bar, say, show
-from discreet.errors import InvalidValue
 from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy, title_of
 from discreet.mechanisms.registry import described
 from discreet.randomness import generator
@@ -24,7 +23,7 @@ def evaluate(
         Setting(
             "Measure how much is hidden: how often a word stays (N_x), how many words it may "
             "become (S_x), how many it may have been (S*_y), and how often the best guess "
-            "is right."
+            "is right. So far nothing else is measured, and this is, whether given or not."
         ),
     ] = False,
     plot: Annotated[
@@ -33,15 +32,14 @@ def evaluate(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Measure what a mechanism does to words. Choose what to measure: --privacy.
+    """Measure what a mechanism does to words: how much is hidden.
 
     Nothing is released and no protected text is read. The figures describe typical words; the
     guarantee, which holds for all of them, is the statement printed below.
 
-    Example: discreet evaluate --privacy --epsilon 10 --plot privacy.png
+    Example: discreet evaluate --epsilon 10 --plot privacy.png
     """
-    if not privacy:
-        raise InvalidValue("say what to evaluate: --privacy")
+    del privacy  # for who names it
     if plot is not None:
         check_plot(plot, force=force)
     space, rng = choice.vocabulary(), generator(settings.seed)
