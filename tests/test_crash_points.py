@@ -7,6 +7,7 @@ The next run of the same output removes what was left.
 import json
 import os
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -245,13 +246,16 @@ def test_a_run_never_has_the_receipt_of_a_model_that_spent_less(tmp_path):
 
     def write(at):
         then._output = at
-        then._write(outcome, receipt)
+        entry = Mock(id="entry", dataset="d", commit=(at / "state" / "committed").write_text)
+        then._write(outcome, receipt, (entry, Mock(statement=receipt.statement)))
 
     seen = set()
     for _, place in crashes(tmp_path / "run", write):
         seen.add(agree(place, spent))
         held = load_tensors(place / MODEL, KIND)[1]["statement"]["epsilon"]
         assert agree(place, spent) in (None, held)
+        committed = (place / "state" / "committed").exists()
+        assert committed or held == spent[0], "no model before the ledger has it in writing"
         assert not readable(place)
     assert seen == {spent[0], None, spent[1]}
 
