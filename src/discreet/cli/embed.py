@@ -10,7 +10,7 @@ from discreet import check
 from discreet.cli import _options as options
 from discreet.cli._choice import NO_MECHANISM, LabelChoice, VectorChoice
 from discreet.cli._file_settings import ReadingOptions, refuse_for_folders
-from discreet.cli._terminal import progress_bar, say_released
+from discreet.cli._terminal import progress_bar, say, say_released
 from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.engines import EngineSettings, release_folder
 from discreet.engines.embed_work import EmbedWork
@@ -89,6 +89,7 @@ def embed(
     )
     if unit == "sentence":
         made = partial(_sentences, choice, vectors, encoder, named, label_choice)
+        _tell_other_noise(choice, vectors)
     several = engine.given or is_several(source)
     if several:
         refuse_for_folders(seed=seed, person_field=booking.person_field)
@@ -148,6 +149,17 @@ def _sentences(
             label_mechanism=law,
             called=choice.flag,
             progress=show,
+        )
+
+
+def _tell_other_noise(choice: VectorChoice, vectors: MapSettings) -> None:
+    """A map that was trained through other noise protects as well; it may be of less use."""
+    trained = None if vectors.trained is None else vectors.trained.trained_for
+    used = (choice.name_in("sentence"), choice.settings.get("epsilon"))
+    if trained is not None and trained != used:
+        say(
+            "The map was trained for {} at epsilon {:g} and is used otherwise: what holds is the "
+            "guarantee of this release, and a map trained for it may keep more.".format(*trained)
         )
 
 

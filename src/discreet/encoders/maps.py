@@ -72,6 +72,17 @@ class PublicMap:
         """What a release through it must say, where its making was not covered by a guarantee."""
         return self.about.get("caveat")
 
+    @property
+    def trained_for(self) -> tuple[str, float] | None:
+        """The mechanism and the epsilon whose noise it was trained through, if it says so."""
+        settings = self.about.get("settings")
+        if not isinstance(settings, Mapping):
+            return None
+        name, epsilon = settings.get("mechanism"), settings.get("epsilon")
+        if isinstance(name, str) and isinstance(epsilon, int | float):
+            return name, float(epsilon)
+        return None
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the map; the metric of a release carries it."""
