@@ -145,7 +145,7 @@ def test_the_published_loop_says_that_nothing_holds(place):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "map", "{public}", "--epsilon", "-1"), "epsilon of Purkayastha"),
+        (("train", "map", "{public}", "--epsilon", "-1"), "--epsilon must be"),
         (("train", "map", "{public}", "--epsilon", "1", "--dim", "1"), "at least 2; got 1"),
         (("train", "map", "{public}", "--epsilon", "1", "--dim", "few"), "auto or a whole number"),
         (
