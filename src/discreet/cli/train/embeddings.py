@@ -18,7 +18,8 @@ def embeddings(
         Path,
         argument(
             "RELEASED",
-            "Vectors and labels released by 'discreet embed'. With --published: raw text.",
+            "Vectors and labels released by 'discreet embed', a file or a folder. With "
+            "--published: raw text.",
         ),
     ],
     output: Annotated[Path, Setting("File for the model (.safetensors).", short="-o")],
