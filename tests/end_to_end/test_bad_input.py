@@ -408,6 +408,12 @@ def test_a_slip_of_the_pen_is_guessed_at_once(tmp_path, command, says):
     assert done.err.lower().count("did you mean") == 1
 
 
+def test_an_argument_that_is_typed_like_an_option_is_explained(tmp_path):
+    done = called("ledger", "show", "--ledger", "l.db", cache=tmp_path)
+    one_sentence(done, 2, "(LEDGER is given without a name: discreet ledger show LEDGER)")
+    assert "did you mean" not in done.err
+
+
 # The recipes are a distribution of their own, which the base install does without.
 GROUPS = ["account", "attack", "train", *(["reproduce"] if find_spec("discreet_recipes") else [])]
 

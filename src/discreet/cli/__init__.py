@@ -131,8 +131,18 @@ def _usage(error: Any) -> str:
     suggested = re.findall(r"'([^']+)'|(--?[\w-]+)", " ".join(guesses))
     names = list(dict.fromkeys(quoted or plain for quoted, plain in suggested))
     meant = f" (did you mean {' or '.join(names)}?)" if names else ""
+    if (place := _by_place(error)) is not None:
+        meant = f" ({place} is given without a name: {error.ctx.command_path} {place})"
     where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""
     return message[:1].lower() + message[1:] + meant + where
+
+
+def _by_place(error: Any) -> str | None:
+    """The argument that was typed like an option, if one has this name."""
+    typed = getattr(error, "option_name", "").removeprefix("--").upper()
+    parameters = () if error.ctx is None else error.ctx.command.params
+    arguments = [each.metavar for each in parameters if each.param_type_name == "argument"]
+    return typed if typed in arguments else None
 
 
 def _refused(error: OSError) -> str:

@@ -50,8 +50,9 @@ def show_ledger(
 ) -> None:
     """Show budgets and entries.
 
-    Data sets and persons are in a ledger under keyed hashes, so they are shown by name only if you
-    give the name. What is reserved counts as spent: a release is under way, or its process died.
+    Data sets and persons are in a ledger under keyed hashes, which no key turns back, so they are
+    shown by name only if you give the name. What is reserved counts as spent: a release is under
+    way, or its process died.
 
     Example: discreet ledger show budget.db --dataset tickets
     """
