@@ -197,7 +197,8 @@ KILLED = """
         run.server.release = third
         run.run(6, folder=Path({folder!r}) / str(seed), checkpoint_every=2)
 
-    for seed in {seeds}:  # each in a process of its own; the libraries are loaded once
+    runs.trainer().server.optimizer  # the libraries are loaded once, its own as well
+    for seed in {seeds}:  # each in a process of its own
         child = os.fork()
         if not child:
             train(seed)
