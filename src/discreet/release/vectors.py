@@ -18,8 +18,7 @@ from discreet.receipt import Receipt, put_with_receipt, receipt_path
 
 SUFFIXES = (".parquet", ".npz", ".npy")
 
-LABEL = "label"
-RESERVED = ("vector", "vectors", "vector2", "vectors2", LABEL, "labels", "row", "rows")
+RESERVED = ("vector", "vectors", "vector2", "vectors2", "label", "labels", "row", "rows")
 """Names that kept columns cannot have."""
 
 
