@@ -26,7 +26,7 @@ from command import COMMAND, MARKER, Outcome, called, discreet, environment, wri
 from discreet.spaces.loaders import save_space
 from small_spaces import random_space
 
-GOOD = f"babax {MARKER}\nkokox\n".encode()
+GOOD = f"babax kokox {MARKER}\nkokox\n".encode()
 CSV = f"id,text\n1,{MARKER} babax\n".encode()
 
 
@@ -91,8 +91,10 @@ def plus(message: str, *options: str, **more: object) -> Row:
 ROWS = {
     # -- the input
     "missing file": Row("does not exist", data=None),
-    "an empty directory": Row("names no files", data=None, before=lambda d: (d / "in.txt").mkdir()),
-    "an empty directory without a suffix": Row(
+    "a directory, and an output that is none": Row(
+        "has the name of a file", data=None, before=lambda d: (d / "in.txt").mkdir()
+    ),
+    "an empty directory": Row(
         "names no files", data=None, name="in", before=lambda d: (d / "in").mkdir()
     ),
     "a device that fails": Row(
