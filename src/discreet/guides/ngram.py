@@ -6,7 +6,7 @@ each mark that ends one.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,11 @@ class NGramModel:
             parts[name] = contexts * size + arrays[f"{name}_words"]
         return cls(tuple(about["words"]), **parts, fingerprint=file_sha256(path))
 
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each word, once for all the spaces that it is asked about."""
+        return {word: number for number, word in enumerate(self.words)}
+
     def places(self, keys: NDArray[np.int64], among: NDArray[np.int64]) -> Ids:
         """Where each key stands among sorted ones; -1 where it does not."""
         place = np.searchsorted(among, keys)
@@ -116,7 +121,7 @@ class NGramGuide:
     def __init__(self, space: EmbeddingSpace, model: NGramModel | None = None) -> None:
         self._model = model or _shipped()
         self.fingerprint = self._model.fingerprint
-        numbers = {word: number for number, word in enumerate(self._model.words)}
+        numbers = self._model.numbers
         self._numbers = np.array([numbers.get(w.lower(), UNSEEN) for w in space.words], np.int64)
         if (self._numbers != UNSEEN).mean() < _FEWEST_KNOWN:
             raise InvalidValue(

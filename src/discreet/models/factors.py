@@ -92,13 +92,14 @@ class Factor:
         self, rows: torch.Tensor | slice, weights: torch.Tensor, shape: torch.Size
     ) -> torch.Tensor:
         """The weighted sum over these rows."""
-        errors = self.errors[rows]
+        errors = _picked(self.errors, rows)
         if self.inputs is None:
             return weights @ errors
+        inputs = _picked(self.inputs, rows)
         if self.by_row:
             out = errors.new_zeros(shape)
-            return out.index_add_(0, self.inputs[rows], errors * weights[:, None])
-        product = errors.T @ (self.inputs[rows] * weights[:, None])
+            return out.index_add_(0, inputs, errors * weights[:, None])
+        product = errors.T @ (inputs * weights[:, None])
         return product if self.mask is None else product.mul_(self.mask)
 
 
@@ -174,15 +175,23 @@ def weighted_gradient(
         weight: of each sentence of the batch.
     """
     total: Parameters = {}
+    weights: dict[int, torch.Tensor] = {}
     for factor in factors:
-        part = rows[id(factor.sentence)]
-        weights = weight[factor.sentence[part]]
-        gradient = factor.gradient(part, weights, like[factor.name].shape)
+        layout = id(factor.sentence)
+        part = rows[layout]
+        if layout not in weights:
+            weights[layout] = _picked(weight, _picked(factor.sentence, part))
+        gradient = factor.gradient(part, weights[layout], like[factor.name].shape)
         if factor.name in total:
             total[factor.name] += gradient
         else:
             total[factor.name] = gradient
     return total
+
+
+def _picked(values: torch.Tensor, rows: torch.Tensor | slice) -> torch.Tensor:
+    """``values[rows]``, in a quicker way where rows are numbered."""
+    return values[rows] if isinstance(rows, slice) else values.index_select(0, rows)
 
 
 def _blocks(group_of_row: torch.Tensor, groups: int) -> list[torch.Tensor]:

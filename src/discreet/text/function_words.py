@@ -56,4 +56,10 @@ def are_among(listed: frozenset[str], words: Sequence[str]) -> NDArray[np.bool_]
 @lru_cache(maxsize=16)
 def _are_among(listed: frozenset[str], words: tuple[str, ...]) -> NDArray[np.bool_]:
     """Asked several times for the vocabulary of a space, it looks once."""
-    return np.fromiter((word.lower() in listed for word in words), np.bool_, len(words))
+    return np.fromiter(map(listed.__contains__, _lowered(words)), np.bool_, len(words))
+
+
+@lru_cache(maxsize=4)
+def _lowered(words: tuple[str, ...]) -> tuple[str, ...]:
+    """In small letters, for all the lists that a vocabulary is compared with."""
+    return tuple(word.lower() for word in words)

@@ -134,10 +134,10 @@ def sentence_batch(texts: Sequence[ActiveText]) -> SentenceBatch:
 def norm_of(parameters: Parameters) -> float:
     """The Euclidean norm of all entries: rows in 32 bits, which are added up in 64."""
     norms = [
-        torch.linalg.vector_norm(value.reshape(-1, value.shape[-1]), dim=1).double()
+        torch.linalg.vector_norm(value.reshape(-1, value.shape[-1]), dim=1)
         for value in parameters.values()
     ]
-    return float(torch.linalg.vector_norm(torch.cat(norms)))
+    return float(torch.linalg.vector_norm(torch.cat(norms).double()))
 
 
 def scaled(parameters: Parameters, factor: float) -> Parameters:
