@@ -176,10 +176,13 @@ def _law_of_values(values: Floats, counts: Ids) -> Floats:
     """For each weight the chance of one candidate, where so many have it."""
     points, shares = _quadrature((int(counts.sum()) + 1) // 2)
     refused = np.log1p(-np.outer(points, np.exp(values)))
-    everyone = refused @ counts
-    law = values + logsumexp(everyone[:, None] - refused, b=shares[:, None], axis=0)
+    # Written out: SciPy's logsumexp takes longer to begin than such a small sum takes.
+    others = (refused @ counts)[:, None] - refused
+    largest = others.max(axis=0)
+    law = values + largest + np.log(shares @ np.exp(others - largest))
     # The points of thousands are themselves rounded, which shows in the sum; this takes it out.
-    law -= logsumexp(law, b=counts)
+    best = law.max()
+    law -= best + np.log(counts @ np.exp(law - best))
     return np.asarray(law)
 
 
