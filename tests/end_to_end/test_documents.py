@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from command import but, called
+from command import but, called, each_text_encoded_once
 from discreet.encoders.candidate_store import ARRAYS, CandidateStore
 from discreet.ledger import Ledger
 from discreet.tensors import load_tensors, save_tensors
@@ -321,18 +321,19 @@ def test_the_packaged_encoder_tells_two_topics_apart(tmp_path):
     write(tmp_path / "public.jsonl", rows(40))
     private = rows(20)
     write(tmp_path / "private.jsonl", private)
-    done = called(
-        *("train", "candidates", tmp_path / "public.jsonl", "-o", tmp_path / "store", *STORE),
-        cache=tmp_path / "cache",
-    )
-    assert done.code == 0, done.err
-    done = called(
-        *("embed", tmp_path / "private.jsonl", "-o", tmp_path / "out.parquet", "--unit"),
-        *("document", "--mechanism", "deep-candidate", "--epsilon", 20, "--candidates"),
-        *(tmp_path / "store", "--with-candidate-text", "--seed", 1),
-        cache=tmp_path / "cache",
-    )
-    assert done.code == 0, done.err
+    with each_text_encoded_once():  # there are six sentences in all
+        done = called(
+            *("train", "candidates", tmp_path / "public.jsonl", "-o", tmp_path / "store", *STORE),
+            cache=tmp_path / "cache",
+        )
+        assert done.code == 0, done.err
+        done = called(
+            *("embed", tmp_path / "private.jsonl", "-o", tmp_path / "out.parquet", "--unit"),
+            *("document", "--mechanism", "deep-candidate", "--epsilon", 20, "--candidates"),
+            *(tmp_path / "store", "--with-candidate-text", "--seed", 1),
+            cache=tmp_path / "cache",
+        )
+        assert done.code == 0, done.err
     shown = pq.read_table(tmp_path / "out.parquet").column("candidate").to_pylist()
     right = [
         any(s in text for s in (tea if topic == "tea" else space))
