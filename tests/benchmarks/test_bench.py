@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pytest_benchmark.cli import main as compare
 
 from discreet.report.plots import Plot
 
@@ -140,14 +141,14 @@ def test_figures_are_those_that_pytest_benchmark_recorded(quick, subject):
         assert figures == tuple(pytest.approx(rate(tests)) for tests in parts)
 
 
-def test_two_runs_can_be_compared(quick, tmp_path):
+def test_two_runs_can_be_compared(quick, tmp_path, monkeypatch, capfd):
     folder, _ = quick
     before, after = folder / "purkayastha.json", tmp_path / "purkayastha.json"
     after.write_bytes(before.read_bytes())
-    command = [sys.executable, "-m", "pytest_benchmark", "compare", before, after]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("test_published[768]") == 2
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pytest-benchmark", "compare", str(before), str(after)])
+    compare()
+    assert capfd.readouterr().out.count("test_published[768]") == 2
 
 
 def test_curves_are_drawn_with_their_floors(quick):
