@@ -464,12 +464,12 @@ BAD = {
     "no field": (
         "in.jsonl",
         b'{"body": "' + Z + b'"}',
-        "line 1 of * has no field text; its fields: body",
+        "line 1 of * has no field text; it has 1 field, not named here",
     ),
     "no field, and a key that is text": (
         "in.jsonl",
         b'{"body": 1, "to ' + Z + b'@example.org": 2}',
-        "line 1 of * has no field text; its fields: body, column 2",
+        "line 1 of * has no field text; it has 2 fields, not named here",
     ),
     "no field later": (
         "in.jsonl",

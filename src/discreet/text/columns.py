@@ -65,7 +65,7 @@ class Columns:
         """Check that names and fates belong together, and note them."""
         reader, fates = self._reader, self.own
         for name in fates.named:
-            column_index(names, name, reader.name, sure=True)
+            column_index(names, name, reader.name)
         fates.refuse_undecided(names, reader.name)
         self.fates = fates.told(names)
         kept = [shown for shown, fate in self.fates.items() if fate == KEEP]

@@ -101,8 +101,8 @@ def told_names(names: Sequence[str], wanted: str, kind: str, *, sure: bool = Fal
         names: all there are.
         wanted: what is not among them.
         kind: what they are names of.
-        sure: whether they are names, because the format says so or because the column of the text
-            is one of them. Even so only what looks like a name is repeated.
+        sure: whether they are names because the format says so, as in Parquet. Even so only what
+            looks like a name is repeated.
 
     >>> told_names(["id", "date"], "day", "column", sure=True)
     'its columns: id, date'

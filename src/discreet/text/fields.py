@@ -33,7 +33,7 @@ def field_of(reader: DocumentReader, name: str) -> Field:
         column_index(reader.schema.names, name, reader.name, sure=True)
         return lambda batch: cast("pa.Table", batch.rows).column(name).to_pylist()
     if reader.header is not None and reader.text_index is not None:
-        index = column_index(reader.header, name, reader.name, sure=True)
+        index = column_index(reader.header, name, reader.name)
         index -= index > reader.text_index  # rows are without the text
         return lambda batch: [row[index] for row in cast(list[tuple[str, ...]], batch.rows)]
     return lambda batch: _json_values(reader.name, name, batch)
@@ -106,7 +106,7 @@ def _json_values(source: str, name: str, batch: Batch) -> list[Any]:
     values = []
     for row, fields in batch.objects(source):
         if name not in fields:
-            told = told_names(list(fields), name, "field", sure=row == 1)
+            told = told_names(list(fields), name, "field")
             raise InputError(f"row {row} of {source} has no field {name}; {told}")
         values.append(fields[name])
     return values

@@ -77,7 +77,7 @@ def _parsed(number: int, line: str, needed: str, at: str) -> JsonLine:
     if not isinstance(values, dict):
         problem = "is not a JSON object; write one complete JSON object per line"
     elif needed not in values:
-        told = told_names(list(values), needed, "field", sure=number == 1)
+        told = told_names(list(values), needed, "field")
         problem = f"has no field {needed}; {told}"
     else:
         return JsonLine(number, line, values, at)

@@ -40,14 +40,6 @@ class BadLine(Exception):
     """Why a line cannot be used, as the end of a sentence that begins with where it is."""
 
 
-class NoField(BadLine):
-    """A line without the field that holds the text."""
-
-    def __init__(self, names: list[str]) -> None:
-        super().__init__()
-        self.names = names
-
-
 class FieldCutter:
     """Cuts lines around the value of one top-level field."""
 
@@ -105,7 +97,7 @@ class FieldCutter:
         if not (_closing(line, position) or _empty(line)):
             raise BadLine(_INVALID if _opening(line) else _NO_OBJECT)
         if text is None:
-            raise NoField(names)
+            raise BadLine(f"has no field {field}; {told_names(names, field, 'field')}")
         return line[:start], text, line[end:]
 
 
@@ -160,11 +152,6 @@ def pieces(
                 break
             try:
                 before, text, after = cut(line)
-            except NoField as error:
-                # As with fates: what the first line calls its fields, and not what a later one may.
-                told = told_names(error.names, field, "field", sure=number == 1)
-                bad, problem = number, f"has no field {field}; {told}"
-                break
             except BadLine as error:
                 bad, problem = number, str(error)
                 break
