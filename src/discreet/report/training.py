@@ -215,6 +215,7 @@ def user_entity_lines(receipt: Receipt, outcome: "TrainingOutcome") -> list[str]
             "predictions wrong."
         )
         if (outcomes := _outcomes(receipt)) is not None:
-            nothing = perplexity_says_nothing(measured["perplexity"], outcomes)
+            figures = measured["perplexity"], measured["error_rate"]
+            nothing = perplexity_says_nothing(*figures, outcomes)
             lines += [] if nothing is None else [nothing]
     return lines

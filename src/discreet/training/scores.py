@@ -12,7 +12,7 @@ from discreet.errors import InvalidValue
 
 # Of a normal law, one-sided: what chance alone gives in 1 of 20 cases.
 _CHANCE = 1.645
-_NEAR_UNIFORM = 0.5
+_NEAR_UNIFORM, _AS_WRONG = 0.5, 0.9
 _WHAT_TO_DO = "use more data, a larger epsilon or more steps, and look at it before you rely on it"
 
 
@@ -82,14 +82,20 @@ def scores_say_nothing(scores: Mapping[str, float], rows: int) -> str | None:
     return None
 
 
-def perplexity_says_nothing(perplexity: float, outcomes: int) -> str | None:
+def perplexity_says_nothing(perplexity: float, wrong: float, outcomes: int) -> str | None:
     """A sentence if a model predicts little better than by giving all outcomes one chance.
 
-    >>> perplexity_says_nothing(9000.0, 10_000)[:18]
+    Args:
+        perplexity: Of its predictions.
+        wrong: The share of them that is wrong: a classifier may be right without being sure.
+        outcomes: How many there are to choose from.
+
+    >>> perplexity_says_nothing(9000.0, 0.99, 10_000)[:18]
     'Nothing was learnt'
-    >>> perplexity_says_nothing(200.0, 10_000)
+    >>> perplexity_says_nothing(200.0, 0.8, 10_000)
+    >>> perplexity_says_nothing(1.9, 0.27, 2)
     """
-    if perplexity < _NEAR_UNIFORM * outcomes:
+    if perplexity < _NEAR_UNIFORM * outcomes or wrong < _AS_WRONG * (1 - 1 / outcomes):
         return None
     return (
         f"Nothing was learnt: a perplexity of {perplexity:,.0f} is near that of guessing among "

@@ -209,8 +209,11 @@ def test_what_scores_and_perplexities_say():
     assert scores_say_nothing({"pearson": 0.5}, 100) is None
     assert scores_say_nothing({"accuracy": 0.56, "commonest_class": 0.5}, 10_000) is None
     assert scores_say_nothing({}, 0) is None
-    assert perplexity_says_nothing(math.inf, 10)
-    assert perplexity_says_nothing(4.0, 10) is None
+    assert perplexity_says_nothing(math.inf, 0.9, 10)
+    assert perplexity_says_nothing(4.0, 0.9, 10) is None
+    # Of two classes every perplexity is near that of guessing: who is right learnt something.
+    assert perplexity_says_nothing(1.98, 0.5, 2)
+    assert perplexity_says_nothing(1.9, 0.27, 2) is None
 
 
 def test_the_command_trains_on_sanitised_text_and_keeps_its_receipt(bert, tmp_path):
