@@ -13,8 +13,9 @@ off the same fields, and so are the keywords of a function that takes such a cla
 """
 
 import inspect
+import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -23,6 +24,8 @@ from discreet import check
 
 R = TypeVar("R")
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+# How a class names what it was given: "epsilon of SanText+ must be".
+_OF_A_CLASS = re.compile(r"(\w+) of [A-Z][\w+]*(?= )")
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,24 @@ def fields_as_keywords(function: Callable[..., R]) -> Callable[..., R]:
     # What help() and editors show.
     with_keywords.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
     return with_keywords
+
+
+def as_typed(message: str, typed: Iterable[tuple[str, str, Any]]) -> str:
+    """The message with the option in place of a class's name for it, where there is just one.
+
+    Two mechanisms of one command may have a parameter of the same name; of two options that are
+    given, the value tells which is meant.
+
+    Args:
+        message: what a class said.
+        typed: for each option the parameter, the flag and the value; None means not given.
+    """
+    if (named := _OF_A_CLASS.match(message)) is None:
+        return message
+    meant = [(flag, value) for name, flag, value in typed if name == named[1] and value is not None]
+    if len(meant) > 1:
+        meant = [(flag, value) for flag, value in meant if message.endswith(f"; got {value!r}")]
+    return meant[0][0] + message[named.end() :] if len(meant) == 1 else message
 
 
 def plain_type(kind: Any) -> Any:

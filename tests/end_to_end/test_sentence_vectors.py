@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from command import called, each_text_encoded_once, share_encodings
-from discreet.cli._choice import VectorChoice
-from discreet.cli.embed import _tell_other_noise
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import MapSettings
 
@@ -109,21 +107,20 @@ def test_from_public_text_to_predictions(place):
 
 
 @pytest.mark.parametrize(
-    ("about", "given", "told"),
+    ("about", "epsilon", "told"),
     [
-        ({"mechanism": "purkayastha", "epsilon": 6.0}, {"epsilon": 6.0}, False),
-        ({"mechanism": "purkayastha", "epsilon": 6.0}, {"epsilon": 4.0}, True),
-        ({"mechanism": "priv-unit", "epsilon": 6.0}, {"epsilon": 6.0}, True),
-        ({"mechanism": ["priv-unit"], "epsilon": None}, {"epsilon": 6.0}, False),
-        (None, {"epsilon": 6.0}, False),
+        ({"mechanism": "purkayastha", "epsilon": 6.0}, 6.0, False),
+        ({"mechanism": "purkayastha", "epsilon": 6.0}, 4.0, True),
+        ({"mechanism": "priv-unit", "epsilon": 6.0}, 6.0, True),
+        ({"mechanism": ["priv-unit"], "epsilon": None}, 6.0, False),
+        (None, 6.0, False),
     ],
 )
-def test_a_map_for_other_noise_is_told(tmp_path, capsys, about, given, told):
+def test_a_map_for_other_noise_is_told(tmp_path, about, epsilon, told):
     layer = (np.eye(3, 2, dtype=np.float32), np.zeros(2, np.float32))
     PublicMap.of_layers([layer], encoder=None, about={"settings": about}).save(tmp_path / "map")
-    choice = VectorChoice(mechanism=None, settings=given)
-    _tell_other_noise(choice, MapSettings(map=f"trained:{tmp_path / 'map'}"))
-    assert ("and is used otherwise" in capsys.readouterr().err) == told
+    said = MapSettings(map=f"trained:{tmp_path / 'map'}").used_otherwise("purkayastha", epsilon)
+    assert ["and is used otherwise" in line for line in said] == [True] * told
 
 
 @pytest.mark.encoder

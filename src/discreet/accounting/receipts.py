@@ -53,6 +53,22 @@ class Together:
         }
 
 
+def together_lines(groups: Sequence[Together], releases: int) -> list[str]:
+    """What so many releases guarantee together, in plain words."""
+    lines = ["Of this release:"]
+    if releases > 1:
+        lines = [f"If these {releases} releases are about the same people:"]
+    for group in groups:
+        lines += ["", *group.lines()]
+    if len(groups) > 1:
+        lines += [
+            "",
+            f"These {len(groups)} guarantees are not added to each other: they are of different "
+            "units, or their epsilons bound different things. All of them hold.",
+        ]
+    return lines
+
+
 def add_receipts(receipts: Mapping[str, Receipt], *, delta: float = 0.0) -> list[Together]:
     """Add up the receipts of releases about the same people.
 

@@ -1,7 +1,6 @@
 """Options of a command, read off the settings classes that it takes."""
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ClassVar, get_type_hints
@@ -9,11 +8,9 @@ from typing import Any, ClassVar, get_type_hints
 import typer
 
 from discreet.errors import InvalidValue
-from discreet.settings import Declared, Settings, declared_as, settings_of
+from discreet.settings import Declared, Settings, as_typed, declared_as, settings_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
-# How a class names what it was given: "epsilon of SanText+ must be".
-_OF_A_CLASS = re.compile(r"(\w+) of [A-Z][\w+]*(?= )")
 
 
 class Choice:
@@ -82,7 +79,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
                 given[name] = kind.of(values) if issubclass(kind, Choice) else kind(**values)
             command(**given)
         except InvalidValue as error:
-            error.args = (_as_typed(str(error), typed),)
+            error.args = (as_typed(str(error), typed),)
             raise
 
     # The command line is read off the signature, so it gets the options written into it.
@@ -92,24 +89,6 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     with_options.declared = declared_here  # type: ignore[attr-defined]
     del with_options.__wrapped__
     return with_options
-
-
-def _as_typed(message: str, typed: Iterable[tuple[str, str, Any]]) -> str:
-    """The message with the option in place of a class's name for it, where there is just one.
-
-    Two mechanisms of one command may have a parameter of the same name; of two options that are
-    given, the value tells which is meant.
-
-    Args:
-        message: what a class said.
-        typed: for each option the parameter, the flag and the value; None means not given.
-    """
-    if (named := _OF_A_CLASS.match(message)) is None:
-        return message
-    meant = [(flag, value) for name, flag, value in typed if name == named[1] and value is not None]
-    if len(meant) > 1:
-        meant = [(flag, value) for flag, value in meant if message.endswith(f"; got {value!r}")]
-    return meant[0][0] + message[named.end() :] if len(meant) == 1 else message
 
 
 def _given(declared: Declared, value: Any) -> Any:

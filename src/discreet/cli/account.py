@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from discreet.accounting.calibrate import local_epsilon
-from discreet.accounting.receipts import add_receipts
+from discreet.accounting.receipts import add_receipts, together_lines
 from discreet.accounting.shuffle import ShuffledReleases
 from discreet.accounting.user_entity import UserEntityTraining, published_figures
 from discreet.cli import _options as options
@@ -130,15 +130,5 @@ def receipts(
     if len(set(paths)) < len(paths):
         raise InvalidValue("a receipt is given twice, and a release costs once; give it once")
     groups = add_receipts({str(path): receipt_of(path) for path in paths}, delta=delta)
-    lines = ["Of this release:"]
-    if len(paths) > 1:
-        lines = [f"If these {len(paths)} releases are about the same people:"]
-    for group in groups:
-        lines += ["", *group.lines()]
-    if len(groups) > 1:
-        lines += [
-            "",
-            f"These {len(groups)} guarantees are not added to each other: they are of different "
-            "units, or their epsilons bound different things. All of them hold.",
-        ]
-    show({"delta": delta, "groups": [g.to_dict() for g in groups]}, lines, as_json=as_json)
+    values = {"delta": delta, "groups": [group.to_dict() for group in groups]}
+    show(values, together_lines(groups, len(paths)), as_json=as_json)

@@ -89,7 +89,7 @@ def embed(
     )
     if unit == "sentence":
         made = partial(_sentences, choice, vectors, encoder, named, label_choice)
-        _tell_other_noise(choice, vectors)
+        say(*vectors.used_otherwise(choice.name_in("sentence"), choice.settings.get("epsilon")))
     several = engine.given or is_several(source)
     if several:
         refuse_for_folders(seed=seed, person_field=booking.person_field)
@@ -149,17 +149,6 @@ def _sentences(
             label_mechanism=law,
             called=choice.flag,
             progress=show,
-        )
-
-
-def _tell_other_noise(choice: VectorChoice, vectors: MapSettings) -> None:
-    """A map that was trained through other noise protects as well; it may be of less use."""
-    trained = None if vectors.trained is None else vectors.trained.trained_for
-    used = (choice.name_in("sentence"), choice.settings.get("epsilon"))
-    if trained is not None and trained != used:
-        say(
-            "The map was trained for {} at epsilon {:g} and is used otherwise: what holds is the "
-            "guarantee of this release, and a map trained for it may keep more.".format(*trained)
         )
 
 

@@ -52,12 +52,6 @@ def predict(
     say(*predicted.notes, f"Predicted {counted(rows, 'row')}.")
     # With a note, it tells why the scores may be low.
     say(*score_lines(predicted.scores, rows, advise=not predicted.notes), f"Written: {output}")
-    if predicted.trained is not None:
-        say("For the people in the text that the model was trained on:")
-        say(*predicted.trained.statement.lines())
-        if predicted.receipt is None:
-            say(
-                "Nothing protects the texts that were predicted for: a prediction tells of its own."
-            )
+    say(*predicted.trained_lines())
     if as_json:
         echo_json(predicted.to_dict())

@@ -20,10 +20,10 @@ from discreet.protocols import watched
 from discreet.randomness import generator
 from discreet.receipt import receipt_path, sanitised_before
 from discreet.release.handover import HandoverSettings
-from discreet.release.rows import MOST_UNKNOWN
 from discreet.release.settings import IdentifierSettings, TextSettings
 from discreet.release.text import Sanitizer
 from discreet.release.text_files import sanitize_file
+from discreet.report.released import unknown_lines
 from discreet.text.identifiers.mapping import kept_mapping
 
 
@@ -115,7 +115,7 @@ def sanitize(
                 rng=generator(seed),
                 progress=show,
                 before_publishing=save,
-                tell_unknown=_tell_unknown,
+                tell_unknown=lambda share: say(*unknown_lines(share, alone=on_a_terminal())),
                 ledger=ledger,
             )
     say_released(receipt, output)
@@ -133,22 +133,3 @@ def _ask_for_epsilon(choice: WordChoice, how: dict[str, Any]) -> None:
         f"{choice.name} needs --epsilon: the table shows what a few values mean for each word; "
         f"the smaller, the better the protection. 'discreet explain --epsilon 8' says more"
     )
-
-
-def _tell_unknown(unknown: float) -> None:
-    """To whoever has the text, and to nobody else: the share is protected, too."""
-    if unknown > MOST_UNKNOWN:
-        say(
-            f"Caveat: more than {100 * MOST_UNKNOWN:.0f} % of the words that this text begins with "
-            "are not in the vocabulary. All of them count as one unknown word, so much of the text "
-            "will be lost. Is it in another language (the vocabularies that ship with discreet, "
-            "--guide ngram and the rules for identifiers are English), or is the text in another "
-            "column? This was counted on your text: keep it to yourself. Ctrl-C stops; nothing is "
-            "released yet."
-        )
-    elif on_a_terminal():  # not into the log of a job, where others may read it
-        say(
-            f"The vocabulary does not have {100 * unknown:.1f} % of the words that this text "
-            "begins with; each counts as one unknown word. (Counted on your text: keep it to "
-            "yourself.)"
-        )

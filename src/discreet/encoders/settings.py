@@ -97,6 +97,16 @@ class MapSettings(Settings):
 
         return PublicMap.load(Path(self.map.removeprefix(_TRAINED)))
 
+    def used_otherwise(self, mechanism: str, epsilon: float | None) -> list[str]:
+        """A sentence if the map was trained through other noise: it may be of less use."""
+        trained = None if self.trained is None else self.trained.trained_for
+        if trained in (None, (mechanism, epsilon)):
+            return []
+        return [
+            "The map was trained for {} at epsilon {:g} and is used otherwise: what holds is the "
+            "guarantee of this release, and a map trained for it may keep more.".format(*trained)
+        ]
+
     @property
     def dimension(self) -> int:
         """Of what is released."""

@@ -54,6 +54,18 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.columns["prediction"])
 
+    def trained_lines(self) -> list[str]:
+        """What the model guarantees to the people it was trained on, if it was on raw text."""
+        if self.trained is None:
+            return []
+        lines = ["For the people in the text that the model was trained on:"]
+        lines += self.trained.statement.lines()
+        if self.receipt is None:
+            lines.append(
+                "Nothing protects the texts that were predicted for: a prediction tells of its own."
+            )
+        return lines
+
     def to_dict(self) -> dict[str, Any]:
         """How many there are and how good they are, ready for JSON."""
         values: dict[str, Any] = {"rows": len(self), "metrics": self.scores}

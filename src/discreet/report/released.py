@@ -1,6 +1,7 @@
 """What was released, for people: the lines that a receipt has to say."""
 
 from discreet.receipt import Receipt
+from discreet.release.rows import MOST_UNKNOWN
 from discreet.release.strength import MOST_KNOWN, share
 from discreet.wording import counted
 
@@ -14,6 +15,30 @@ def released_lines(receipt: Receipt) -> list[str]:
         said = f"{counted(engine['parts'], 'part')} by {engine['name']}"
         lines.append(f"{said}{more if again > 0 else ''}.")
     return lines
+
+
+def unknown_lines(unknown: float, *, alone: bool) -> list[str]:
+    """To whoever has the text, and to nobody else: the share is protected, too.
+
+    Args:
+        unknown: the share of words that the vocabulary does not have.
+        alone: whether nobody else reads it, as others may read the log of a job.
+    """
+    if unknown > MOST_UNKNOWN:
+        return [
+            f"Caveat: more than {100 * MOST_UNKNOWN:.0f} % of the words that this text begins with "
+            "are not in the vocabulary. All of them count as one unknown word, so much of the text "
+            "will be lost. Is it in another language (the vocabularies that ship with discreet, "
+            "--guide ngram and the rules for identifiers are English), or is the text in another "
+            "column? This was counted on your text: keep it to yourself. Ctrl-C stops; nothing is "
+            "released yet."
+        ]
+    if not alone:
+        return []
+    return [
+        f"The vocabulary does not have {100 * unknown:.1f} % of the words that this text begins "
+        "with; each counts as one unknown word. (Counted on your text: keep it to yourself.)"
+    ]
 
 
 def _of_text(receipt: Receipt) -> list[str]:
