@@ -6,7 +6,7 @@ which files it is for, so that it cannot be taken for the receipt of others.
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -231,11 +231,16 @@ class Receipt:
         A column that was kept is as it was, and whatever is made from it has no guarantee.
         """
         receipt = cls.beside(output)
-        if receipt is None or "columns" not in receipt.about:  # vectors have none
-            return None
-        said = receipt.input.get("text_field")
-        sanitised = said if isinstance(said, list) else [said]
-        return receipt if all(name in sanitised for name in fields) else None
+        sanitised = () if receipt is None else receipt.sanitised
+        return receipt if sanitised and all(name in sanitised for name in fields) else None
+
+    @property
+    def sanitised(self) -> Sequence[str | None]:
+        """The fields of its output that hold sanitised text: None is that of txt, vectors none."""
+        if "columns" not in self.about:
+            return ()
+        said = self.input.get("text_field")
+        return said if isinstance(said, list) else [said]
 
     def _section(self, name: str) -> Mapping[str, Any]:
         values = self.about.get(name)
@@ -270,11 +275,8 @@ def sanitised_before(source: str | Path, fields: Iterable[str]) -> bool:
         receipt = Receipt.beside(source)
     except (InputError, VerificationFailed):
         return False
-    if receipt is None or "columns" not in receipt.about:  # vectors have none
-        return False
-    said = receipt.input.get("text_field")
-    sanitised = said if isinstance(said, list) else [said]
-    return sanitised == [None] or any(name in sanitised for name in fields)
+    sanitised = () if receipt is None else receipt.sanitised
+    return None in sanitised or any(name in sanitised for name in fields)
 
 
 def receipt_of(path: Path) -> Receipt:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet import check
-from discreet.accounting.lifting import within
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -320,17 +319,7 @@ class Ledger(Looking):
             if before is not None:
                 return Reservation(before[0], name, before[1], True, self)
         for limit in totals.concerned(writing, account, ready.amounts):
-            if not within(limit.unit, ready.unit, account.adjacency):
-                raise IncompatibleStatements(
-                    f"the limit of this data set is for a whole {limit.unit}, and the charge is "
-                    f"for a {ready.unit}; "
-                    + (
-                        f"set a limit for a {ready.unit}, as one {limit.unit} more or less is "
-                        "another change"
-                        if within(limit.unit, ready.unit)
-                        else "lift it first (Charge.of_draws)"
-                    )
-                )
+            totals.require_unit(account, limit, ready.unit)
             totals.require(writing, account, limit, ready.amounts)
         totals.countable(account, ready.amounts)
         number, entry = account.events + 1, ready.entry

@@ -10,7 +10,8 @@ from dataclasses import astuple
 from datetime import timedelta
 from typing import Any
 
-from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.accounting.lifting import within
+from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
 from discreet.ledger.account import Account, account_named
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import EVERYBODY, Budget, Limit
@@ -100,6 +101,19 @@ def concerned(
         for row in connection.rows(sql, account.name):
             if EVERYBODY in amounts or row[0] in amounts:
                 yield _limit(*row)
+
+
+def require_unit(account: Account, limit: Limit, unit: Unit) -> None:
+    """Refuse a charge for a unit that says nothing of the one that the limit is for."""
+    if within(limit.unit, unit, account.adjacency):
+        return
+    what_to_do = "lift it first (Charge.of_draws)"
+    if within(limit.unit, unit):
+        what_to_do = f"set a limit for a {unit}, as one {limit.unit} more or less is another change"
+    raise IncompatibleStatements(
+        f"the limit of this data set is for a whole {limit.unit}, and the charge is for a {unit}; "
+        f"{what_to_do}"
+    )
 
 
 def require(
