@@ -87,7 +87,10 @@ def _rows(
                         "m'": dimension,
                         "mechanism": mechanism or "none",
                         "training": "without noise" if mechanism is None else words,
-                        "epsilon of all releases": by_seed[0]["epsilon"],
+                        "epsilon claimed": by_seed[0]["epsilon"],
+                        "epsilon that holds": None
+                        if way == "end_to_end"
+                        else by_seed[0]["epsilon"],
                         "accuracy": mean,
                         "from": mean - half,
                         "to": mean + half,
