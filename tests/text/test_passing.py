@@ -51,6 +51,9 @@ def marked(text, layout=PublicLayout):
         ("it is NOT THE VERY same, I am", "it is not the very same i am"),
         ("ALL OR NOTHING", "[all] [or] nothing"),
         ("Vitamin A, a cup. A sea", "[<unk>] [a] a [cup] a [sea]"),
+        # A dash may be typed as a hyphen with space around it, or as two; beside a word it is none.
+        ("Tea - A cup -- He came", "[tea] a [cup] he [came]"),
+        ("Tea -A cup, tea-A cup, tea- A", "[tea] [a] [cup] [tea] [a] [cup] [tea] [a]"),
         ("", ""),
     ],
 )  # fmt: skip

@@ -76,9 +76,16 @@ class Template:
         # A text ends in a code that is no character, so that its neighbour is never looked at.
         return among[places - 1] & (places > 0), among[places + 1]
 
-    def since(self, marks: str) -> NDArray[np.bool_]:
-        """Before which tokens one of these stands, with no other token in between."""
-        counts = np.cumsum(self._among(marks))[self.codes <= _WORD]
+    def since(self, marks: str, apart: str = "") -> NDArray[np.bool_]:
+        """Before which tokens one of these stands, with no other token in between.
+
+        Args:
+            marks: Public characters.
+            apart: More of them, which count only with no token right beside them.
+        """
+        tokens = self.codes <= _WORD
+        touched = np.append(tokens[1:], False) | np.append(False, tokens[:-1])
+        counts = np.cumsum(self._among(marks) | self._among(apart) & ~touched)[tokens]
         return np.diff(counts, prepend=0) > 0
 
     def _among(self, marks: str) -> NDArray[np.bool_]:

@@ -23,6 +23,8 @@ _NAMES_WITHIN = (
 )
 """Names or letters, if they begin with a capital within a sentence."""
 _BEGIN_SENTENCES = '.!?:…"“‘([\n\r•*–—'
+_HYPHEN = "-"
+"""Between words that it does not touch it is a dash: a sentence may begin behind it."""
 _LOUD = "the and not but you she for"
 _LONG_ENOUGH = 4  # letters: shorter words in capitals are abbreviations, but for those above
 
@@ -58,7 +60,7 @@ class Passing:
             before, after = np.append(False, beside[:-1]), np.append(beside[1:], False)
         else:
             before, after = template.beside(_APOSTROPHES)
-            begun = template.since(_BEGIN_SENTENCES)
+            begun = template.since(_BEGIN_SENTENCES, apart=_HYPHEN)
             begun[starts[starts < len(ids)]] = True
             passed &= ~(self._names[ids] & (patterns == TITLE))
             passed &= ~(self._within[ids] & (patterns == TITLE) & ~begun)
