@@ -130,6 +130,12 @@ def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     sentdp.run(data, tmp_path, SIZE, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
+    # Of epsilons that nobody asked for nothing is claimed.
+    for epsilons, about in (((), 0), ((1.0,), 2), ((1.0, 10.0), 3)):
+        record = sentdp.run(data, tmp_path, replace(SIZE, epsilons=epsilons), said.append)
+        claims = [claim.claim for claim in record.claims if "Candidate" in claim.claim]
+        assert len(claims) == about + 1, claims  # and the guarantee, which needs no run
+        assert not any("nan" in claim.measured for claim in record.claims)
 
 
 def test_data_that_is_missing_or_broken_is_one_sentence(encoder, tmp_path):
