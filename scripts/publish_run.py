@@ -112,12 +112,11 @@ def command(piece: Piece) -> Iterator[str]:
 
 def summary(pieces: list[Piece]) -> Iterator[str]:
     """What a reader in a hurry needs: the main claims, verdicts counted, key figures."""
-    # A claim that several pieces come upon counts once.
-    claims = {
-        (piece.recipe.subject, claim["claim"]): claim
-        for piece in pieces
-        for claim in piece.record["findings"]
-    }
+    # A claim that several pieces come upon counts once: as the whole recipe has it.
+    claims: dict[tuple[str, str], dict[str, Any]] = {}
+    for piece in pieces:
+        for claim in piece.record["findings"]:
+            claims.setdefault((piece.recipe.subject, claim["claim"]), claim)
     yield from ("## Summary", "", "The main claims; all of them are in the parts below.", "")
     rows = [
         [f"{subject}: {words}", *(claim[name] for name in _CLAIMS[1:])]

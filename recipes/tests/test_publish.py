@@ -75,7 +75,7 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
 def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
     for name, verdict in (("sentdp", "holds"), ("sentdp.more-of-it", "does not hold")):
         record = Record.of(RECIPE, tmp_path / "run" / name, asdict(RECIPE.quick), print)
-        record.add_claim("in both", "yes", "0.5", "holds")
+        record.add_claim("in both", "yes", f"by {name}", verdict, main=True)
         record.add_claim(f"in {name}", "yes", "0.5", verdict)
         record.add_key_figure("speed", "all of it", f"that of {name}")
         record.finish()
@@ -88,5 +88,6 @@ def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
     assert "--quick --data DATA -o RUN/sentdp.more-of-it" in page
     # What both have counts once, and the whole recipe is where its figure comes from.
     assert "| SentDP | 2 | 0 | 1 | 0 |" in page
+    assert "| SentDP: in both | yes | by sentdp | holds |" in page
     assert "| SentDP | speed | all of it | that of sentdp |" in page
     assert "that of sentdp.more" not in page
