@@ -1,9 +1,11 @@
 """The same training on Flower: text stays with the clients, noise and accountant with the server.
 
-In a step the server sends every connected client the parameters and the key of the draws. A client
-finds out by itself which of its users, their entities and sentences are drawn, computes the clipped
-contributions and answers with their sum, or with an empty one if nobody is drawn. The server adds
-up, adds noise and moves the parameters, as :class:`UserEntityTrainer` does in one process.
+In a step the server sends every connected client the parameters, the key by which all draw the same
+entities, and a key of its own for its users: two clients that call their users alike must not draw
+them together. A client finds out by itself which of its users, their entities and sentences are
+drawn, computes the clipped contributions and answers with their sum, or with an empty one if nobody
+is drawn. The server adds up, adds noise and moves the parameters, as :class:`UserEntityTrainer`
+does in one process.
 
 What a client that does not answer does to the guarantee. A user whose client is missing contributes
 nothing, as if it had not been drawn: it takes part at most as often as was accounted for, and its
@@ -18,6 +20,7 @@ on the ball. A client that cheats can spoil the model, but nobody else's guarant
 
 import json
 import math
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -46,7 +49,8 @@ CLIENTS_CAVEAT = (
     "which knows what is drawn in a step, only what holds without sampling"
 )
 ANSWERS_CAVEAT = (
-    "whether a client answers is assumed not to depend on the text of others, nor on an entity"
+    "whether a client answers is assumed not to depend on the text of others, nor on an entity; "
+    "and that no user's text is with two clients, who could not know of each other"
 )
 HOLDERS_CAVEAT = (
     "that no entity is held by more users than stated is assumed: in a federation nobody sees all "
@@ -169,10 +173,16 @@ class FederatedTrainer(UserEntityTrainer):
         flower = flower_library()
         current = {n: array_of(p) for n, p in self.model.trainable().items()}
         parameters = _record(flower, current)
-        step = flower.app.ConfigRecord({"key": draws.key, "rules": _agreed(self.rules)})
+
+        def step() -> Any:
+            # With a seed all is as in one process, where names are different.
+            own = secrets.token_bytes(32) if self.seed is None else draws.key
+            told = {"key": draws.key, "own": own, "rules": _agreed(self.rules)}
+            return flower.app.ConfigRecord(told)
+
         messages = [
             flower.app.Message(
-                flower.app.RecordDict({_PARAMETERS: parameters, _STEP: step}),
+                flower.app.RecordDict({_PARAMETERS: parameters, _STEP: step()}),
                 dst_node_id=node,
                 message_type="train",
                 ttl=self.timeout + 60,
@@ -260,7 +270,7 @@ def _contribution(
     if shapes_of(arrays) != shapes_of(parameters):
         raise InvalidValue("the server trains another model than this client was given")
     put_weights(arrays, parameters)
-    draws = StepDraws(step["key"], rules.rates)
+    draws = StepDraws(step["key"], rules.rates, own=step["own"])
     own = UserEntityTrainer(rules, users, model)
     if not own.active(draws):
         return {}

@@ -132,6 +132,9 @@ class UserEntityTrainer:
     ) -> None:
         if users is not None and not users:
             raise InvalidValue("there are no users to train on")
+        if len({user.name for user in users or ()}) < len(users or ()):
+            # They would be drawn together, and one of them would be two contributions.
+            raise InvalidValue("two users have the same name; give all sentences of a user at once")
         self.rules, self.model, self.seed, self.strict = rules, model, seed, strict
         self.users, self.dropped = tuple(users or ()), Dropped()
         self._elsewhere = users is None
