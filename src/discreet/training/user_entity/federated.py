@@ -86,7 +86,8 @@ def client_app(
     @app.train()  # type: ignore[untyped-decorator, unused-ignore]
     def train(message: Any, context: Any) -> Any:
         if answers is not None and not answers(context, message.content[_STEP]["key"]):
-            raise DiscreetError("this client is silent in this step")
+            # Nothing is in it, which is no answer; Flower would log an exception.
+            return flower.app.Message(flower.app.RecordDict(), reply_to=message)
         try:
             arrays = _contribution(rules, build_model(), load_users(context), message.content)
         except _OtherRules:
@@ -137,12 +138,16 @@ class FederatedTrainer(UserEntityTrainer):
         self.timeout = check.positive(timeout, "timeout")
         self.unusable: list[int] = []
         """For each step, how many clients gave no usable answer: for whoever runs the server."""
+        self.may_be_silent = False
+        """Whether a step without any answer counts, as one in which nobody takes part. For
+        simulations, where silence is drawn; elsewhere it means that something is wrong."""
 
     def total(self, draws: StepDraws) -> Parameters:
         """The sum of what the clients answer in time; what is no answer counts as nothing.
 
         Raises:
-            InvalidValue: Not one client gave a usable answer; nothing is released then.
+            InvalidValue: Not one client gave a usable answer, and that is not meant; nothing is
+                released then.
         """
         asked, replies = self._ask(draws)
         total, usable = self.server.empty_sum(), 0
@@ -152,7 +157,7 @@ class FederatedTrainer(UserEntityTrainer):
                 usable += 1
                 add_to(total, answer)
         self.unusable.append(asked - usable)
-        if not usable:
+        if not usable and not self.may_be_silent:
             raise InvalidValue(
                 f"none of the {asked} clients gave a usable answer within {self.timeout:g} "
                 "seconds; look at what they say, and whether they agreed to the same rules"
