@@ -56,6 +56,10 @@ def private_ray() -> Iterator[dict[str, Any]]:
 def _read_again() -> None:
     """Ray reads its environment when it is first imported, and its token once."""
     with needs_extra("a Ray of this machine that lets nobody else in", "ray"):
-        from ray._raylet import AuthenticationTokenLoader, Config
+        # Compiled, without types; an older Ray has neither, nor tokens.
+        from ray._raylet import (  # type: ignore[attr-defined, unused-ignore]
+            AuthenticationTokenLoader,
+            Config,
+        )
     AuthenticationTokenLoader.instance().reset_cache()
     Config.initialize("")

@@ -385,9 +385,19 @@ class Ledger(Looking):
             texts: The rows as they came in. Only their keyed hashes are kept.
             releases: What was released for each, to be handed out if the row comes again.
         """
+        prints = [self._key.row(dataset, text) for text in texts]
+        self.remember_prints(reservation, dataset, prints, releases)
+
+    def remember_prints(
+        self,
+        reservation: Reservation,
+        dataset: str,
+        prints: Sequence[str],
+        releases: Sequence[str] | None = None,
+    ) -> None:
+        """The same for rows that were printed elsewhere, with :attr:`row_key`."""
         name = self._key.dataset(dataset)
         if name != reservation.dataset:
             raise InvalidValue("the rows must be of the data set that the reservation is for")
-        prints = [self._key.row(dataset, text) for text in texts]
         with self._store.transaction() as connection:
             rows.remember(connection, name, prints, reservation.id, releases)
