@@ -83,6 +83,13 @@ class Looking:
         with self._store.transaction(write=False) as connection:
             return problems(connection, self._key, [Path(path) for path in receipts])
 
+    def unchecked_rows(self) -> int:
+        """Of how many releases :meth:`verify` cannot check the rows that texts are known by."""
+        from discreet.ledger.verify import unchecked_rows
+
+        with self._store.transaction(write=False) as connection:
+            return unchecked_rows(connection)
+
     def named(self, dataset: str, person: str | None = None) -> str:
         """The keyed name under which a data set, or a person of it, is in this ledger."""
         name, whom = self._names(dataset, person)

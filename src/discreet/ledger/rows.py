@@ -1,6 +1,7 @@
 """Input rows that were released before, known again by a keyed fingerprint."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet import check
@@ -86,6 +87,24 @@ def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen 
         ):
             known[str(fingerprint)] = Seen(str(entry), None if kept is None else str(kept))
     return [known.get(each) for each in prints]
+
+
+def digest_of(rows: Iterable[tuple[str, str | None]]) -> str:
+    """A digest of the rows of a release, each with what was kept of it, for the chain to cover."""
+    lines = sorted(f"{fingerprint} {_hashed(kept)}" for fingerprint, kept in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _hashed(kept: str | None) -> str:
+    raw = None if kept is None else kept.encode("utf-8", "surrogatepass")
+    return "" if raw is None else hashlib.sha256(raw).hexdigest()
+
+
+def told_of(connection: Connection, entry: str) -> dict[str, object]:
+    """How many rows a release has, and their digest: what the event says that commits it."""
+    found = connection.rows("SELECT fingerprint, kept FROM discreet_row WHERE entry = ?", entry)
+    rows = [(str(fingerprint), None if kept is None else str(kept)) for fingerprint, kept in found]
+    return {"count": len(rows), "digest": digest_of(rows)}
 
 
 def remember(

@@ -185,7 +185,8 @@ class UserEntityRun:
         place = self._output / FOLDER_RECEIPT
         if not place.is_file():
             return True
-        return charged_steps(self._output / STATE) > Receipt.read(place).about["steps"]["charged"]
+        written = int(Receipt.read(place).about["steps"]["charged"])
+        return charged_steps(self._output / STATE) > written
 
     @property
     def _counts(self) -> bool:
