@@ -542,6 +542,15 @@ def test_rows_by_which_texts_are_known_again_are_in_the_chain(url, change, found
         assert all(some in said for some, said in zip(found, problems, strict=True))
 
 
+@pytest.mark.parametrize("kept", ["a \0 b", "half \ud800"])
+def test_what_no_database_can_keep_is_refused_in_words_of_ours(url, kept):
+    with Ledger.open(url, key=KEY) as ledger:
+        done = ledger.reserve(charge(1.0))
+        with pytest.raises(InvalidValue, match="which a ledger cannot keep"):
+            ledger.remember(done, "tickets", ["tea"], [kept])
+        assert ledger.seen("tickets", ["tea"]) == [None]
+
+
 def test_rows_of_which_the_chain_says_nothing_are_counted(url):
     """Those of releases under way, and of a version that did not put them into the chain."""
     with Ledger.open(url, key=KEY) as ledger:
