@@ -25,7 +25,7 @@ FLOORS = [
     ["staging"],
     ["arrays", "bars", "card", "check", "files", "parallel", "search", "wording"],
     ["cached", "exact", "settings"],
-    ["composition", "devices", "notions", "randomness", "scope", "tensors"],
+    ["composition", "devices", "notions", "private_ray", "randomness", "scope", "tensors"],
     ["statement"],
     ["receipt"],
     ["text"],

@@ -156,17 +156,24 @@ def file_sha256(path: Path) -> str:
     return Digest.of(path).sha256
 
 
-def plain_json(text: bytes | str) -> Any:
+def plain_json(text: bytes | str, *, once: bool = False) -> Any:
     """What a JSON text says, whoever wrote it; a ValueError for what no file of ours holds.
 
     That is what is not JSON in UTF-8, nesting that no code of ours would follow, a whole number
     that no float can hold, and half a surrogate pair, which could not be written again.
 
+    Args:
+        text: the JSON.
+        once: no object may have a name twice: of the two, some readers take the first, and others
+            the last.
+
     >>> plain_json('{"rows": [1, 2.5, null]}')
     {'rows': [1, 2.5, None]}
     """
+    pairs = _each_once if once else None
     try:
-        value = json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+        plain = text.decode("utf-8") if isinstance(text, bytes) else text
+        value = json.loads(plain, object_pairs_hook=pairs)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     level = [value]
@@ -185,6 +192,13 @@ def plain_json(text: bytes | str) -> Any:
         if not level:
             return value
     raise ValueError("nested too deeply")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return values
 
 
 def sealed_json(values: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ which files it is for, so that it cannot be taken for the receipt of others.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.card import CAVEAT
 from discreet.errors import InputError, InvalidValue, NotFound, VerificationFailed
 from discreet.files import plain_json, publish, staged, written_whole
 from discreet.staging import Digest, Staged
-from discreet.statement import PrivacyStatement
+from discreet.statement import Notion, PrivacyStatement
 
 RECEIPT_SUFFIX = ".privacy.json"
 """A receipt lies beside the output it belongs to, under its name and this."""
@@ -25,7 +27,9 @@ FOLDER_RECEIPT = "privacy.json"
 PARTS_RECEIPT = "_privacy.json"
 """In a folder of parts, whatever does not begin with an underscore is taken for a part."""
 
-_OWN = ("discreet", "statement", "in_words")
+_WORDS = "in_words"
+_OWN = ("discreet", "statement", _WORDS)
+_PROTECTS = "Protects"
 _NAME_LENGTH = 200
 
 
@@ -205,14 +209,24 @@ class Receipt:
 
     @classmethod
     def read(cls, path: Path) -> "Receipt":
-        """Read what :meth:`write` wrote."""
+        """Read what :meth:`write` wrote.
+
+        Raises:
+            VerificationFailed: Its words and its numbers say different things.
+        """
         try:
-            values = plain_json(path.read_bytes())
-            return cls.from_dict(values if isinstance(values, dict) else {})
+            values = plain_json(path.read_bytes(), once=True)
+            receipt = cls.from_dict(values if isinstance(values, dict) else {})
         except ValueError as error:
             raise InputError(
                 f"{path} is not a receipt that discreet wrote; release the file again, or delete it"
             ) from error
+        if _contradicts(values.get(_WORDS), receipt.statement):
+            raise VerificationFailed(
+                f"{path} says one guarantee in words and another in numbers: somebody changed it; "
+                "do not rely on it, and release the file again"
+            )
+        return receipt
 
     @classmethod
     def beside(cls, output: str | Path) -> "Receipt | None":
@@ -245,6 +259,23 @@ class Receipt:
     def _section(self, name: str) -> Mapping[str, Any]:
         values = self.about.get(name)
         return values if isinstance(values, Mapping) else {}
+
+
+def _contradicts(words: Any, statement: PrivacyStatement) -> bool:
+    """Whether the words of a receipt, if it has any, are not of this statement.
+
+    By the numbers and the caveats in them: how sentences are put differs between versions.
+    """
+    if not isinstance(words, list) or not words:
+        return False
+    lines = [str(line) for line in words]
+    caveats = {f"{CAVEAT}{caveat}." for caveat in statement.caveats}
+    if {line for line in lines if line.startswith(CAVEAT)} != caveats:
+        return True
+    if statement.notion is Notion.NONE or statement.delta >= 1:
+        return any(line.startswith(_PROTECTS) for line in lines)
+    told = re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", lines[0])
+    return f"{statement.epsilon:.6g}" not in told
 
 
 def _refuse_more(folder: Path, parts: Iterable[Path]) -> None:

@@ -355,7 +355,7 @@ class PrivacyStatement:
     def from_json(cls, text: str) -> "PrivacyStatement":
         """The inverse of :meth:`to_json`."""
         try:
-            values = plain_json(text)
+            values = plain_json(text, once=True)
         except ValueError:
             values = None
         if not isinstance(values, dict):

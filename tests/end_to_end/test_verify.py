@@ -6,6 +6,8 @@ import pytest
 
 from command import MARKER, called, discreet, write_space
 
+CAVEAT = "Caveat: the noise was seeded."
+
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
@@ -71,6 +73,40 @@ def test_a_file_that_was_changed_is_refused(released, tmp_path, command, run):
     assert (done.code, done.err.count("\n")) == (4, 1)
     assert "is not what its receipt was written for" in done.err
     assert not (tmp_path / "page.html").exists()
+
+
+def _edited(raw):
+    """A receipt changed by hand, in ways that leave the digest of the file as it was."""
+    values = json.loads(raw)
+    statement = values["statement"]
+    epsilon = f'"epsilon": {statement["epsilon"]}'
+    assert epsilon in raw
+
+    def with_statement(**changes):
+        return json.dumps(values | {"statement": statement | changes})
+
+    return {
+        "smaller": (4, with_statement(epsilon=0.08)),
+        "larger": (4, with_statement(epsilon=80.0)),
+        "one caveat more": (4, with_statement(caveats=[*statement["caveats"], "none"])),
+        "without a caveat": (4, json.dumps(values | {"in_words": [*values["in_words"], CAVEAT]})),
+        "nothing but words": (4, with_statement(notion="none", epsilon=None, metric=None)),
+        "twice": (2, raw.replace(epsilon, f'"epsilon": 0.1, {epsilon}', 1)),
+        "no number": (2, raw.replace(epsilon, '"epsilon": NaN', 1)),
+        "beyond all": (2, raw.replace(epsilon, '"epsilon": Infinity', 1)),
+        "below zero": (2, raw.replace(epsilon, '"epsilon": -8.0', 1)),
+        "other digits": (2, raw.replace(epsilon, '"epsilon": \u0663', 1)),
+        "as it was": (0, raw),
+    }
+
+
+def test_a_receipt_that_was_edited_here_and_there_is_refused(released, tmp_path):
+    raw = (released / "out.txt.privacy.json").read_text()
+    (tmp_path / "out.txt").write_bytes((released / "out.txt").read_bytes())
+    for name, (code, text) in _edited(raw).items():
+        (tmp_path / "out.txt.privacy.json").write_text(text)
+        done = called("verify", tmp_path / "out.txt", cache=released / "cache")
+        assert (name, done.code) == (name, code)
 
 
 def test_no_receipt_is_another_matter(released):

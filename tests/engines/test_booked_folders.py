@@ -9,6 +9,7 @@ import pytest
 from crash_points import crashes
 from discreet import Receipt
 from discreet.engines import EngineSettings, release_folder
+from discreet.engines.row_prints import RowKey, RowPrints
 from discreet.engines.tasks import target_of
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Ledger
@@ -27,7 +28,8 @@ class WithThis(InThisProcess):
 
     def run(self, parts, _, folder):
         for part in parts:
-            self._work.release(part, target_of(folder, part))
+            prints = RowPrints(RowKey.read(Path(folder)))
+            self._work.release(part, target_of(folder, part), prints=prints)
             yield {"number": part.number, "error": None}
 
 
@@ -42,7 +44,7 @@ def test_wherever_it_is_killed_it_is_drawn_and_charged_once(tmp_path, monkeypatc
 
     def run(place: Path) -> Receipt:
         with Ledger.open(place / "l.db", key=KEY) as ledger:
-            booked = DatasetLedger(ledger, "notes", "test", "charge")
+            booked = DatasetLedger(ledger, "notes", "test", "refuse")
             return release_folder(place / "in", place / "out", work, ledger=booked)
 
     with pytest.raises(BudgetExceeded, match="nothing is left"):

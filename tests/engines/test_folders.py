@@ -18,8 +18,15 @@ from discreet.engines.folder import unfinished
 from discreet.engines.parts import PartReceipt, attempts_of, record_of
 from discreet.engines.plan import planned
 from discreet.engines.tasks import run_task, target_of
-from discreet.errors import InvalidValue, NotFound, OutputError, VerificationFailed
-from discreet.ledger import Ledger
+from discreet.errors import (
+    BudgetExceeded,
+    InputError,
+    InvalidValue,
+    NotFound,
+    OutputError,
+    VerificationFailed,
+)
+from discreet.ledger import DatasetLedger, Ledger
 from discreet.release.recipe import Recipe, recipe_of
 from discreet.statement import PrivacyStatement
 from discreet.text.fates import Fates
@@ -78,10 +85,7 @@ def test_a_folder_is_booked_as_a_whole_before_it_is_seen(tmp_path, space):
         given += ["--whole-delta", 0, "--yes-weak", "--ledger", book, "--dataset", "notes", *more]
         return called("sanitize", source, "-o", tmp_path / name, *given, cache=tmp_path / "cache")
 
-    policy = release("a")
-    assert (policy.code, "--again charge" in policy.err) == (2, True)
-    assert not (tmp_path / "a").exists()
-    assert release("a", "--again", "charge").code == 0
+    assert release("a").code == 0
     receipt = check_whole(tmp_path / "a", 40, 2 * words_of(20))
     whole = PrivacyStatement.from_dict(receipt.about["whole"]["document"]["statement"])
     with Ledger.open(book) as ledger:
@@ -90,15 +94,70 @@ def test_a_folder_is_booked_as_a_whole_before_it_is_seen(tmp_path, space):
         assert entry.statement == whole
         assert entry.id == receipt.about["ledger"]["entry"]
         assert ledger.verify([tmp_path / "a"]) == []
+    again = release("b")
+    assert (again.code, "released before" in again.err, "--again charge" in again.err) == (3, 1, 1)
+    with Ledger.open(book) as ledger:
         ledger.limit(dataset="notes", epsilon=1.5 * entry.amount.epsilon)
     refused = release("b", "--again", "charge")
     assert (refused.code, "budget" in refused.err) == (3, True)
     assert sorted(path.name for path in tmp_path.glob("b*")) == []  # what was drawn is deleted
     with Ledger.open(book) as ledger:
-        assert len(list(ledger.entries())) == 1
+        assert [entry.state for entry in ledger.entries()] == ["committed", "refunded"]
         ledger.limit(dataset="notes", epsilon=0.0)
     nothing_left = release("c", "--again", "charge")
     assert (nothing_left.code, "nothing is left" in nothing_left.err) == (3, True)
+
+
+def test_a_ledger_knows_the_rows_of_folders_as_it_knows_those_of_files(tmp_path, work):
+    """Copies add up wherever they stand, and a row is not released twice by the way it comes."""
+    line, other = " ".join(WORDS[:4]), WORDS[9]
+    source, book = tmp_path / "in", tmp_path / "l.db"
+    source.mkdir()
+    for name in "abc":  # a part each, and copies but for capitals and white space
+        rows = [(1, line), (2, f" {line.upper()}")] if name != "c" else [(3, other)]
+        told = [f"{number},{text}" for number, text in [("id", "body"), *rows]]
+        (source / f"{name}.csv").write_text("\n".join(told))
+    whole = PrivacyStatement.from_dict(work.made.statement.for_units(16).to_dict())
+    with Ledger.open(book, key=bytes(32)) as ledger:
+        own = DatasetLedger(ledger, "notes", again="refuse")
+        release_folder(source, tmp_path / "out", work, ledger=own)
+        (entry,) = ledger.entries()
+        assert entry.amount.epsilon == pytest.approx(whole.epsilon)
+        assert [each and each.entry for each in ledger.seen("notes", [line, other, "new"])] == [
+            *[entry.id] * 2,
+            None,
+        ]
+        (source / "c.csv").unlink()
+        (source / "a.csv").write_text(f"id,body\n7,{WORDS[8]}\n8,{line}\n")
+        with pytest.raises(BudgetExceeded, match=r"1 of the rows .* \(row 2\)"):
+            release_folder(source, tmp_path / "more", work, ledger=own)
+        assert not ledger.seen("notes", [WORDS[8]])[0]  # of what is deleted nothing is remembered
+        made = Sanitizer(work.made.mechanism, ledger=DatasetLedger(ledger, "notes"))
+        with pytest.raises(BudgetExceeded, match="released before"):
+            made.sanitize([line])
+    assert sorted(path.name for path in tmp_path.glob("more*")) == []
+
+
+def test_parts_that_were_drawn_without_a_ledger_are_not_booked_as_if_with_one(
+    tmp_path, work, monkeypatch
+):
+    source = write(tmp_path / "in", "csv", files=2, rows=2)
+
+    class OnePart(InThisProcess):
+        def run(self, parts, work, folder):
+            yield run_task(parts[0], work, folder)
+            yield {"number": 1, "error": "the power is gone"}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EngineSettings, "start", lambda _: OnePart())
+        with pytest.raises(InputError, match="the power is gone"):
+            release_folder(source, tmp_path / "out", work)
+    with Ledger.open(tmp_path / "l.db", key=bytes(32)) as ledger:
+        for name, refused in (("notes", "made without it"), ("others", "for another ledger")):
+            with pytest.raises(OutputError, match=refused):
+                release_folder(source, tmp_path / "out", work, ledger=DatasetLedger(ledger, name))
+        assert list(ledger.entries()) == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_no_string_in_json_is_written_as_json(tmp_path, work):

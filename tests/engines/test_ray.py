@@ -1,5 +1,6 @@
 """The same folder on Ray: every row once, also when a worker is killed; clear errors without it."""
 
+import os
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -30,16 +31,36 @@ def sanitizer(tmp_path_factory):
 def cluster():
     """A Ray of this machine for all tests here; engines use what runs already."""
     ray = pytest.importorskip("ray")
-    from discreet.engines.ray import _start
+    from discreet.engines.ray import RayEngine
 
-    _start(None, 2)
+    engine = RayEngine(None, 2)
     yield ray
-    ray.shutdown()
+    engine.close()
 
 
 @pytest.mark.usefixtures("cluster")
 def test_killed_workers_cost_attempts_and_nothing_else(tmp_path, sanitizer):
     check_kills(tmp_path, sanitizer, EngineSettings(engine="ray", part_rows=10_000), rows=20_000)
+
+
+def test_nobody_else_is_let_in(cluster):
+    """It listens on the network, and would run whatever anybody sends to it."""
+    from ray._raylet import AuthenticationTokenLoader, GcsClient
+
+    place = cluster.get_runtime_context().gcs_address
+    folder = Path(cluster._private.worker._global_node.get_session_dir_path())
+    assert folder.parents[1].stat().st_mode & 0o777 == 0o700
+    assert GcsClient(address=place).cluster_id
+    loader, token = AuthenticationTokenLoader.instance(), os.environ["RAY_AUTH_TOKEN"]
+    try:
+        os.environ["RAY_AUTH_TOKEN"] = "a guess"
+        loader.reset_cache()
+        with pytest.raises(cluster.exceptions.AuthenticationError):
+            GcsClient(address=place)
+    finally:
+        os.environ["RAY_AUTH_TOKEN"] = token
+        loader.reset_cache()
+    assert GcsClient(address=place).cluster_id
 
 
 def test_it_is_the_version_that_flower_pins(cluster):
@@ -75,7 +96,7 @@ def test_a_dataset_is_sanitised_as_it_is_written(tmp_path, sanitizer):
 )
 def test_where_no_cluster_is(address, error, said):
     pytest.importorskip("ray")
-    from discreet.engines.ray import _start
+    from discreet.engines.ray import _started
 
     with pytest.raises(error, match=said):
-        _start(address, None)
+        _started(address, None)

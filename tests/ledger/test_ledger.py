@@ -505,6 +505,64 @@ def test_a_ledger_is_found_again_and_only_with_its_key(url):
         Ledger.open(url, key=b"short")
 
 
+def _one_with_rows(ledger):
+    done = ledger.reserve(charge(1.0))
+    ledger.remember(done, "tickets", ["tea", "cup"], ["cap", "sea"])
+    ledger.remember(done, "tickets", ["saucer"])
+    done.commit("ab" * 32)
+    return done
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("DELETE FROM discreet_row WHERE kept IS NULL", ["the 3 rows"]),
+        ("DELETE FROM discreet_row", ["the 3 rows"]),
+        ("UPDATE discreet_row SET kept = 'sea' WHERE kept = 'cap'", ["the 3 rows"]),
+        ("UPDATE discreet_row SET kept = NULL", ["the 3 rows"]),
+        ("UPDATE discreet_row SET fingerprint = dataset WHERE kept = 'sea'", ["the 3 rows"]),
+        ("UPDATE discreet_row SET entry = dataset", ["the 3 rows", "which released nothing"]),
+        ("INSERT INTO discreet_row VALUES ('d', 'f', 'e', NULL)", ["which released nothing"]),
+        ("UPDATE discreet_row SET kept = kept", []),
+    ],
+)
+def test_rows_by_which_texts_are_known_again_are_in_the_chain(url, change, found):
+    with Ledger.open(url, key=KEY) as ledger:
+        _one_with_rows(ledger)
+        # What was refunded has no rows, and what another release had first is not its own.
+        other = ledger.reserve(charge(1.0))
+        ledger.remember(other, "tickets", ["tea", "spoon"])
+        other.refund()
+        assert ledger.verify() == []
+        assert ledger.unchecked_rows() == 0
+        with ledger._store.transaction() as connection:
+            connection.run(change)
+        problems = ledger.verify()
+        assert len(problems) == len(found)
+        assert all(some in said for some, said in zip(found, problems, strict=True))
+
+
+@pytest.mark.parametrize("kept", ["a \0 b", "half \ud800"])
+def test_what_no_database_can_keep_is_refused_in_words_of_ours(url, kept):
+    with Ledger.open(url, key=KEY) as ledger:
+        done = ledger.reserve(charge(1.0))
+        with pytest.raises(InvalidValue, match="which a ledger cannot keep"):
+            ledger.remember(done, "tickets", ["tea"], [kept])
+        assert ledger.seen("tickets", ["tea"]) == [None]
+
+
+def test_rows_of_which_the_chain_says_nothing_are_counted(url):
+    """Those of releases under way, and of a version that did not put them into the chain."""
+    with Ledger.open(url, key=KEY) as ledger:
+        _one_with_rows(ledger)
+        done = ledger.reserve(charge(1.0))
+        ledger.remember(done, "tickets", ["spoon"])
+        assert (ledger.verify(), ledger.unchecked_rows()) == ([], 1)
+        ledger._with_rows.clear()
+        done.commit()
+        assert (ledger.verify(), ledger.unchecked_rows()) == ([], 1)
+
+
 def test_a_ledger_of_a_later_version_is_left_alone(url):
     with Ledger.open(url, key=KEY) as ledger, ledger._store.transaction() as connection:
         connection.run("UPDATE discreet_ledger SET version = 99")
@@ -519,7 +577,7 @@ def test_an_older_ledger_becomes_a_newer_one(url, monkeypatch):
         ledger.reserve(charge(1.0))
     later = (*schema.MIGRATIONS, ("ALTER TABLE discreet_row ADD COLUMN note TEXT",))
     monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "VERSION", len(later))
     for _ in range(2):  # and only once
         with Ledger.open(url, key=KEY) as ledger:
             assert ledger.budget("tickets").held.epsilon == 1.0

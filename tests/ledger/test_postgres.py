@@ -1,5 +1,8 @@
 """A server that stops, comes back, or only lets us look."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
@@ -105,3 +108,41 @@ def test_who_was_slower_looks_again_with_a_lock(url, monkeypatch):
         assert ledger.budget("tickets").held.epsilon == 2.0
         assert len(list(ledger.entries())) == 2
         assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_who_looks_sees_one_moment_while_others_write(url):
+    """Otherwise an event that came between two queries would look like one that is missing."""
+    with Ledger.open(url, key=KEY) as looking, Ledger.open(url, key=KEY) as writing:
+        writing.reserve(charge(1.0)).commit()
+        with looking._store.transaction(write=False) as connection:
+            heads = connection.rows("SELECT events FROM discreet_dataset")
+            writing.reserve(charge(1.0)).commit()
+            assert connection.rows("SELECT count(*) FROM discreet_event") == heads == [(2,)]
+        assert looking.verify() == []
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_server_whose_default_is_another_isolation_books_exactly_as_much(url):
+    level = "repeatable read"
+    with Ledger.open(url, key=KEY) as ledger:
+        ledger.limit(dataset="tickets", epsilon=20.0)
+        with ledger._store.unlocked() as connection:
+            connection.run(f"ALTER ROLE postgres SET default_transaction_isolation = '{level}'")
+    try:
+        with ThreadPoolExecutor(4) as pool, ExitStack() as opened:
+            ledgers = [opened.enter_context(Ledger.open(url, key=KEY)) for _ in range(4)]
+            booked = list(pool.map(_some, ledgers))
+            assert (sum(booked), ledgers[0].verify()) == (20, [])
+    finally:
+        with Ledger.open(url, key=KEY) as ledger, ledger._store.unlocked() as connection:
+            connection.run("ALTER ROLE postgres RESET default_transaction_isolation")
+
+
+def _some(ledger):
+    done = 0
+    with suppress(BudgetExceeded):
+        while True:
+            ledger.reserve(charge(1.0)).commit()
+            done += 1
+    return done

@@ -188,6 +188,32 @@ def test_a_file_that_changes_between_counting_and_drawing_is_refused(book, sourc
     assert not source.with_name("out.csv").exists()
 
 
+def test_other_texts_with_as_many_words_are_no_longer_what_was_counted(book, source):
+    """They may be copies of each other, or texts that were released before."""
+    lines, first = [f"{WORDS[0]} {WORDS[1]}"] * 20_000, f"{WORDS[2]} {WORDS[3]}"
+    assert len(first) == len(lines[0])
+    source = source.with_name("long.txt")
+    source.write_text("\n".join(lines))
+
+    class Late(Sanitizer):
+        def draws(self, texts):
+            with source.open("r+b") as file:  # whoever read ahead has not read so far
+                file.seek(-len(first), 2)
+                file.write(first.encode())
+            return super().draws(texts)
+
+    with pytest.raises(ValueError, match="changed between"):
+        sanitize_file(
+            source,
+            source.with_name("out.txt"),
+            Late(SanText(SPACE, epsilon=1.0)),
+            accept_weak=True,
+            ledger=DatasetLedger(book, "tickets", again="charge"),
+        )
+    assert not source.with_name("out.txt").exists()
+    assert book.budget("tickets").spent.epsilon == 0
+
+
 @pytest.mark.parametrize("repeat", ["each", "once"])
 @pytest.mark.parametrize("identifiers", [None, "rules"])
 def test_what_is_counted_beforehand_is_what_is_drawn(repeat, identifiers):

@@ -1,11 +1,13 @@
 """The gateway with the real openai client, before an upstream on a loopback port."""
 
+import asyncio
 import json
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import httpx
 import numpy as np
 import pytest
 
@@ -13,7 +15,9 @@ from command import MARKER, WORDS, write_space
 from discreet.service.gateway import conversations
 from discreet.service.gateway.fields import Slot
 from discreet.service.gateway.restoring import Restorer
+from discreet.service.gateway.upstream import events
 from discreet.service.keys import add_key
+from discreet.service.problems import Problem
 from discreet.statement import PrivacyStatement
 from discreet.text.identifiers import Surrogates, lists
 from discreet.text.identifiers.surrogates import WORDS as WORDS_OF_ONE
@@ -599,3 +603,44 @@ def test_a_stream_is_what_the_whole_would_be_however_it_is_cut(as_json):
             "b": 7,
             "c": [142, "7"],
         }
+
+
+def _events_of(parts, head="text/event-stream"):
+    """What the gateway reads of an upstream that sends these bytes."""
+
+    async def sent():
+        for part in parts:
+            yield part
+
+    async def read():
+        answer = httpx.Response(200, headers={"content-type": head}, content=sent())
+        return [event async for event in events(answer)]
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_events_are_read_wherever_their_bytes_are_cut(end):
+    """Within a character, an end of a line, or beside what ends lines of other texts."""
+    said = json.dumps({"content": "caf\u00e9 \u2028 \x85 \u2029 \U0001f600"}, ensure_ascii=False)
+    lines = ["event: delta", f"data: {said}", "", ": a comment", "data: a", "data: b", "", "data:c"]
+    raw = end.join(lines).encode()
+    expected = [("delta", said), (None, "a\nb"), (None, "c")]
+    for size in range(1, len(raw) + 1):
+        parts = [raw[at : at + size] for at in range(0, len(raw), size)]
+        assert _events_of(parts) == expected
+    assert _events_of([raw], "text/event-stream; charset=latin-1") == expected
+
+
+@pytest.mark.parametrize("line", [b"x", b"data: x\n"])
+def test_an_event_without_an_end_is_not_gathered_for_ever(line):
+    read = []
+
+    def endless():
+        while True:
+            read.append(line * (2**20 // len(line)))
+            yield read[-1]
+
+    with pytest.raises(Problem, match="too long"):
+        _events_of(endless())
+    assert len(read) < 20

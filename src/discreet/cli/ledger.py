@@ -177,6 +177,12 @@ def export(
         say(f"Written: {output}")
 
 
+_UNCHECKED = (
+    "Not checked: the rows by which texts of {} are known again. They are not finished, or were "
+    "booked by an earlier version."
+)
+
+
 @ledger.command(short_help="Check the chain, the sums, and receipts against their entries.")
 def verify(
     url: Url,
@@ -190,19 +196,19 @@ def verify(
 
     Entries of a data set are chained by keyed digests: whoever changes, removes or adds one without
     the key is found out. The last entries of a chain are missed by who has a receipt of them: name
-    the outputs. The rows by which a text is known again are not in the chain, and not checked. Ends
-    with 4 if anything is wrong.
+    the outputs. Of the rows by which a text is known again the chain has a digest for each release;
+    those that were booked before it did are not checked. Ends with 4 if anything is wrong.
 
     Example: discreet ledger verify budget.db out.csv
     """
     with Ledger.open(url, key=key, new=False) as book:
         problems = book.verify(receipts or ())
-        count = sum(1 for _ in book.entries())
+        count, unchecked = sum(1 for _ in book.entries()), book.unchecked_rows()
     values: dict[str, Any] = {"entries": count, "problems": problems}
     said = [f"FAIL  {each}" for each in problems] or [
         f"{counted(count, 'release')}, the chain, the sums and "
         f"{counted(len(receipts or ()), 'receipt')}: all as written.",
-        "Not checked: the rows by which a text is known again.",
+        *([_UNCHECKED.format(counted(unchecked, "release"))] if unchecked else []),
     ]
     show(values, said, as_json=as_json)
     if problems:

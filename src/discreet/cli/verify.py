@@ -25,8 +25,9 @@ def verify(
     The receipt names the SHA-256 of what was released. A file that was changed, replaced or cut
     short since does not match, and ends with exit code 4; one without a receipt with 2.
 
-    This shows that file and receipt belong together. It does not show who wrote them: whoever can
-    replace both can make a pair that matches.
+    This shows that file and receipt belong together, and that the receipt's words and numbers say
+    the same. It does not show who wrote them: a receipt is not signed, and whoever can write to it
+    can make it say anything. A ledger can tell: 'discreet ledger verify LEDGER out.csv'.
 
     Example: discreet verify out.csv
     """

@@ -16,6 +16,7 @@ from discreet.encoders.settings import EncoderSettings, MapSettings
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
+from discreet.engines.row_prints import RowPrints
 from discreet.engines.work import Work
 from discreet.errors import InputError, InvalidValue
 from discreet.mechanisms.registry import described, find
@@ -207,7 +208,13 @@ class EmbedWork(Work):
             first_row=first_row,
         )
 
-    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
+    def release(
+        self,
+        part: Part,
+        target: Path,
+        key: RunKey | None = None,
+        prints: RowPrints | None = None,
+    ) -> PartReceipt:
         noise = None if key is None else key.noise(part, self.fingerprint)
 
         def write(output: Staged) -> Mapping[str, Any]:
@@ -226,13 +233,17 @@ class EmbedWork(Work):
                     counts["sentences"] += release.units
                     counts["left_out"] += len(table) - len(out)
                     texts: Any = table.column(self.text_field).to_pylist()
-                    sizes = sentences_in(self.made, texts) * (1 if self.pair_field is None else 2)
+                    sizes = sentences_in(self.made, texts)
+                    if prints is not None:
+                        others: Any = self.pair_field and table.column(self.pair_field).to_pylist()
+                        prints.add((texts, sizes), *([(others, sizes)] if others else []))
+                    sizes = sizes * (1 if self.pair_field is None else 2)
                     longest = max(longest, int(sizes.max(initial=0)))
                 if writer is not None:
                     writer.close()
             return {**counts, _LONGEST: longest}
 
-        return commit_part(part, target, self.fingerprint, write)
+        return commit_part(part, target, self.fingerprint, write, prints)
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         counts: Counter[str] = Counter()
@@ -260,9 +271,11 @@ class EmbedWork(Work):
         told["sentences"] = counts["sentences"]
         return receipt.with_section("counts", told).with_section("input", fields)
 
-    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
+    def longest(
+        self, parts: Iterable[PartReceipt], receipt: Receipt, copies: int
+    ) -> PrivacyStatement:
         """As a single file is charged: for both sentences of a pair, all those of a document."""
-        most = max(1, *(int(each.counts[_LONGEST]) for each in parts))
+        most = max(1, copies, *(int(each.counts[_LONGEST]) for each in parts))
         if self.unit == "document":
             # One release speaks of all sentences of a document: they are a group, not draws apart.
             return group_as(receipt.statement, most, Unit.DOCUMENT)

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.engines.parts import PartReceipt, attempts_of, record_of
+from discreet.engines.parts import PartReceipt, attempts_of, prints_of, record_of
 from discreet.engines.plan import Part
+from discreet.engines.row_prints import FolderPrints
 from discreet.engines.tasks import target_of
 from discreet.errors import OutputError
-from discreet.files import plain_json, private_folder, withdraw, written_whole
+from discreet.files import file_sha256, plain_json, private_folder, withdraw, written_whole
 from discreet.parallel import in_threads
 from discreet.receipt import PARTS_RECEIPT, Receipt
 from discreet.release.vectors import SUFFIXES
@@ -65,6 +66,18 @@ class Unfinished:
                 "records say; run the same command again, which makes them anew"
             )
         return receipts
+
+    def prints(self, receipts: Sequence[PartReceipt]) -> FolderPrints:
+        """Of the rows of all parts, as their tasks read them."""
+        places = [prints_of(target_of(self.path, each.part)) for each in receipts]
+        for place, receipt in zip(places, receipts, strict=True):
+            if not place.is_file() or file_sha256(place) != receipt.prints:
+                raise OutputError(
+                    f"{self.path} has parts whose rows the ledger cannot know, since they were "
+                    "made without it; delete that folder, nothing of which was released, and begin "
+                    "again"
+                )
+        return FolderPrints.read(places)
 
     @property
     def attempts(self) -> int:

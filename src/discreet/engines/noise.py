@@ -21,9 +21,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from discreet.engines.plan import Part
+from discreet.files import written_whole
 from discreet.randomness import SecureGenerator, keyed_generator
 from discreet.release.rows import Noise
-from discreet.text.identifiers.secret_files import KEY_BYTES, read_key, write_secret
+from discreet.staging import PRIVATE
+from discreet.text.identifiers.secret_files import KEY_BYTES, read_key
 
 CAVEAT = (
     "the noise follows from a key that was deleted when the release was complete: whoever can "
@@ -50,7 +52,8 @@ class RunKey:
     def make(cls, folder: Path) -> None:
         """Draw the key of a release that begins; one that was stopped keeps its own."""
         if not (folder / _NAME).exists():
-            write_secret(folder / _NAME, secrets.token_bytes(KEY_BYTES))
+            with written_whole(folder / _NAME, mode=PRIVATE) as temporary:
+                temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
     def read(cls, folder: Path) -> "RunKey":

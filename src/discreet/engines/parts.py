@@ -11,6 +11,7 @@ was asked for twice. Every run draws anew. So that only one draw of a part can e
 Every attempt is counted before it draws, and the receipt states how many there were.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.plan import Part
+from discreet.engines.row_prints import RowPrints
 from discreet.errors import InputError
 from discreet.files import plain_json, staged
 from discreet.staging import PRIVATE, Digest, Staged, sync_folder
@@ -33,6 +35,8 @@ class PartReceipt:
     """Fingerprint of everything that decides what is released."""
     digest: Digest
     counts: Mapping[str, Any]
+    prints: str = ""
+    """SHA-256 of the prints of its rows, if a ledger wants to know them."""
 
     def to_json(self) -> str:
         """What is written beside the part until all parts are there."""
@@ -44,7 +48,8 @@ class PartReceipt:
         try:
             values = plain_json(path.read_bytes())
             part, digest = Part.from_dict(values["part"]), Digest(**values["digest"])
-            return cls(part, values["made_with"], digest, values["counts"])
+            more = values["counts"], str(values.get("prints", ""))
+            return cls(part, values["made_with"], digest, *more)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -67,8 +72,17 @@ def attempts_of(target: Path) -> Path:
     return target.with_suffix(".attempts")
 
 
+def prints_of(target: Path) -> Path:
+    """Where the prints of a part's rows lie until a ledger has them."""
+    return target.with_suffix(".rows")
+
+
 def commit_part(
-    part: Part, target: Path, made_with: str, write: Callable[[Staged], Mapping[str, Any]]
+    part: Part,
+    target: Path,
+    made_with: str,
+    write: Callable[[Staged], Mapping[str, Any]],
+    prints: RowPrints | None = None,
 ) -> PartReceipt:
     """Draw a part once, and put it in its place unless somebody else has.
 
@@ -77,6 +91,7 @@ def commit_part(
         target: where it goes.
         made_with: fingerprint of everything that decides what is released.
         write: draws and writes the part to a file that nobody sees, and counts it.
+        prints: of the rows that are written, which a ledger will ask for.
     """
     place = record_of(target)
     if (done := PartReceipt.read(place)) is not None:
@@ -87,7 +102,8 @@ def commit_part(
     with staged(target) as output, staged(place, mode=PRIVATE) as record:
         counts = write(output)
         part.require_unchanged()
-        receipt = PartReceipt(part, made_with, output.digest, counts)
+        printed = "" if prints is None else _keep_prints(prints, prints_of(target))
+        receipt = PartReceipt(part, made_with, output.digest, counts, printed)
         record.path.write_text(receipt.to_json(), "utf-8")
         output.sync()
         record.sync()
@@ -99,6 +115,16 @@ def commit_part(
         output.put()
     sync_folder(target.parent)
     return receipt
+
+
+def _keep_prints(prints: RowPrints, place: Path) -> str:
+    """Before the record, which has their digest: every attempt prints the same rows alike."""
+    raw = prints.to_bytes()
+    with staged(place, mode=PRIVATE) as file:
+        file.path.write_bytes(raw)
+        file.sync()
+        file.put()
+    return hashlib.sha256(raw).hexdigest()
 
 
 def _count_attempt(path: Path) -> None:

@@ -1,14 +1,14 @@
 """Parts released by the tasks of a Ray cluster, or of a Ray that is started on this machine.
 
-Ray listens on all network interfaces, whatever it is told: start it where nobody else can reach it.
-A task that is lost with its worker is run again by Ray, and finds the record of its part if there
-is one. Nothing that was drawn passes through Ray's object store: tasks write files and give back a
-number.
+One that is started here lets nobody else in (:mod:`discreet.private_ray`). A cluster that asks for
+no token runs whatever anybody sends it: start it where nobody else can reach it. A task that is
+lost with its worker is run again by Ray, and finds the record of its part if there is one. Nothing
+that was drawn passes through Ray's object store: tasks write files and give back a number.
 """
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from discreet.engines.addresses import refuse_silence
@@ -17,6 +17,7 @@ from discreet.engines.plan import Part
 from discreet.engines.tasks import PartOutcome, run_task
 from discreet.errors import NotFound, needs_extra
 from discreet.parallel import WORKERS
+from discreet.private_ray import private_ray
 from discreet.release.tables import ROWS
 from discreet.release.text import Sanitizer
 
@@ -37,8 +38,7 @@ class RayEngine:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         self._is_ours = not ray.is_initialized()
-        if self._is_ours:
-            _start(address, workers)
+        self._started = _started(address, workers) if self._is_ours else ExitStack()
         resources: Any = ray.cluster_resources  # which has no types
         self.workers = workers or max(1, int(resources().get("CPU", 1)))
 
@@ -66,8 +66,7 @@ class RayEngine:
 
     def close(self) -> None:
         """Stop Ray if it was started here."""
-        if self._is_ours:
-            ray.shutdown()
+        self._started.close()
 
 
 def sanitize(dataset: Any, sanitizer: Sanitizer, *, text: str | Sequence[str] = "text") -> Any:
@@ -91,25 +90,25 @@ def sanitize(dataset: Any, sanitizer: Sanitizer, *, text: str | Sequence[str] = 
     return dataset.map_batches(release, batch_format="pyarrow", batch_size=ROWS)
 
 
-def _start(address: str | None, workers: int | None) -> None:
+def _started(address: str | None, workers: int | None) -> ExitStack:
+    """A Ray of this machine, or the connection to a cluster; to be closed."""
     common: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    if address is None:
-        ray.init(
-            address="local",
-            num_cpus=workers or WORKERS,
-            include_dashboard=False,
-            _node_ip_address="127.0.0.1",
-            **common,
-        )
-        return
-    if address != "auto":
-        rule = "--address of Ray must be auto, HOST:6379 or ray://HOST:10001, with the port"
-        refuse_silence([address.removeprefix("ray://")], rule, _no_cluster(address))
-    try:
-        ray.init(address=address, **common)
-    except (ConnectionError, ValueError, RuntimeError, OSError):
-        raise _no_cluster(address) from None
+    with ExitStack() as started:
+        if address is None:
+            options = started.enter_context(private_ray())
+            started.callback(ray.shutdown)
+            ray.init(address="local", num_cpus=workers or WORKERS, **options)
+            return started.pop_all()
+        if address != "auto":
+            rule = "--address of Ray must be auto, HOST:6379 or ray://HOST:10001, with the port"
+            refuse_silence([address.removeprefix("ray://")], rule, _no_cluster(address))
+        try:
+            ray.init(address=address, **common)
+        except (ConnectionError, ValueError, RuntimeError, OSError):
+            raise _no_cluster(address) from None
+        started.callback(ray.shutdown)
+        return started.pop_all()
 
 
 def _no_cluster(address: str) -> NotFound:

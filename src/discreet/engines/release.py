@@ -14,13 +14,15 @@ from discreet.engines.noise import CAVEAT as KEY_CAVEAT
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt
 from discreet.engines.plan import Part, planned
+from discreet.engines.row_prints import FolderPrints, RowKey
 from discreet.engines.settings import EngineSettings
 from discreet.engines.tasks import Engine
 from discreet.engines.work import SanitizeWork, Work
-from discreet.errors import BudgetExceeded, DiscreetError, InputError, InvalidValue
+from discreet.errors import BudgetExceeded, DiscreetError, InputError
+from discreet.ledger.book import Reservation
 from discreet.ledger.charge import Charge
 from discreet.ledger.dataset import DatasetLedger
-from discreet.ledger.rows import CHARGE
+from discreet.ledger.rows import CHARGE, REFUSE, screened
 from discreet.receipt import Receipt
 from discreet.release.booked import commit_receipt, with_entry
 from discreet.release.handover import HandoverSettings
@@ -114,8 +116,9 @@ def release_folder(
         preparing: called with (done, total) while public data is prepared.
         ledger: where the whole is booked, for its longest text. Parts are drawn first, since only
             then it is known how long that is, and wait in a folder that only its owner can look
-            into; they are deleted if the budget does not allow them. Rows are not remembered one
-            by one, so its policy for rows that come again must be ``charge``.
+            into; they are deleted if the budget does not allow them, or if a row was released
+            before and its policy is not ``charge``: what a folder releases is not kept to be handed
+            out. Copies of a row add up, as in a file.
     """
     chosen, place = settings or EngineSettings(), Path(output)
     resumes, force = unfinished_place(place).exists(), handover.force
@@ -133,6 +136,8 @@ def release_folder(
         missing = state.missing()
         if work.keyed:
             RunKey.make(state.path)
+        if ledger is not None:
+            RowKey.make(state.path, ledger)
         engine_said = {"name": chosen.engine or "local"}
         if missing:
             try:
@@ -158,12 +163,7 @@ def release_folder(
 
 
 def _require_budget(ledger: DatasetLedger, resumes: bool) -> None:
-    """Refuse before anything is drawn what is known then: a policy, or that nothing is left."""
-    if ledger.again != CHARGE:
-        raise InvalidValue(
-            "the rows of a folder are not remembered one by one; book it with the policy to charge "
-            "rows that come again (--again charge), or release single files"
-        )
+    """Refuse before anything is drawn what is known then: that nothing is left."""
     if resumes:  # the last of the budget may have been reserved for this very release
         return
     left = ledger.ledger.budget(ledger.dataset).left
@@ -181,21 +181,35 @@ def _published(
     receipt: Receipt,
 ) -> Receipt:
     """Book the whole by its receipt, and give it its place once the ledger has it in writing."""
+    prints = state.prints(receipts)
     charge = Charge(
         dataset=ledger.dataset,
         command=ledger.command,
-        statement=work.longest(receipts, receipt),
+        statement=work.longest(receipts, receipt, prints.most),
         mechanism=receipt.mechanism["name"],
         units=work.units(receipt),
     )
     try:
         # A run that was stopped while it published may have reserved, or booked, already.
         with ledger.reserved(charge, request=state.request) as reservation:
+            _remember(ledger, reservation, prints)
             booked = with_entry(receipt, reservation, charge)
             return state.publish(receipts, booked, partial(commit_receipt, reservation))
     except BudgetExceeded:
         state.discard()
         raise
+
+
+def _remember(ledger: DatasetLedger, reservation: Reservation, prints: FolderPrints) -> None:
+    """Let the ledger know the rows again, and refuse those that it knows of another release."""
+    own, name = ledger.ledger, ledger.dataset
+    for some in prints.texts() if ledger.again != CHARGE else ():
+        seen = zip(some, own.seen_prints(name, list(some.values())), strict=True)
+        again = [(row, each) for row, each in seen if each and each.entry != reservation.id]
+        if again:
+            screened([each for _, each in again], REFUSE, rows_before=again[0][0])
+    for some in prints.texts():
+        own.remember_prints(reservation, name, list(some.values()))
 
 
 def _run(

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from discreet.engines.noise import RunKey
 from discreet.engines.plan import Part
+from discreet.engines.row_prints import RowKey, RowPrints
 from discreet.engines.work import work_from
 from discreet.errors import DiscreetError
 from discreet.parallel import use_threads
@@ -53,7 +54,9 @@ def run_task(part: Part, work: str, folder: str) -> PartOutcome:
     try:
         does = _loaded(work)
         key = RunKey.read(Path(folder)) if does.keyed else None
-        does.release(part, target_of(folder, part), key)
+        rows = RowKey.read(Path(folder))
+        prints = None if rows is None else RowPrints(rows)
+        does.release(part, target_of(folder, part), key, prints)
     except DiscreetError as error:
         return {"number": part.number, "error": str(error)}
     except Exception as error:

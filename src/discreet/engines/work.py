@@ -14,6 +14,7 @@ from discreet.arrays import Generator, Progress
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
+from discreet.engines.row_prints import RowPrints
 from discreet.errors import InputError, InvalidValue
 from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
@@ -21,7 +22,7 @@ from discreet.release.recipe import recipe_of, sanitizer_from
 from discreet.release.rows import Noise, Tally, receipt_of_rows, release_rows
 from discreet.release.strength import refuse_weak_words
 from discreet.release.text import Sanitizer
-from discreet.release.whole import DELTA, checked_delta
+from discreet.release.whole import DELTA, checked_delta, counted_in, whole_of
 from discreet.spaces.index import build_index, cached_index, store_index
 from discreet.staging import Staged
 from discreet.statement import Notion, PrivacyStatement, Unit
@@ -75,13 +76,20 @@ class Work(ABC):
         """
 
     @abstractmethod
-    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
+    def release(
+        self,
+        part: Part,
+        target: Path,
+        key: RunKey | None = None,
+        prints: RowPrints | None = None,
+    ) -> PartReceipt:
         """Read, draw, stage and commit a part.
 
         Args:
             part: what to release.
             target: where it goes.
             key: of the run, if the noise follows from one.
+            prints: gets the rows, if a ledger wants to know them.
         """
 
     @abstractmethod
@@ -89,12 +97,15 @@ class Work(ABC):
         """The receipt that one file would have, of all parts together."""
 
     @abstractmethod
-    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:
+    def longest(
+        self, parts: Iterable[PartReceipt], receipt: Receipt, copies: int
+    ) -> PrivacyStatement:
         """What holds for the whole of the longest text, as a ledger is charged for it.
 
         Args:
             parts: all of them.
             receipt: of :meth:`receipt`.
+            copies: draws of the text that was drawn most, all copies of it together.
         """
 
     @abstractmethod
@@ -184,7 +195,13 @@ class SanitizeWork(Work):
         parts = (index.neighbors.tobytes(), index.lower.tobytes())
         return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
 
-    def release(self, part: Part, target: Path, key: RunKey | None = None) -> PartReceipt:
+    def release(
+        self,
+        part: Part,
+        target: Path,
+        key: RunKey | None = None,
+        prints: RowPrints | None = None,
+    ) -> PartReceipt:
         rng: Generator | Noise = secure_generator()
         if key is not None:
             rng = key.noise(part, self.fingerprint, self._index)
@@ -209,12 +226,17 @@ class SanitizeWork(Work):
                 sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
                 with closing(sink):
                     tally = release_rows(
-                        reader, columns, self.made, lambda batch: sink.write(as_parquet(batch)), rng
+                        reader,
+                        columns,
+                        self.made,
+                        lambda batch: sink.write(as_parquet(batch)),
+                        rng,
+                        tell=None if prints is None else prints.add,
                     )
                 columns.check_complete()
             return tally.to_dict()
 
-        return commit_part(part, target, self.fingerprint, write)
+        return commit_part(part, target, self.fingerprint, write, prints)
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         tally = Tally()
@@ -231,12 +253,21 @@ class SanitizeWork(Work):
         }
         return receipt_of_rows(self.made, tally, columns.public, about, self.whole_delta)
 
-    def longest(self, parts: Iterable[PartReceipt], receipt: Receipt) -> PrivacyStatement:  # noqa: ARG002
+    def longest(
+        self,
+        parts: Iterable[PartReceipt],  # noqa: ARG002
+        receipt: Receipt,
+        copies: int,
+    ) -> PrivacyStatement:
         """What the receipt says of it; nothing is promised where it says nothing."""
-        told = receipt.about["whole"]["document"]["statement"]
-        if told is None:
+        whole = receipt.about["whole"]["document"]
+        if copies > whole["words"]:
+            counted = counted_in(self.made.about)
+            lifted = whole_of(receipt.statement, self.made.mechanism, self.whole_delta, counted)
+            return lifted(copies, Unit.DOCUMENT)
+        if whole["statement"] is None:
             return PrivacyStatement(notion=Notion.NONE, unit=Unit.DOCUMENT)
-        return PrivacyStatement.from_dict(told)
+        return PrivacyStatement.from_dict(whole["statement"])
 
     def units(self, receipt: Receipt) -> int:
         return int(receipt.counts["words"])

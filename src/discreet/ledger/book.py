@@ -74,7 +74,9 @@ class Ledger(Looking):
     its own in each process (a forked child gets a new connection by itself).
 
     Privacy: data sets, persons, requests and rows are stored as keyed hashes (HMAC-SHA-256); texts
-    never. Who has the database without the key sees times, amounts and how many persons there are.
+    never. Who has the database without the key sees times, commands, mechanisms, statements and
+    amounts, how many words, persons and rows there are, which entries are of the same data set,
+    person or row, digests of receipts, and the releases that are kept to be handed out again.
 
     >>> import tempfile
     >>> from discreet.statement import PrivacyStatement
@@ -94,6 +96,7 @@ class Ledger(Looking):
     def __init__(self, store: stores.Store, key: LedgerKey) -> None:
         super().__init__(store, key)
         self._known: dict[str, Adjacency] = {}
+        self._with_rows: set[str] = set()  # reservations whose rows are remembered
         self._crowded = 0
 
     @classmethod
@@ -354,6 +357,8 @@ class Ledger(Looking):
                 if number is None:
                     continue  # said already, in the same words
                 said: dict[str, Any] = {"receipt": receipt} if state == COMMITTED else {}
+                if state == COMMITTED and reservation.id in self._with_rows:
+                    said["rows"] = rows.told_of(writing, reservation.id)
                 own = account.events + 1
                 chain.append(writing, self._key, account, state, reservation.id, json.dumps(said))
                 if state == REFUNDED:
@@ -385,9 +390,20 @@ class Ledger(Looking):
             texts: The rows as they came in. Only their keyed hashes are kept.
             releases: What was released for each, to be handed out if the row comes again.
         """
+        prints = [self._key.row(dataset, text) for text in texts]
+        self.remember_prints(reservation, dataset, prints, releases)
+
+    def remember_prints(
+        self,
+        reservation: Reservation,
+        dataset: str,
+        prints: Sequence[str],
+        releases: Sequence[str] | None = None,
+    ) -> None:
+        """The same for rows that were printed elsewhere, with :attr:`row_key`."""
         name = self._key.dataset(dataset)
         if name != reservation.dataset:
             raise InvalidValue("the rows must be of the data set that the reservation is for")
-        prints = [self._key.row(dataset, text) for text in texts]
         with self._store.transaction() as connection:
             rows.remember(connection, name, prints, reservation.id, releases)
+        self._with_rows.add(reservation.id)

@@ -72,18 +72,31 @@ class LedgerKey:
 
     def row(self, dataset: str, content: str | bytes) -> str:
         """The fingerprint of an input row."""
-        if isinstance(content, str):
-            content = content.encode("utf-8", "surrogatepass")
-        return self._of("row", dataset.encode("utf-8", "surrogatepass"), content)
+        return row_print(self.row_key, dataset, content)
+
+    @property
+    def row_key(self) -> bytes:
+        """What fingerprints of rows are made with, and nothing else."""
+        return self._keys["row"]
 
     def seal(self, *parts: str) -> str:
         """A digest that only who has the key can make."""
         return self._of("seal", *_parts(*parts), size=32)
 
     def _of(self, purpose: str, *parts: bytes, size: int = _NAME_BYTES) -> str:
-        # Lengths first: no two lists of parts give the same bytes.
-        joined = b"".join(map(_framed, parts))
-        return hmac.digest(self._keys[purpose], joined, hashlib.sha256)[:size].hex()
+        return _keyed(self._keys[purpose], *parts, size=size)
+
+
+def row_print(row_key: bytes, dataset: str, content: str | bytes) -> str:
+    """The fingerprint of an input row, by the key for rows (``LedgerKey.row_key``) alone."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "surrogatepass")
+    return _keyed(row_key, dataset.encode("utf-8", "surrogatepass"), content)
+
+
+def _keyed(key: bytes, *parts: bytes, size: int = _NAME_BYTES) -> str:
+    # Lengths first: no two lists of parts give the same bytes.
+    return hmac.digest(key, b"".join(map(_framed, parts)), hashlib.sha256)[:size].hex()
 
 
 def _framed(part: bytes) -> bytes:

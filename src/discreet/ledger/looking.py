@@ -83,6 +83,13 @@ class Looking:
         with self._store.transaction(write=False) as connection:
             return problems(connection, self._key, [Path(path) for path in receipts])
 
+    def unchecked_rows(self) -> int:
+        """Of how many releases :meth:`verify` cannot check the rows that texts are known by."""
+        from discreet.ledger.verify import unchecked_rows
+
+        with self._store.transaction(write=False) as connection:
+            return unchecked_rows(connection)
+
     def named(self, dataset: str, person: str | None = None) -> str:
         """The keyed name under which a data set, or a person of it, is in this ledger."""
         name, whom = self._names(dataset, person)
@@ -90,9 +97,17 @@ class Looking:
 
     def seen(self, dataset: str, texts: Sequence[str | bytes]) -> list[Seen | None]:
         """For each input row, which release it was in first, and that release where it was kept."""
-        prints = [self._key.row(dataset, text) for text in texts]
+        return self.seen_prints(dataset, [self._key.row(dataset, text) for text in texts])
+
+    def seen_prints(self, dataset: str, prints: Sequence[str]) -> list[Seen | None]:
+        """The same for rows that were printed elsewhere, with :attr:`row_key`."""
         with self._store.transaction(write=False) as connection:
             return rows.seen(connection, self._key.dataset(dataset), prints)
+
+    @property
+    def row_key(self) -> bytes:
+        """What rows are printed with: for processes that read rows and have no ledger."""
+        return self._key.row_key
 
     def _names(self, dataset: str, person: str | None) -> tuple[str, str]:
         if not isinstance(dataset, str) or not dataset:

@@ -17,7 +17,10 @@ from discreet.ledger.stores import WAIT_SECONDS, Store
 _LOCK = 0x64697363726565  # "discree": of no meaning to anybody else
 # Durable whatever the server's default is; said in each transaction, because a pool of connections
 # may give every transaction another one.
-_BEGIN = "BEGIN; SET LOCAL synchronous_commit = on"
+# Who waited for a lock must then see what was written meanwhile, whatever the server's default is.
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on"
+# Who only looks sees one moment, in however many queries: events and the sums that they make.
+_LOOK = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _DURABLE = "set_config('synchronous_commit', 'on', true)"
 
 
@@ -68,7 +71,7 @@ class PostgresStore(Store):
     def transaction(self, *, write: bool = True) -> Iterator[Connection]:
         """Commit what the block did, or nothing of it."""
         with self.unlocked() as connection:
-            connection.run(_BEGIN if write else "BEGIN")
+            connection.run(_BEGIN if write else _LOOK)
             try:
                 yield connection
                 connection.run("COMMIT")
@@ -104,6 +107,8 @@ class _Connection(Unlocking):
             self._made.execute(f"WITH {named} {last}" if named else last, values)
 
     def change(self, row: Rows, was: Mapping[str, object], parts: Sequence[Rows]) -> bool:
+        import psycopg
+
         values = [*row.rows[0], *was.values()]
         sets = ", ".join(f"{column} = %s" for column in row.columns)
         same = " AND ".join(f"{column} = %s" for column in was)
@@ -111,7 +116,10 @@ class _Connection(Unlocking):
         added = [_inserted(part, values, ", changed") for part in parts]
         named = "".join(f", w{number} AS ({each})" for number, each in enumerate(added))
         sql = f"WITH changed AS ({changed}){named} SELECT 1 FROM changed"
-        return bool(self._made.execute(sql, values).fetchall())
+        try:
+            return bool(self._made.execute(sql, values).fetchall())
+        except psycopg.errors.SerializationFailure:  # a stricter server's way to say so
+            return False
 
 
 def _inserted(part: Rows, values: list[object], beside: str = "") -> str:

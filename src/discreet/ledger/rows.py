@@ -1,6 +1,8 @@
 """Input rows that were released before, known again by a keyed fingerprint."""
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet import check
@@ -14,6 +16,7 @@ POLICIES = (STORED, REFUSE, CHARGE)
 ``stored-first-release`` hands out what was released the first time where that was kept, and
 refuses the row where it was not. It costs nothing more, and shows that both rows are the same.
 """
+_HALF = re.compile("[\ud800-\udfff]")
 _ROW = ("dataset", "fingerprint", "entry", "kept")
 _FIRST = (
     "ON CONFLICT (dataset, fingerprint) DO UPDATE SET kept = excluded.kept "
@@ -88,6 +91,28 @@ def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen 
     return [known.get(each) for each in prints]
 
 
+def digest_of(rows: Iterable[tuple[str, str | None]]) -> str:
+    """A digest of the rows of a release, each with what was kept of it, for the chain to cover."""
+    lines = sorted(f"{fingerprint} {_hashed(kept)}" for fingerprint, kept in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _hashed(kept: str | None) -> str:
+    raw = None if kept is None else kept.encode("utf-8", "surrogatepass")
+    return "" if raw is None else hashlib.sha256(raw).hexdigest()
+
+
+def told_of(connection: Connection, entry: str) -> dict[str, object]:
+    """How many rows a release has, and their digest: what the event says that commits it."""
+    found = connection.rows("SELECT fingerprint, kept FROM discreet_row WHERE entry = ?", entry)
+    rows = [(str(fingerprint), None if kept is None else str(kept)) for fingerprint, kept in found]
+    return {"count": len(rows), "digest": digest_of(rows)}
+
+
+def _is_storable(kept: str | None) -> bool:
+    return kept is None or not ("\0" in kept or _HALF.search(kept))
+
+
 def remember(
     connection: Connection,
     name: str,
@@ -99,6 +124,10 @@ def remember(
     if releases is not None and len(releases) != len(prints):
         raise InvalidValue("there must be one release for each row")
     kept: Sequence[str | None] = [None] * len(prints) if releases is None else releases
+    if not all(map(_is_storable, kept)):
+        raise InvalidValue(
+            "a release holds the character NUL or half a surrogate pair, which a ledger cannot keep"
+        )
     # Fingerprints may be kept before anything is drawn; their releases then follow.
     added = sorted((name, p, entry, out) for p, out in dict(zip(prints, kept, strict=True)).items())
     connection.write(Rows("discreet_row", _ROW, added, _FIRST))

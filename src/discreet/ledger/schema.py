@@ -124,6 +124,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             kept TEXT,
             PRIMARY KEY (dataset, fingerprint))""",
     ),
+    ("CREATE INDEX discreet_row_entry ON discreet_row (entry)",),
 )
 VERSION = len(MIGRATIONS)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.files import file_sha256
-from discreet.ledger import chain
+from discreet.ledger import chain, rows
 from discreet.ledger.amount import Amount
 from discreet.ledger.entries import COMMITTED, EVERYBODY, REFUNDED
 from discreet.ledger.keys import LedgerKey
@@ -24,8 +24,51 @@ def problems(connection: Connection, key: LedgerKey, receipts: Sequence[Path]) -
         *_chains(connection, key),
         *_totals(connection),
         *_standing(connection),
+        *_rows(connection),
         *_receipts(connection, receipts),
     ]
+
+
+def unchecked_rows(connection: Connection) -> int:
+    """How many releases have rows of which the chain says nothing.
+
+    They are not finished, or were booked by a version that did not put rows into the chain.
+    """
+    told, _ = _told_rows(connection)
+    entries = connection.rows("SELECT DISTINCT entry FROM discreet_row")
+    return sum(str(entry) not in told for (entry,) in entries)
+
+
+def _told_rows(connection: Connection) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the chain says of the rows of releases, and what became of each of these."""
+    told, states = {}, {}
+    for entry, kind, body in connection.rows(
+        "SELECT entry, kind, body FROM discreet_event WHERE entry <> '' ORDER BY dataset, number"
+    ):
+        states[str(entry)] = str(kind)
+        if kind == COMMITTED and (said := json.loads(str(body)).get("rows")) is not None:
+            told[str(entry)] = said
+    return told, states
+
+
+def _rows(connection: Connection) -> Iterator[str]:
+    """The rows by which a text is known again, against the events that committed them."""
+    told, states = _told_rows(connection)
+    found: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    for entry, fingerprint, kept in connection.rows(
+        "SELECT entry, fingerprint, kept FROM discreet_row"
+    ):
+        found[str(entry)].append((str(fingerprint), None if kept is None else str(kept)))
+    for entry, said in told.items():
+        own = found.get(entry, [])
+        if {"count": len(own), "digest": rows.digest_of(own)} != said:
+            yield (
+                f"entry {entry}: the {said['count']:,} rows by which its texts are known again are "
+                "not as written"
+            )
+    for entry in found:
+        if states.get(entry, REFUNDED) == REFUNDED:
+            yield f"there are rows of entry {entry}, which released nothing"
 
 
 @dataclass

@@ -68,6 +68,10 @@ class _Booked:
     rows: int = field(default=0, init=False)
     reservation: Reservation | None = field(default=None, init=False)
     charge: Charge | None = field(default=None, init=False)
+    _read: tuple[Any, Any] = field(
+        default_factory=lambda: (hashlib.sha256(), hashlib.sha256()), init=False, repr=False
+    )
+    """Of all texts as they were counted, and as they were released: a file is read twice."""
 
     @contextmanager
     def _reserve(
@@ -97,8 +101,15 @@ class _Booked:
         return with_entry(receipt, self.reservation, self.charge)
 
     def commit(self, receipt: Receipt) -> None:
-        """All is drawn and staged: put the receipt's digest into the ledger."""
+        """All is drawn and staged: put the receipt's digest into the ledger.
+
+        Raises:
+            InputError: What was drawn is not what was counted.
+        """
         if self.reservation is not None:
+            counted, drawn = self._read
+            if counted.digest() != drawn.digest():
+                raise InputError(_CHANGED)
             commit_receipt(self.reservation, receipt)
 
 
@@ -136,6 +147,8 @@ class BookedSanitizer(_Booked):
     def count(self, fields: Iterable[Sequence[str]], persons: Sequence[str] | None = None) -> None:
         """Count what a batch will take; the texts of a row may stand in several fields."""
         counted = [(texts, self._draws(texts)) for texts in fields]
+        for texts, _ in counted:
+            _put(self._read[0], texts)
         draws: Ids = np.sum([own for _, own in counted], axis=0, dtype=np.int64)
         self.rows += len(draws)
         if persons is None:
@@ -170,6 +183,7 @@ class BookedSanitizer(_Booked):
         if self.reservation is None:
             raise InvalidValue("nothing is reserved for these texts; count them first")
         own = self.ledger
+        _put(self._read[1], texts)
         new = [place for place, text in enumerate(texts) if text not in self._stored]
         values = [self._stored.get(text, "") for text in texts]
         draws = np.zeros(len(texts), np.int64)
@@ -252,9 +266,6 @@ class BookedRows(_Booked):
     ledger: DatasetLedger | None
     lifted: Callable[[int, Unit], PrivacyStatement]
     mechanism: str
-    _read: tuple[Any, Any] = field(
-        default_factory=lambda: (hashlib.sha256(), hashlib.sha256()), repr=False
-    )
 
     def count(
         self, fields: Sequence[tuple[Sequence[str], Ids]], persons: Sequence[str] | None
@@ -271,7 +282,7 @@ class BookedRows(_Booked):
             if self.ledger.again != CHARGE:  # no vector is kept that could be handed out
                 seen = self.ledger.ledger.seen(self.ledger.dataset, texts)
                 screened(seen, REFUSE, rows_before=self.rows)
-            self._read[0].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+            _put(self._read[0], texts)
         units: Ids = np.sum([own for _, own in fields], axis=0, dtype=np.int64)
         self.rows += len(units)
         self.units += int(units.sum())
@@ -289,11 +300,13 @@ class BookedRows(_Booked):
         """Keep the fingerprints of all texts of rows that were released."""
         if self.ledger is not None and self.reservation is not None:
             for texts in fields:
-                self._read[1].update("\0".join(texts).encode("utf-8", "surrogatepass"))
+                _put(self._read[1], texts)
                 self.ledger.ledger.remember(self.reservation, self.ledger.dataset, texts)
 
-    def commit(self, receipt: Receipt) -> None:
-        """As of any release, if the rows that were drawn are those that were counted."""
-        if self.reservation is not None and self._read[0].digest() != self._read[1].digest():
-            raise InputError(_CHANGED)
-        super().commit(receipt)
+
+def _put(digest: Any, texts: Sequence[str]) -> None:
+    """Add texts to a digest, each where it ends."""
+    raw = [text.encode("utf-8", "surrogatepass") for text in texts]
+    sizes = [len(raw), *map(len, raw)]
+    digest.update(b"".join(size.to_bytes(8, "big") for size in sizes))
+    digest.update(b"".join(raw))

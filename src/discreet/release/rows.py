@@ -93,6 +93,7 @@ def release_rows(
     write: Callable[[Batch], None],
     rng: Generator | Noise,
     persons: Callable[[Batch], Sequence[str]] | None = None,
+    tell: Callable[..., None] | None = None,
 ) -> Tally:
     """Release texts, batch after batch.
 
@@ -103,13 +104,14 @@ def release_rows(
         write: takes each batch as it may be seen.
         rng: where the noise comes from, or what says so of each batch.
         persons: says whose the texts of a batch are, where that is counted.
+        tell: called for each batch with its texts and their draws, field by field.
     """
     tally = Tally()
     for batch in batches:
         parted, values = columns.part(batch), dict[str, list[str]]()
         draws: Ids | None = np.zeros(len(batch.texts), dtype=np.int64)
         words, identifiers = Counter[str](), Counter[str]()
-        drawn = rng
+        drawn, told = rng, list[tuple[Sequence[str], Ids | None]]()
         if not isinstance(drawn, np.random.Generator):
             drawn = drawn(batch.first_row, list(parted.texts.values()))
         for name, texts in parted.texts.items():
@@ -119,7 +121,10 @@ def release_rows(
             draws = None if draws is None or release.draws is None else draws + release.draws
             identifiers.update(release.identifiers)
             tally.statement = release.statement
+            told.append((texts, release.draws))
         tally.count(words, identifiers, draws, None if persons is None else persons(batch))
+        if tell is not None:
+            tell(*told)
         values.update(surrogate_columns(columns.own, len(batch.texts), drawn))
         write(parted.joined(values))
     return tally

@@ -141,6 +141,10 @@ class Copies:
             np.array([[[*map(_print, texts)], draws] for texts, draws in fields], np.int64)
         )
 
+    def add_prints(self, prints: Ids, draws: Ids) -> None:
+        """The same for texts that were hashed elsewhere, all by one key: a row for each field."""
+        self._rows.append(np.stack([prints, draws], axis=1))
+
     @property
     def most(self) -> int:
         """Draws of the row whose texts were drawn most, wherever they stand."""
@@ -155,8 +159,13 @@ class Copies:
         return int(own.sum(axis=0).max(initial=0))
 
 
+def same_text(text: str) -> str:
+    """What copies of a text have in common."""
+    return " ".join(text.casefold().split())
+
+
 def _print(text: str) -> int:
-    return hash(" ".join(text.casefold().split()))
+    return hash(same_text(text))
 
 
 def counted_in(about: Mapping[str, Any]) -> str:

@@ -2,13 +2,17 @@
 
 import json
 import shutil
+import sys
+from unittest.mock import Mock
 
 import pytest
 
-from discreet.errors import BudgetExceeded, InvalidValue
+from crash_points import crashes
+from discreet.errors import BudgetExceeded, InputError, InvalidValue
 from discreet.ledger import Ledger
 from discreet.ledger.dataset import DatasetLedger
 from discreet.receipt import Receipt
+from discreet.training.user_entity import run as run_module
 from discreet.training.user_entity import settings
 from discreet.training.user_entity.run import UserEntityRun
 
@@ -99,3 +103,73 @@ def test_of_two_copies_at_once_the_ledger_takes_one_and_the_other_is_not_written
     assert files(place / "run") == before, "the model, and its receipt, of one step"
     assert Receipt.beside(place / "copy").about["steps"]["made"] == 2
     assert book.verify([place / name / "privacy.json" for name in ("run", "copy")]) == []
+
+
+class Stopped(BaseException):
+    """As a process is."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks, and locks of files")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_model_that_was_paid_for_is_written_wherever_the_run_is_stopped(place, monkeypatch):
+    """Also between the commit and the last renaming; and it is the model that was made then."""
+    folder = place / "all"
+    folder.mkdir()
+    for name in ("notes.jsonl", "words.txt"):
+        (place / name).rename(folder / name)
+
+    def train(at, *, resume=True):
+        with Ledger.open(at / "l.db", key=bytes(32)) as ledger:
+            return prepared(at, 1, resume=resume).train(None, booked(ledger))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(UserEntityRun, "_write", Mock(side_effect=Stopped))
+        with pytest.raises(Stopped):
+            train(folder, resume=False)
+    states, models = set(), set()
+    for number, at in crashes(folder, train):
+        with Ledger.open(at / "l.db", key=bytes(32)) as ledger:
+            (entry,) = ledger.entries()
+        whole = Receipt.beside(at / "run") is not None
+        states.add((entry.state, whole))
+        if number % (2 if entry.state == "committed" else 12):
+            continue  # each takes a while
+        if whole:
+            with pytest.raises(BudgetExceeded, match="nothing more can be done for that charge"):
+                train(at)
+        else:
+            outcome, receipt = train(at)
+            assert (outcome.steps, outcome.charged, receipt.about["ledger"]["entry"]) == (
+                *(1, 1),
+                entry.id,
+            )
+        with Ledger.open(at / "l.db", key=bytes(32)) as ledger:
+            (entry,) = ledger.entries()
+            assert ledger.verify([at / "run" / "privacy.json"]) == []
+        assert sorted(files(at / "run")) == [
+            *("curve.json", "model.safetensors", "privacy.json", "vocabulary.txt")
+        ]
+        models.add(files(at / "run")["model.safetensors"])
+    assert states == {("reserved", False), ("committed", False), ("committed", True)}
+    assert len(models) == 1
+
+
+def test_what_was_made_ready_is_not_written_for_another_charge(place, book, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(run_module, "put_in_place", Mock(side_effect=Stopped))
+        with pytest.raises(Stopped):
+            prepared(place, 1).train(None, booked(book))
+    ready = place / "run" / "state" / "ready"
+    model = (ready / "model.safetensors").read_bytes()
+    (ready / "model.safetensors").write_bytes(b"another one")
+    with pytest.raises(InputError, match="not what its receipt was written for"):
+        prepared(place, 1, resume=True).train(None, booked(book))
+    (ready / "model.safetensors").write_bytes(model)
+    told = json.loads((ready / "privacy.json").read_text())
+    (ready / "privacy.json").write_text(json.dumps(told | {"steps": told["steps"] | {"made": 0}}))
+    with pytest.raises(InvalidValue, match="committed already"):
+        prepared(place, 1, resume=True).train(None, booked(book))
+    assert files(place / "run") == {}
+    shutil.rmtree(ready)
+    with pytest.raises(BudgetExceeded, match="nothing more can be done for that charge"):
+        prepared(place, 1, resume=True).train(None, booked(book))

@@ -177,7 +177,7 @@ def test_parameters_and_a_key_go_out_and_sums_come_back():
     for message in grid.sent:
         assert set(message.content) == {"parameters", "step"}
         assert {n: a.shape for n, a in message.content["parameters"].items()} == parameters
-        assert set(message.content["step"]) == {"key", "rules"}
+        assert set(message.content["step"]) == {"key", "own", "rules"}
         numbers = json.loads(message.content["step"]["rules"])
         assert set(numbers) <= {field.name for field in dataclasses.fields(Rules)}
     sizes = set()
@@ -190,6 +190,31 @@ def test_parameters_and_a_key_go_out_and_sums_come_back():
         assert norm <= there.rules.clip
     assert sizes == {0, len(parameters)}  # some were drawn, some were not
     assert MARKER not in everything_said(grid)
+
+
+def test_users_of_two_clients_are_drawn_apart_even_if_they_have_the_same_name():
+    """Were they drawn together, the sum would tell of each whether the other is in it."""
+    given = rules(algorithm="user-level", user_rate=0.5)
+    same = [gather([Sentence("me", [1, 2, 3])]) for _ in range(2)]
+
+    def together(**changes):
+        there = trainer_on([client(users, given) for users in same], rules=given, **changes)
+        for step in range(40):
+            there.total(there.draws(step))
+        taking_part = [bool(reply.content["sum"]) for reply in there._grid.received]
+        return taking_part[::2] == taking_part[1::2], there._grid.sent
+
+    assert together()[0]  # a seed repeats what one process does, where names are different
+    alike, sent = together(seed=None)
+    assert not alike  # which happens by chance once in 2^40 times
+    keys = [(step["key"], step["own"]) for step in (message.content["step"] for message in sent)]
+    assert len({own for _, own in keys}) == 80
+    assert len({key for key, _ in keys}) == 40  # all clients draw the same entities
+
+
+def test_two_users_of_a_client_have_two_names():
+    with pytest.raises(InvalidValue, match="two users have the same name"):
+        UserEntityTrainer(rules(), (USERS[0], USERS[0]), build_model())
 
 
 def everything_said(grid):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -13,7 +14,8 @@ from discreet.service.policy import GatewaySettings
 from discreet.service.problems import Problem
 
 _MOST_BYTES = 64 * 2**20
-_MOST_LINE = 4 * 2**20
+_MOST_EVENT = 4 * 2**20
+_ENDS = re.compile(rb"\r\n|\r|\n")
 _FORWARDED = ("retry-after", "x-request-id")
 
 
@@ -86,19 +88,48 @@ async def events(answer: httpx.Response) -> AsyncIterator[tuple[str | None, str]
     """The events of a stream: the name, if it has one, and the data."""
     name: str | None = None
     data: list[str] = []
-    async for line in answer.aiter_lines():
-        if len(line) > _MOST_LINE:
-            raise Problem(502, "the upstream sent a line that is too long")
+    size = 0
+    async for line in _lines(answer):
         if not line:
             if data:
                 yield name, "\n".join(data)
-            name, data = None, []
+            name, data, size = None, [], 0
         elif line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
+            size += len(line) + 1
+            if size > _MOST_EVENT:
+                raise _too_long()
         elif line.startswith("event:"):
             name = line[6:].strip()
     if data:
         yield name, "\n".join(data)
+
+
+async def _lines(answer: httpx.Response) -> AsyncIterator[str]:
+    """The lines of a stream of events: in UTF-8 whatever its head says, ended by CR, LF or both.
+
+    Other characters end a line of text (U+2028 is one), and may stand in JSON as they are.
+    """
+    held: list[bytes] = []
+    size, after_return = 0, False
+    async for part in answer.aiter_bytes():
+        if after_return:
+            part = part.removeprefix(b"\n")
+        after_return = part.endswith(b"\r")
+        first, *more = _ENDS.split(part)
+        held.append(first)
+        size += len(first)
+        for each in more:
+            yield b"".join(held).decode("utf-8", "replace")
+            held, size = [each], len(each)
+        if size > _MOST_EVENT:  # before its end has come, which may be never
+            raise _too_long()
+    if size:
+        yield b"".join(held).decode("utf-8", "replace")
+
+
+def _too_long() -> Problem:
+    return Problem(502, "the upstream sent an event that is too long")
 
 
 def broken_off(error: Exception) -> Problem:

@@ -5,6 +5,11 @@ for every step) is below its rate. That is Poisson sampling from a cryptographic
 no list: a server that sends the key to its clients need not know which entities there are, and all
 clients draw the same ones. Who sees the model but not the keys learns nothing of the draws; the
 keys must be kept as secret as the noise.
+
+Users must be drawn independently of each other: were two of them always drawn together, what one
+adds to the sum would tell that the other is in it, and sampling would hide neither. In one place
+names are different. Clients choose names by themselves, and two may choose the same one, so each of
+them draws its users with a key of its own.
 """
 
 import hashlib
@@ -18,6 +23,7 @@ from randomgen import AESCounter
 from discreet import check
 
 _WHOLE = 2**64
+_OF_USERS = (b"user", b"sentences", b"masks")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +50,9 @@ class StepDraws:
 
     key: bytes = field(repr=False)
     rates: Rates
+    own: bytes = field(default=b"", repr=False)
+    """The key that users are drawn with, and their sentences: of one client alone. Without it, the
+    key of the step, for which names have to differ."""
     _entities: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -87,4 +96,5 @@ class StepDraws:
 
     def _digest(self, kind: bytes, name: str, size: int) -> bytes:
         data = name.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(data, digest_size=size, key=self.key, person=kind).digest()
+        key = self.own if self.own and kind in _OF_USERS else self.key
+        return hashlib.blake2b(data, digest_size=size, key=key, person=kind).digest()

@@ -119,10 +119,15 @@ class RunFolder:
         sync_folder(self.folder)
 
 
+def charged_steps(state: Path) -> int:
+    """Steps that a run has spent."""
+    return int(plain_json((state / "ledger.json").read_bytes())["charged"])
+
+
 def charged_in(state: Path) -> bool:
     """Whether a run has spent anything; a ledger that cannot be read counts as one that has."""
     try:
-        return bool(plain_json((state / "ledger.json").read_bytes())["charged"] != 0)
+        return charged_steps(state) != 0
     except FileNotFoundError:
         return False
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,9 +1,11 @@
 """The same training on Flower: text stays with the clients, noise and accountant with the server.
 
-In a step the server sends every connected client the parameters and the key of the draws. A client
-finds out by itself which of its users, their entities and sentences are drawn, computes the clipped
-contributions and answers with their sum, or with an empty one if nobody is drawn. The server adds
-up, adds noise and moves the parameters, as :class:`UserEntityTrainer` does in one process.
+In a step the server sends every connected client the parameters, the key by which all draw the same
+entities, and a key of its own for its users: two clients that call their users alike must not draw
+them together. A client finds out by itself which of its users, their entities and sentences are
+drawn, computes the clipped contributions and answers with their sum, or with an empty one if nobody
+is drawn. The server adds up, adds noise and moves the parameters, as :class:`UserEntityTrainer`
+does in one process.
 
 What a client that does not answer does to the guarantee. A user whose client is missing contributes
 nothing, as if it had not been drawn: it takes part at most as often as was accounted for, and its
@@ -18,6 +20,7 @@ on the ball. A client that cheats can spoil the model, but nobody else's guarant
 
 import json
 import math
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -46,7 +49,8 @@ CLIENTS_CAVEAT = (
     "which knows what is drawn in a step, only what holds without sampling"
 )
 ANSWERS_CAVEAT = (
-    "whether a client answers is assumed not to depend on the text of others, nor on an entity"
+    "whether a client answers is assumed not to depend on the text of others, nor on an entity; "
+    "and that no user's text is with two clients, who could not know of each other"
 )
 HOLDERS_CAVEAT = (
     "that no entity is held by more users than stated is assumed: in a federation nobody sees all "
@@ -82,7 +86,8 @@ def client_app(
     @app.train()  # type: ignore[untyped-decorator, unused-ignore]
     def train(message: Any, context: Any) -> Any:
         if answers is not None and not answers(context, message.content[_STEP]["key"]):
-            raise DiscreetError("this client is silent in this step")
+            # Nothing is in it, which is no answer; Flower would log an exception.
+            return flower.app.Message(flower.app.RecordDict(), reply_to=message)
         try:
             arrays = _contribution(rules, build_model(), load_users(context), message.content)
         except _OtherRules:
@@ -133,12 +138,16 @@ class FederatedTrainer(UserEntityTrainer):
         self.timeout = check.positive(timeout, "timeout")
         self.unusable: list[int] = []
         """For each step, how many clients gave no usable answer: for whoever runs the server."""
+        self.may_be_silent = False
+        """Whether a step without any answer counts, as one in which nobody takes part. For
+        simulations, where silence is drawn; elsewhere it means that something is wrong."""
 
     def total(self, draws: StepDraws) -> Parameters:
         """The sum of what the clients answer in time; what is no answer counts as nothing.
 
         Raises:
-            InvalidValue: Not one client gave a usable answer; nothing is released then.
+            InvalidValue: Not one client gave a usable answer, and that is not meant; nothing is
+                released then.
         """
         asked, replies = self._ask(draws)
         total, usable = self.server.empty_sum(), 0
@@ -148,7 +157,7 @@ class FederatedTrainer(UserEntityTrainer):
                 usable += 1
                 add_to(total, answer)
         self.unusable.append(asked - usable)
-        if not usable:
+        if not usable and not self.may_be_silent:
             raise InvalidValue(
                 f"none of the {asked} clients gave a usable answer within {self.timeout:g} "
                 "seconds; look at what they say, and whether they agreed to the same rules"
@@ -169,10 +178,16 @@ class FederatedTrainer(UserEntityTrainer):
         flower = flower_library()
         current = {n: array_of(p) for n, p in self.model.trainable().items()}
         parameters = _record(flower, current)
-        step = flower.app.ConfigRecord({"key": draws.key, "rules": _agreed(self.rules)})
+
+        def step() -> Any:
+            # With a seed all is as in one process, where names are different.
+            own = secrets.token_bytes(32) if self.seed is None else draws.key
+            told = {"key": draws.key, "own": own, "rules": _agreed(self.rules)}
+            return flower.app.ConfigRecord(told)
+
         messages = [
             flower.app.Message(
-                flower.app.RecordDict({_PARAMETERS: parameters, _STEP: step}),
+                flower.app.RecordDict({_PARAMETERS: parameters, _STEP: step()}),
                 dst_node_id=node,
                 message_type="train",
                 ttl=self.timeout + 60,
@@ -260,7 +275,7 @@ def _contribution(
     if shapes_of(arrays) != shapes_of(parameters):
         raise InvalidValue("the server trains another model than this client was given")
     put_weights(arrays, parameters)
-    draws = StepDraws(step["key"], rules.rates)
+    draws = StepDraws(step["key"], rules.rates, own=step["own"])
     own = UserEntityTrainer(rules, users, model)
     if not own.active(draws):
         return {}

@@ -4,7 +4,6 @@ import json
 import math
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from discreet.arrays import Progress
 from discreet.devices import AUTO, CPU, array_of
 from discreet.errors import BudgetExceeded, InvalidValue
-from discreet.files import private_folder, staged, withdraw, written_whole
+from discreet.files import plain_json, private_folder, written_whole
 from discreet.ledger.book import Reservation
 from discreet.ledger.charge import Charge
 from discreet.ledger.dataset import DatasetLedger
@@ -24,7 +23,7 @@ from discreet.release.booked import commit_receipt, with_entry
 from discreet.staging import PRIVATE
 from discreet.tensors import save_tensors
 from discreet.training.user_entity.build import KIND, MODEL, VOCABULARY, built_network
-from discreet.training.user_entity.checkpoints import salt_of
+from discreet.training.user_entity.checkpoints import charged_steps, salt_of
 from discreet.training.user_entity.earlier_runs import (
     AGAIN_CAVEAT,
     STATE,
@@ -34,6 +33,7 @@ from discreet.training.user_entity.earlier_runs import (
 )
 from discreet.training.user_entity.idle import refuse_idle
 from discreet.training.user_entity.model_card import CARD, model_card
+from discreet.training.user_entity.publishing import finish, is_ready, make_ready, put_in_place
 from discreet.training.user_entity.records import read_users
 from discreet.training.user_entity.settings import (
     PUBLISHED,
@@ -45,6 +45,8 @@ from discreet.training.user_entity.settings import (
 from discreet.training.user_entity.trainer import TrainingOutcome, UserEntityTrainer, quality
 from discreet.training.user_entity.users import UserText
 from discreet.wording import counted
+
+_CURVE = "curve.json"
 
 
 class UserEntityRun:
@@ -123,6 +125,8 @@ class UserEntityRun:
         book = "" if ledger is None else ledger.ledger.named(ledger.dataset)
         if settings.resume:
             require_same_book(self._output, book)
+            if is_ready(self._output) and (done := self._finished(ledger)) is not None:
+                return done
         elif self._counts:
             mark_users(
                 self._output,
@@ -139,6 +143,7 @@ class UserEntityRun:
                 budget=settings.budget,
                 folder=self._output / STATE,
                 resume=settings.resume,
+                unwritten=settings.resume and self._is_unwritten,
                 checkpoint_every=settings.checkpoint_every,
                 evaluate=None if self._public is None else self._measured,
                 evaluate_every=settings.evaluate_every,
@@ -156,6 +161,32 @@ class UserEntityRun:
         section = simulation_section(settings.federated, missing)
         receipt = self._receipt(outcome).with_section("federated", section)
         return outcome, self._write(outcome, receipt, reservation)
+
+    def _finished(self, ledger: DatasetLedger | None) -> tuple[TrainingOutcome, Receipt] | None:
+        """What a run that was stopped while it was written has come to, and was to come to."""
+        with self.trainer.kept_in(self._output / STATE, resume=True):
+            receipt = finish(self._output, ledger)
+        steps = receipt.about["steps"]
+        if steps["planned"] != self._run.steps:
+            return None
+        outcome = TrainingOutcome(
+            steps["made"],
+            steps["charged"],
+            self.trainer.most_steps(self._run.steps, self._run.budget) < self._run.steps,
+            receipt.statement,
+            self.trainer.rules.loss(steps["charged"]),
+            plain_json((self._output / _CURVE).read_bytes()),
+        )
+        return outcome, receipt
+
+    @property
+    def _is_unwritten(self) -> bool:
+        """Whether the model in the folder, if there is one, has spent less than the run has."""
+        place = self._output / FOLDER_RECEIPT
+        if not place.is_file():
+            return True
+        written = int(Receipt.read(place).about["steps"]["charged"])
+        return charged_steps(self._output / STATE) > written
 
     @property
     def _counts(self) -> bool:
@@ -250,30 +281,22 @@ class UserEntityRun:
     ) -> Receipt:
         """Write the model and what goes with it, each file whole, and last the receipt for them.
 
-        All wait beside their places until the ledger, if there is one, has it in writing: what it
-        refuses is not written.
+        All wait in the state of the run until the ledger, if there is one, has it in writing: what
+        it refuses is not written. A run that is stopped meanwhile can be gone on with.
         """
         arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
         about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
         files = self._made(lambda folder: save_tensors(folder / MODEL, KIND, arrays, about))
-        files["curve.json"] = f"{json.dumps(outcome.curve, indent=1)}\n".encode()
+        files[_CURVE] = f"{json.dumps(outcome.curve, indent=1)}\n".encode()
         if isinstance(self._built.words, Vocabulary):
             files[VOCABULARY] = ("\n".join(self._built.words.words) + "\n").encode()
         files |= self._adapters(receipt)
         with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
-        with ExitStack() as waiting:
-            new = {name: waiting.enter_context(staged(self._output / name)) for name in files}
-            for name, file in new.items():
-                file.path.write_bytes(files[name])
-                file.sync()
-            if booked is not None:
-                receipt = with_entry(receipt, *booked)
-            receipt = receipt.of_output({name: file.digest for name, file in new.items()})
-            if booked is not None:
-                commit_receipt(booked[0], receipt)
-            withdraw(self._output / FOLDER_RECEIPT)  # of a model that had spent less
-            for file in new.values():
-                file.put()
-        receipt.write(self._output / FOLDER_RECEIPT)
+        if booked is not None:
+            receipt = with_entry(receipt, *booked)
+        receipt = make_ready(self._output, files, receipt)
+        if booked is not None:
+            commit_receipt(booked[0], receipt)
+        put_in_place(self._output)
         return receipt

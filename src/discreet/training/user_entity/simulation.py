@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet import check
 from discreet.errors import InvalidValue, needs_extra
+from discreet.private_ray import private_ray
 from discreet.training.user_entity.federated import (
     FederatedTrainer,
     client_app,
@@ -20,7 +21,6 @@ from discreet.training.user_entity.users import UserText
 
 # Simulated clients do not go missing; they wait for a processor, and Ray begins slowly.
 _TIMEOUT = 600.0
-_RAY_OVERRIDE = "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"
 
 
 def silent(key: bytes, client: int, share: float) -> bool:
@@ -67,6 +67,7 @@ def simulated(
             spent=trainer.spent,
             sensitive=trainer.sensitive,
         )
+        asking.may_be_silent = drop_out > 0
         outcomes.append((run(asking), asking.unusable))
 
     def own_block(context: Any) -> tuple[UserText, ...]:
@@ -75,25 +76,21 @@ def simulated(
     def answers(context: Any, key: bytes) -> bool:
         return not silent(key, int(context.node_config["partition-id"]), drop_out)
 
-    try:
-        flower.simulation.run_simulation(
-            server_app(train, clients=clients, connect_timeout=_TIMEOUT),
-            client_app(rules, lambda: model, own_block, answers=answers),
-            num_supernodes=clients,
-            backend_config={
-                "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
-                "init_args": {
-                    "num_cpus": 1,
-                    "include_dashboard": False,
-                    "log_to_driver": False,
-                    "logging_level": "ERROR",
+    with private_ray() as options:  # every client's text goes through it
+        try:
+            flower.simulation.run_simulation(
+                server_app(train, clients=clients, connect_timeout=_TIMEOUT),
+                client_app(rules, lambda: model, own_block, answers=answers),
+                num_supernodes=clients,
+                backend_config={
+                    "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
+                    "init_args": {"num_cpus": 1, **options},
                 },
-            },
-        )
-    finally:
-        import ray
+            )
+        finally:
+            import ray
 
-        ray.shutdown()
+            ray.shutdown()
     outcome, missing = outcomes[0]
     return replace(outcome, statement=trainer.statement(outcome.charged)), missing
 
@@ -125,12 +122,10 @@ def users_per_client(users: int, clients: int) -> int:
 
 def _flower_that_tells_nobody() -> Any:
     """Flower with Ray; neither reports to its makers that it runs, and both say errors only."""
-    # These are read when the libraries begin.
-    for name in ("FLWR_TELEMETRY_ENABLED", "RAY_USAGE_STATS_ENABLED", _RAY_OVERRIDE):
-        os.environ.setdefault(name, "0")
+    # Read when the library begins; what is Ray's is set where it is started.
+    os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
     flower = flower_library()
     with needs_extra("federated simulation", "federated"):
         import flwr.simulation  # noqa: F401
-        import ray  # noqa: F401
     logging.getLogger("flwr").setLevel(logging.ERROR)
     return flower

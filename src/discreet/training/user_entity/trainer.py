@@ -132,6 +132,9 @@ class UserEntityTrainer:
     ) -> None:
         if users is not None and not users:
             raise InvalidValue("there are no users to train on")
+        if len({user.name for user in users or ()}) < len(users or ()):
+            # They would be drawn together, and one of them would be two contributions.
+            raise InvalidValue("two users have the same name; give all sentences of a user at once")
         self.rules, self.model, self.seed, self.strict = rules, model, seed, strict
         self.users, self.dropped = tuple(users or ()), Dropped()
         self._elsewhere = users is None
@@ -203,6 +206,7 @@ class UserEntityTrainer:
         budget: float | None = None,
         folder: Path | None = None,
         resume: bool = False,
+        unwritten: bool = False,
         checkpoint_every: int = RunSettings.checkpoint_every,
         evaluate: Callable[[], dict[str, float]] | None = None,
         evaluate_every: int = RunSettings.evaluate_every,
@@ -216,6 +220,8 @@ class UserEntityTrainer:
                 exceeded.
             folder: where the spent budget and checkpoints are kept; without it nothing is written.
             resume: go on with the run in ``folder``.
+            unwritten: its model, after all steps that were charged, is not written yet: no step is
+                missing then, and that is no error.
             checkpoint_every: steps between checkpoints.
             evaluate: figures on *public* text, for the curve.
             evaluate_every: steps between them.
@@ -230,9 +236,7 @@ class UserEntityTrainer:
         if folder is None and resume:
             raise InvalidValue("resume needs the folder of a run")
         with (
-            nullcontext(_Nowhere())
-            if folder is None
-            else RunFolder(folder, self._settings(folder), resume=resume)
+            nullcontext(_Nowhere()) if folder is None else self.kept_in(folder, resume=resume)
         ) as kept:
             done = 0
             curve: list[dict[str, Any]] = []
@@ -263,7 +267,7 @@ class UserEntityTrainer:
                     save=lambda behind: kept.save(behind, self.server.state(), curve),
                     progress=progress,
                 )
-        if total <= done:
+        if total < done or (total == done and not unwritten):
             why = f"{steps} were asked for in all"
             if limit < steps:
                 why = f"a budget of {budget:g} allows {limit}"
@@ -320,6 +324,10 @@ class UserEntityTrainer:
         if left <= 0:
             raise BudgetExceeded(f"the start has spent the whole budget of {budget:g}")
         return self.rules.accounting(steps).steps_within(left, self.rules.delta)
+
+    def kept_in(self, folder: Path, *, resume: bool) -> RunFolder:
+        """The state of this run on disk, to be held while it is used."""
+        return RunFolder(folder, self._settings(folder), resume=resume)
 
     def _settings(self, folder: Path) -> str:
         private_folder(folder)
