@@ -56,15 +56,17 @@ def environment(cache: Path) -> dict[str, str]:
     return {"OPENBLAS_NUM_THREADS": "1"} | plain | fixed
 
 
-def share_encodings(cache: Path) -> None:
-    """Let a cache of one's own have the encoder's vectors of public words, which take seconds.
+def share_public_tables(cache: Path) -> None:
+    """Let a cache of one's own have what takes seconds and follows from public words alone.
 
+    That is the encoder's vectors of words, and which outputs are near each word of a large space.
     They are kept where those tests keep them that have no cache of their own.
     """
-    shared = cache_directory() / "encoded"
-    shared.mkdir(parents=True, exist_ok=True)
     cache.mkdir(parents=True, exist_ok=True)
-    (cache / "encoded").symlink_to(shared)
+    for name in ("encoded", "nearest"):
+        shared = cache_directory() / name
+        shared.mkdir(parents=True, exist_ok=True)
+        (cache / name).symlink_to(shared)
 
 
 @contextlib.contextmanager

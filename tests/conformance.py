@@ -208,16 +208,21 @@ def excess_loss(mechanism: FiniteMechanism, distances: np.ndarray) -> float:
 def excess_of(statement: PrivacyStatement, logs: np.ndarray, allowed: np.ndarray) -> float:
     """The same from a table of log-probabilities, a row per input, and of allowed losses."""
     assert statement.notion in (Notion.METRIC, Notion.UTILITY_OPTIMISED, Notion.PURE)
-    worst = -math.inf
+    worst, reached = -math.inf, np.isfinite(logs)
+    if reached.all():  # as in most laws: then nothing has to be left out
+        return max(
+            float(((row - logs).max(axis=1) - own).max())
+            for row, own in zip(logs, allowed, strict=True)
+        )
     for x, row in enumerate(logs):
-        both = np.isfinite(row) & np.isfinite(logs)
+        both = reached[x] & reached
         if statement.notion is not Notion.UTILITY_OPTIMISED:
             # A word that one input reaches and another does not is an infinite ratio.
-            if not (np.isfinite(row) == np.isfinite(logs)).all():
+            if not (reached[x] == reached).all():
                 return math.inf
         else:
             # Outside the protected outputs only the word itself may come out.
-            alone = np.isfinite(row) & ~np.isfinite(logs)
+            alone = reached[x] & ~reached
             alone[x] = False
             unprotected = set(np.flatnonzero(alone.any(axis=0)))
             if not unprotected <= {x}:

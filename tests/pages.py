@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from command import COMMAND, called, each_text_encoded_once, environment, share_encodings
+from command import COMMAND, called, each_text_encoded_once, environment, share_public_tables
 
 WIDTH = 100
 BLOCK = re.compile(r"(?:^<!-- figures within (\S+) -->\n)?^```(\w+)\n(.*?)^```$", re.M | re.S)
@@ -125,10 +125,8 @@ def run(text: str, folder: Path, *, here: bool = False) -> Iterator[tuple[Step, 
     code = 0
     places = os.pathsep.join([str(COMMAND.parent), os.environ.get("PATH", "")])
     cache = folder / ".cache"
-    sharing: Any = contextlib.nullcontext()
-    if here:
-        share_encodings(cache)
-        sharing = each_text_encoded_once()
+    share_public_tables(cache)
+    sharing: Any = each_text_encoded_once() if here else contextlib.nullcontext()
     setting = environment(cache) | {"PATH": places, "PYTHONUNBUFFERED": "1"}
     with _session(folder), sharing, mock.patch.dict(os.environ, setting):
         for step in steps(text):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from command import MARKER, called, discreet, share_encodings
+from command import MARKER, called, discreet, share_public_tables
 from discreet.cli._choice import LabelChoice
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
@@ -376,7 +376,7 @@ def test_the_input_is_never_replaced(place, tmp_path):
 
 @pytest.mark.encoder
 def test_the_packaged_encoder(tmp_path):
-    share_encodings(tmp_path / "cache")
+    share_public_tables(tmp_path / "cache")
     texts = ["The tea is hot.", "A warm cup of tea.", "Stocks fell sharply."] * 20
     (tmp_path / "in.txt").write_text("\n".join(texts) + "\n")
     done = discreet(

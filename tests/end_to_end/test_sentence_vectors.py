@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from command import called, each_text_encoded_once, share_encodings
+from command import called, each_text_encoded_once, share_public_tables
 from discreet.encoders.maps import PublicMap
 from discreet.encoders.settings import MapSettings
 
@@ -29,7 +29,7 @@ def _rows(frame: str) -> list[dict[str, str]]:
 def place(tmp_path_factory):
     """Files of text, and everything that the commands made of them."""
     folder = tmp_path_factory.mktemp("vectors")
-    share_encodings(folder / "cache")
+    share_public_tables(folder / "cache")
     for name, frame in zip(("public", "private"), FRAMES, strict=True):
         lines = [json.dumps(row) for row in _rows(frame)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")

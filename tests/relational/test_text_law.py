@@ -42,22 +42,24 @@ PAIRS = [
 ]
 FORMATS = ("txt", "csv", "jsonl", "parquet", "stream")
 _CLAIMS = {}
+_SEEN = {}
 
 
 def write(texts, format):
+    """A file with many copies of these texts."""
     if format == "csv":
-        return "".join(f"{line}\n" for line in ("id,text", *(f'x,"{t}"' for t in texts))).encode()
+        return b"id,text\n" + "".join(f'x,"{text}"\n' for text in texts).encode() * COPIES
     if format == "jsonl":
-        return "".join(json.dumps({"id": 1, "text": t}) + "\n" for t in texts).encode()
+        return "".join(json.dumps({"id": 1, "text": t}) + "\n" for t in texts).encode() * COPIES
     if format == "parquet":
         out = io.BytesIO()
-        pq.write_table(pa.table({"text": list(texts)}), out)
+        pq.write_table(pa.table({"text": list(texts) * COPIES}), out)
         return out.getvalue()
-    return "".join(f"{text}\n" for text in texts).encode()
+    return "".join(f"{text}\n" for text in texts).encode() * COPIES
 
 
 def released_rows(texts, format, made, folder, monkeypatch):
-    """The raw bytes of each row that is written for these texts."""
+    """The raw bytes of each row that is written for many copies of these texts."""
     rng, data = np.random.default_rng(20261116), write(texts, format)
     if format == "stream":
         out = io.TextIOWrapper(io.BytesIO())
@@ -109,10 +111,15 @@ def broken(made, layout, format, folder, monkeypatch):
         _CLAIMS[made.mechanism, layout] = list(claims_of(made, layout, pairs))
     claims = _CLAIMS[made.mechanism, layout]
     texts = [text for pair in pairs for text in pair]
-    rows = released_rows(texts * COPIES, format, made, folder, monkeypatch)
+    rows = released_rows(texts, format, made, folder, monkeypatch)
     assert len(rows) == len(texts) * COPIES
-    draws = [rows[number :: len(texts)] for number in range(len(texts))]
-    return contradictions(draws, claims, text_events)
+    # Some formats write the very same rows: these contradict what they contradicted before.
+    before, found = _SEEN.get((made.mechanism, layout), (None, None))
+    if rows != before:
+        draws = [rows[number :: len(texts)] for number in range(len(texts))]
+        found = contradictions(draws, claims, text_events)
+        _SEEN[made.mechanism, layout] = rows, found
+    return found
 
 
 @cache

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,10 @@ _GROUP = 128
 _GROUPS_AT_ONCE = 1024
 # Smaller spaces are certified faster than a file is written and read.
 _WORTH_CACHING = 2048
+# As long as the space is there, for another epsilon.
+_of_small_spaces: WeakKeyDictionary[EmbeddingSpace, dict[str, "CertificateTable"]] = (
+    WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True)
@@ -152,11 +157,14 @@ def certificate_table(
         progress: called with (done, total).
         again: compute it even if one is at hand.
     """
-    known = None if again else known_table(space, targets)
+    held = _of_small_spaces.setdefault(space, {})
+    known = None if again else held.get(_targets_mark(targets)) or known_table(space, targets)
     if known is not None:
         return known
     table = compute_table(space, targets, progress)
-    if len(space) >= _WORTH_CACHING:
+    if len(space) < _WORTH_CACHING:
+        held[_targets_mark(targets)] = table
+    else:
         # A cache that cannot be written costs time, not correctness.
         with suppress(OSError), written_whole(_path(space, targets)) as temporary:
             temporary.write_text(table.to_json(), "utf-8")

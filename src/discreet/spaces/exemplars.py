@@ -46,7 +46,7 @@ _FUNCTION_WORD = 0.1
 # They are covered as if there were more, or words that are almost function words took their place.
 _FUNCTION_WORDS = 10
 _AT_ONCE = 16
-_BLOCK_NUMBERS = 2**20
+_BLOCK_NUMBERS = 2**18
 _WORTH_KEEPING = 2**22
 
 
@@ -160,20 +160,21 @@ def nearest_of(
     >>> nearest_of(space, np.array([0, 3]), np.array([2, 1]), 1)[0].tolist()
     [[1], [0]]
     """
-    vectors = space.vectors - space.vectors.mean(axis=0, dtype=np.float64)
-    squares = np.einsum("ij,ij->i", vectors, vectors)
-    columns, column_squares = vectors[outputs].T, squares[outputs]
+    centre = space.vectors.mean(axis=0, dtype=np.float64)
+    others = space.vectors[outputs] - centre
+    columns, column_squares = -2.0 * others.T, np.einsum("ij,ij->i", others, others)
     places = np.empty((len(words), size), dtype=np.int32)
     distances = np.empty((len(words), size), dtype=np.float32)
 
     def fill(part: slice) -> None:
-        rows = words[part]
-        table = squares[rows, None] + column_squares - 2.0 * (vectors[rows] @ columns)
+        rows = space.vectors[words[part]] - centre
+        table = np.add.outer(np.einsum("ij,ij->i", rows, rows), column_squares)
+        table += rows @ columns
         # Rounded to 32 bits, so that the last digits of a product do not decide what is a tie.
-        table = np.maximum(table, 0.0).astype(np.float32)
-        limit = np.partition(table, size - 1, axis=1)[:, size - 1 : size]
-        row, column = np.nonzero(table <= limit)
-        value = table[row, column]
+        squared = np.maximum(table, 0.0, out=np.empty(table.shape, np.float32), casting="same_kind")
+        limit = np.partition(squared, size - 1, axis=1)[:, size - 1 : size]
+        row, column = np.divmod(np.flatnonzero(squared <= limit), len(outputs))
+        value = squared[row, column]
         order = np.lexsort((value, row))
         first = np.searchsorted(row, np.arange(len(rows)))
         kept = order[first[:, None] + np.arange(size)]

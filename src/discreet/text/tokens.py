@@ -9,9 +9,11 @@ one look-up per chunk.
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -81,8 +83,17 @@ def characters(*categories: str) -> tuple[str, ...]:
     Planes 0 and 1 and the variation selectors only: whatever a later Unicode adds elsewhere counts
     as unknown, which is the safe side.
     """
-    planes = (*range(0x20000), *range(0xE0000, 0xE0200))
-    return tuple(c for c in map(chr, planes) if unicodedata.category(c).startswith(categories))
+    members = (of for name, of in _by_category().items() if name.startswith(categories))
+    return tuple(sorted(chain.from_iterable(members)))
+
+
+@cache
+def _by_category() -> dict[str, list[str]]:
+    """The characters of each category: looked at once, however many lists are made of them."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for c in map(chr, (*range(0x20000), *range(0xE0000, 0xE0200))):
+        found[unicodedata.category(c)].append(c)
+    return dict(found)
 
 
 def character_class(members: Sequence[str]) -> str:
