@@ -377,6 +377,11 @@ def trained_by_adapters(_bert):
     return trained_for_users(_bert, model)
 
 
+def trained_by_all_weights(_bert):
+    model = AdaptedLanguageModel(causal(), boundary=0, adapters="all", device=find_device())
+    return trained_for_users(_bert, model)
+
+
 def test_noise_for_users_is_drawn_by_the_secure_generator(monkeypatch):
     """On every device: nothing else is asked for the noise of a step."""
     drawn = []
@@ -430,6 +435,7 @@ RUNS = [
     guided,
     trained_for_users,
     trained_by_adapters,
+    trained_by_all_weights,
     resumed,
 ]
 

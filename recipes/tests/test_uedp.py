@@ -3,14 +3,16 @@
 import math
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from discreet.errors import InputError, NotFound
+from discreet.errors import InputError, InvalidValue, NotFound
+from discreet.report.claims import VERDICTS
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import accounting, appendices
+from discreet_recipes.uedp import accounting, appendices, pretrained
 from discreet_recipes.uedp import data as corpora
 from discreet_recipes.uedp import run as uedp
 from discreet_recipes.uedp.accounting import (
@@ -21,8 +23,10 @@ from discreet_recipes.uedp.accounting import (
     paper_figures,
 )
 from discreet_recipes.uedp.pages import ResultRow, add_claims
-from discreet_recipes.uedp.sizes import CATEGORIES, QUICK
+from discreet_recipes.uedp.sizes import CATEGORIES, PAPER, QUICK
 from small_data import write_rows
+from tiny_bert import MARKS, write_bert
+from tiny_causal import llama, save_model
 
 SIZE = replace(
     QUICK,
@@ -195,7 +199,7 @@ def test_all_figures_that_the_paper_prints_are_those_of_round_numbers_of_users(
 
 
 def test_public_text_is_three_of_four_validation_documents_and_no_other(data):
-    words = corpora.public_words("starter", 60)
+    words = corpora.public_words("starter", 60).vocabulary
     public = corpora.public_conll(data, words)
     validation = corpora.conll(data, "valid", words, ())
     assert [user.name for user in public] == [
@@ -210,8 +214,8 @@ def test_what_is_left_of_escapes_is_mended(tmp_path):
 
 
 def test_masked_words_are_unknown_and_others_are_not(data):
-    words = corpora.public_words("starter", 60)
-    unknown = words.vocabulary.unknown
+    words = corpora.public_words("starter", 60).vocabulary
+    unknown = words.unknown
     plain = corpora.conll(data, "train", words, ("person",))
     masked = corpora.conll(data, "train", words, ("person",), masked=True)
     changed = plain[0].tokens != masked[0].tokens
@@ -221,7 +225,7 @@ def test_masked_words_are_unknown_and_others_are_not(data):
 
 
 def test_texts_become_users_with_their_entities():
-    words = corpora.public_words("starter", 60)
+    words = corpora.public_words("starter", 60).vocabulary
     owners = [0, 0]
     users = corpora.ag_news(TEXTS, in_bonn(TEXTS), owners, words, ("gpe",), masked=True)
     assert len(users) == 1
@@ -290,6 +294,85 @@ def test_topics_are_learnt_from_texts_of_users(data):
     for step in range(25):
         trainer.step(step)
     assert quality(model, corpus.test()).error_rate == 0.0
+
+
+# -- pretrained models --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_models(tmp_path):
+    """A language model and an encoder that know the words of the texts above."""
+    words = ["We", "like", "the", "tea", "of", "Ada", ".", "It", "is", "in", "Bonn", "Acme", "new"]
+    language = save_model(tmp_path / "language", words, llama(len(words) + 2, blocks=2))
+    pieces = [*MARKS, *dict.fromkeys(word.lower() for word in words)]
+    return language, write_bert(tmp_path / "encoder", head=False, pieces=pieces, dropout=0.0)
+
+
+@pytest.mark.usefixtures("undrawn", "honest")
+def test_pretrained_models_alone(data, small_models, tmp_path, monkeypatch):
+    monkeypatch.setattr(pretrained, "found_entities", in_bonn)
+    monkeypatch.setattr(pretrained, "PRIVATE", replace(pretrained.PRIVATE, holders=1))
+    language, encoder = map(str, small_models)
+    size = replace(
+        SIZE,
+        model="none",
+        language_model=language,
+        topic_model=encoder,
+        last_blocks=(1, 0),
+        pretrained_steps=(1, 1),
+        next_words=(10, 2, 1),
+        pretrained_topics=(30, 6, 8),
+        epsilons=(2.0, 1.0),
+    )
+    record = uedp.run(data, tmp_path / "out", size, silent)
+    assert [table.name for table in record.tables] == ["next-words", "pretrained-topics"]
+    words, topics = record.tables
+    usual = [
+        "public start",
+        "noiseless",
+        "de-identified",
+        "certified",
+        "certified",
+        "user-level",
+        "published-optimized",
+    ]
+    for table in (words, topics):
+        place = table.columns.index("algorithm")
+        assert [row[place] for row in table.rows] == [*usual, "certified, q_s = 0", *usual]
+        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        few, many = {row["numbers"] for row in rows}
+        assert {few, many} == {rows[0]["numbers"], rows[-1]["numbers"]}
+        assert rows[0]["numbers"] < rows[-1]["numbers"]
+        certified = [row for row in rows if row["algorithm"] == "certified"]
+        for row, epsilon in zip(certified, (2.0, 1.0, 2.0, 1.0), strict=True):
+            assert 0.95 * epsilon < row["holds: user and entity"] <= epsilon
+        published = [row for row in rows if row["algorithm"] == "published-optimized"]
+        for row in published:
+            assert row["claimed epsilon"] < float(row["holds: user and entity"].split()[-1])
+        # Both kinds of training begin at one model.
+        starts = [row["error rate"] for row in rows if row["algorithm"] == "public start"]
+        assert starts[0] == starts[1]
+    assert len(record.claims) == 5
+    assert all(claim.verdict in VERDICTS for claim in record.claims)
+    monkeypatch.setattr(pretrained.Task, "load", lambda *_: pytest.fail("loaded again"))
+    assert uedp.run(data, tmp_path / "out", size, silent).tables == record.tables
+
+
+def test_the_papers_models_must_be_named():
+    with pytest.raises(InvalidValue, match="--language-model and --topic-model must be given"):
+        uedp.RECIPE.require(Path(), PAPER)
+
+
+def test_some_sentences_are_the_same_of_masked_text(data):
+    words = corpora.public_words("starter", 60).vocabulary
+    plain, masked = (
+        pretrained.some_sentences(corpora.conll(data, "train", words, ("person",), masked=how), 2)
+        for how in (False, True)
+    )
+    assert [len(user) for user in plain] == [2] * 12
+    for one, other in zip(plain, masked, strict=True):
+        assert one.lengths.tolist() == other.lengths.tolist()
+        assert one.cells == other.cells
 
 
 # -- appendices G and H ----------------------------------------------------------------------------

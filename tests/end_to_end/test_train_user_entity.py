@@ -247,6 +247,10 @@ BAD = {
     "parts of another model": (["--trained", "lstm", "--model", "there"], "nothing with --model"),
     "resume": (["--resume"], "no run"),
     "silent whom": (["--drop-out", "0.5"], "--drop-out does nothing without --federated"),
+    "rank of no adapters": (
+        ["--adapters", "all", "--rank", "7", "--model", "there"],
+        "--rank does nothing with --adapters all",
+    ),
     "whose rank": (["--rank", "7"], "--rank does nothing without --model"),
     "strict with whom": (["--algorithm", "user-level", "--strict"], "--strict does nothing with"),
     "adapters": (["--adapters", "norms", "--model", "there"], "--adapters must be one of"),
@@ -378,6 +382,75 @@ def test_an_adapted_model_has_a_card_and_writes_text(files, causal):
     with (folder / "adapter_model.safetensors").open("ab") as file:
         file.write(b" ")
     assert called(*arguments, cache=files).code == 4
+
+
+def test_a_transformers_model_is_trained_by_all_its_weights(files, causal):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    options = ["--model", causal, "--adapters", "all", "--learning-rate", "0.001"]
+    seeded = [*options, "--seed", "1"]
+    assert run(files, "--steps", "3", *seeded, name="whole").code == 0
+    assert run(files, "--steps", "2", *seeded).code == 0
+    done = run(files, "--steps", "3", *seeded, "--resume")
+    assert done.code == 0, done.err
+    for name in ("model.safetensors", "config.json", "README.md"):
+        whole, parts = (files / n / name for n in ("whole", "model"))
+        assert whole.read_bytes() == parts.read_bytes()
+    folder = files / "model"
+    assert not (folder / "adapter_config.json").exists()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert not protected(path.read_bytes().decode("latin-1")), path.name
+    assert called("verify", folder, cache=files).code == 0
+    card = (folder / "README.md").read_text()
+    assert "numbers: every weight |" in card
+    assert "peft" not in card
+    # The same as whoever opens the folder with transformers gets.
+    arguments = ["generate", folder, "-p", "the tea", "--tokens", "4", "--temperature", "0"]
+    opened, tokenizer = (
+        kind.from_pretrained(folder) for kind in (AutoModelForCausalLM, AutoTokenizer)
+    )
+    ids = tokenizer("<s> the tea", return_tensors="pt").input_ids
+    free = opened.generate(input_ids=ids, max_new_tokens=4, do_sample=False, pad_token_id=0)
+    text = tokenizer.decode(free[0], skip_special_tokens=True).removeprefix("the tea")
+    answer = json.loads(called(*arguments, "--json", cache=files).out)
+    assert answer["texts"] == [{"prompt": "the tea", "text": text}]
+    refused = called(*arguments, "--base", causal, cache=files)
+    assert refused.code == 2
+    assert "--base is for adapters" in refused.err
+
+
+def test_what_a_transformers_model_has_spent_is_added_up(files, causal):
+    """Its folder opens like that of any public model: the receipt in it must not be overlooked."""
+    options = ["--adapters", "all", "--steps", "1"]
+    assert run(files, *options, "--model", causal, name="first", again=False).code == 0
+    # Begun with the first, whatever is trained then; the users are in its statement already.
+    for name, more in (("second", options), ("third", ["--steps", "1"])):
+        started = ["--model", files / "first", *more]
+        done = run(files, *started, name=name, again=name == "third")
+        assert done.code == 0, done.err
+    first, second, third = (
+        json.loads((files / name / "privacy.json").read_text())
+        for name in ("first", "second", "third")
+    )
+    for one in (second, third):
+        assert one["start"] == first["statement"]
+        assert one["statement"]["epsilon"] > 1.5 * first["statement"]["epsilon"]
+    public = run(files, *options, "--model", files / "first", "--start-public", name="public")
+    assert public.code == 0, public.err
+    receipt = json.loads((files / "public" / "privacy.json").read_text())
+    assert receipt["start"] is None
+    idle = run(files, *options, "--model", causal, "--start-public", name="idle")
+    assert idle.code == 2
+    assert "has no receipt" in idle.err
+    # Without a guarantee it could hide any text; and a folder that was changed is no start.
+    raw = ["--algorithm", "noiseless", *options]
+    assert run(files, *raw, "--model", causal, name="raw").code == 0
+    refused = run(files, *options, "--model", files / "raw", name="hidden")
+    assert refused.code == 2
+    assert "no guarantee to add to" in refused.err
+    (files / "first" / "curve.json").write_text("[]")
+    assert run(files, *options, "--model", files / "first", name="changed").code == 4
 
 
 def test_a_second_run_on_the_same_users_is_refused(files):

@@ -97,7 +97,7 @@ def plain_losses(model, which):
     """The loss of one sentence after the whole network, nothing of it kept from before."""
     lower, model._lower = model._lower, None
     try:
-        return model._token_losses(batch(which))[0]
+        return model._losses(batch(which))[0]
     finally:
         model._lower = lower
 

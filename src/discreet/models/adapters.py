@@ -102,14 +102,20 @@ def blocks_of(network: Any) -> Any:
     raise InvalidValue("this model has no list of blocks; leave out --last-blocks")
 
 
-def _targets(network: Any, last_blocks: int) -> list[str]:
+def last_of(network: Any, last_blocks: int) -> Any:
+    """The last so many of a model's blocks."""
     blocks = blocks_of(network)
     if not 1 <= last_blocks <= len(blocks):
         raise InvalidValue(
             f"last blocks must be between 1 and {len(blocks)}, the blocks of this model; "
             f"got {last_blocks}"
         )
-    inside = {id(module) for block in blocks[-last_blocks:] for module in block.modules()}
+    return blocks[-last_blocks:]
+
+
+def _targets(network: Any, last_blocks: int) -> list[str]:
+    blocks = last_of(network, last_blocks)
+    inside = {id(module) for block in blocks for module in block.modules()}
     return [n for n, m in network.named_modules() if id(m) in inside and _is_matrix(m)]
 
 

@@ -1,4 +1,4 @@
-"""Text from an adapted language model, as ``discreet train user-entity --model`` leaves one.
+"""Text from a language model, as ``discreet train user-entity --model`` leaves one.
 
 What a released model writes is a function of the model, so its guarantee stays as it is. A prompt
 goes to the model as it is: nothing here protects prompts.
@@ -42,22 +42,27 @@ class TextWriter:
                 where the run found it.
         """
         _, receipt = verified(folder)
-        if not (folder / _CONFIG).is_file():
+        adapters = (folder / _CONFIG).is_file()
+        if not adapters and not (folder / "config.json").is_file():
             raise InvalidValue(
                 f"{folder} holds no adapters: only runs of --model can write text, since the words "
                 "of an AWD-LSTM come without spaces or case"
             )
-        below = base_of(folder, receipt, base)
+        if not adapters:
+            refuse_base(base)
+        below = base_of(folder, receipt, base) if adapters else folder
         with needs_extra("writing text", "train"):
-            from peft import PeftModel
             from transformers import AutoModelForCausalLM, AutoTokenizer
-        reading = read_as(f"{folder} cannot be opened as adapters of {below.name}")
-        with reading, quiet_transformers():
+        what = f"as adapters of {below.name}" if adapters else "as a language model"
+        with read_as(f"{folder} cannot be opened {what}"), quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             network: Any = AutoModelForCausalLM.from_pretrained(
                 below, local_files_only=True, use_safetensors=True, dtype=torch.float32
             )
-            network = PeftModel.from_pretrained(network, folder, local_files_only=True)
+            if adapters:
+                from peft import PeftModel
+
+                network = PeftModel.from_pretrained(network, folder, local_files_only=True)
         return cls(network, tokenizer, receipt)
 
     @torch.no_grad()
@@ -119,6 +124,12 @@ class TextWriter:
         first = [] if chat else [first_mark(self._tokenizer)]
         ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
         return torch.tensor([[*first, *ids]])
+
+
+def refuse_base(given: str | None) -> None:
+    """Stop if somebody names the model below, and there is none."""
+    if given is not None:
+        raise InvalidValue("--base is for adapters, and this model has none; leave it out")
 
 
 def base_of(folder: Path, receipt: Receipt, given: str | None = None) -> Path:

@@ -1,15 +1,16 @@
-"""A transformers model from this machine, trained by adapters whose gradients are factors.
+"""A transformers model from this machine, trained by parts whose gradients are factors.
 
-Only the adapters (:mod:`discreet.models.adapters`) and, for classification, the new head are
-trained: they are linear layers, so their gradients come in factors like those of the AWD-LSTM, and
-a real model can be trained with clipped users on a small machine. The model's own weights stay as
-they are and are public. Adapters are trained without dropout.
+What is trained are adapters (:mod:`discreet.models.adapters`) and, for classification, the new
+head: few numbers, while the model's own weights stay as they are and are public. Or it is the
+weights themselves (:mod:`discreet.models.whole_network`). Either way gradients come in factors like
+those of the AWD-LSTM, by the rules of :mod:`discreet.models.trained_layers`, so that a real model
+can be trained with clipped users on a small machine. There is no dropout.
 """
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,14 +25,19 @@ from discreet.encoders.causal import SMOLLM2, first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
 from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
+from discreet.models.adapter_kinds import ALL
 from discreet.models.adapters import adapted, as_lora
 from discreet.models.factors import Factor, Masks, Parameters, Predicted, SentenceBatch
 from discreet.models.lower_blocks import LowerBlocks
+from discreet.models.padding import Marks, marks_of, padded, some_of
+from discreet.models.trained_layers import Rows, parameters_of, trained_layers
+from discreet.models.whole_network import require_sound, whole_network
 
 # Sentences go through the network together until their scores are so many numbers.
 _SCORES_TOGETHER = 2**26
-# Of one layer: errors and inputs, a row each, and which sentence each row belongs to.
-_Seen = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+# Of one layer: the rows of its factors, which sentence each belongs to, and how many rows a token
+# has (0: a row is a sentence).
+_Seen = tuple[Rows, torch.Tensor, int]
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Base:
 
 
 class AdaptedLanguageModel:
-    """A causal language model, or a classifier of sentences, with adapters.
+    """A causal language model, or a classifier of sentences, with adapters or without.
 
     Make one with :meth:`load`, or from objects that are there already.
 
@@ -52,9 +58,11 @@ class AdaptedLanguageModel:
         network: a transformers model; adapters are put into it.
         tokenizer: its tokenizer; None if sentences come as numbers.
         boundary: number that stands before and after every sentence (language models).
+        marks: numbers that stand before and after every sentence (classifiers).
         rank: of the adapters.
-        adapters: which, one of :data:`discreet.models.adapter_kinds.ADAPTERS`.
-        last_blocks: put them into the last so many blocks only, and run those below once for each
+        adapters: which, one of :data:`discreet.models.adapter_kinds.TRAINED`: with ``all`` there
+            are none, and the network's own weights are trained.
+        last_blocks: train the last so many blocks only, and run those below once for each
             sentence; None for all blocks.
         classes: number of classes; None for a causal language model.
         seed: of the adapters' first weights; public.
@@ -68,7 +76,8 @@ class AdaptedLanguageModel:
         tokenizer: Any = None,
         *,
         boundary: int = 0,
-        rank: int,
+        marks: Marks = ((), ()),
+        rank: int = 4,
         adapters: str = "lora",
         last_blocks: int | None = None,
         classes: int | None = None,
@@ -77,54 +86,56 @@ class AdaptedLanguageModel:
         device: str = CPU,
     ) -> None:
         self.boundary, self.classes, self.base = boundary, classes, base
+        self.whole = adapters == ALL
+        self._marks = marks
         self._tokenizer = tokenizer
         if classes is not None:
             # A causal classifier finds the end of a sentence by this. With another, it would read
             # the padding, whose length the other sentences of a batch decide.
             network.config.pad_token_id = boundary
-        about: dict[str, Any] = {"kind": adapters, "rank": rank, "classes": classes, "seed": seed}
-        about["last_blocks"] = last_blocks
+        about: dict[str, Any] = {"kind": adapters, "classes": classes, "last_blocks": last_blocks}
         config = network.config.to_json_string(use_diff=False)
         about["configuration"] = hashlib.sha256(config.encode()).hexdigest()[:16]
         if base is not None:
             about["base"] = {key: asdict(base)[key] for key in ("name", "sha256")}
-        self._network = adapted(
-            network, rank=rank, kind=adapters, last_blocks=last_blocks, classes=classes, seed=seed
-        ).to(device)
-        self._device = torch.device(device)
-        self._layers = {
-            name: module
-            for name, module in self._network.named_modules()
-            if isinstance(module, torch.nn.Linear) and module.weight.requires_grad
-        }
-        self._parameters: Parameters = {}
-        for name, module in self._layers.items():
-            self._parameters[f"{name}.weight"] = module.weight
-            if module.bias is not None:
-                self._parameters[f"{name}.bias"] = module.bias
-        trained = sum(p.numel() for p in self._network.parameters() if p.requires_grad)
-        if trained != sum(p.numel() for p in self._parameters.values()):
-            raise InvalidValue("this model has trained parts that are not linear layers")
+        if marks != ((), ()):
+            about["marks"] = marks
+        if self.whole:
+            made = whole_network(network, last_blocks=last_blocks, classes=classes)
+        else:
+            about |= {"rank": rank, "seed": seed}
+            blocks: dict[str, Any] = {"last_blocks": last_blocks, "classes": classes}
+            made = adapted(network, rank=rank, kind=adapters, seed=seed, **blocks)
+        self._network, self._device = made.to(device), torch.device(device)
+        self._layers = trained_layers(self._network)
+        self._parameters = parameters_of(self._layers.values())
+        trained = sum(value.numel() for value in self._parameters.values())
         self._about = about | {"trained": trained}
         self._scores = classes or int(network.config.vocab_size)
+        # Some models know nothing of this where they classify.
+        self._given = {"use_cache": False} if classes is None else {}
         self._lower: LowerBlocks | None = None
-        if last_blocks is not None and classes is None:
-            self._lower = LowerBlocks(self._network, last_blocks)
+        if last_blocks is not None:
+            self._lower = LowerBlocks(self._network, last_blocks, **self._given)
+        if self.whole:
+            require_sound(self, lambda batch: self._losses(batch)[0], self._device)
 
     @classmethod
     def load(
         cls,
         name: str | Path,
         *,
-        rank: int,
+        rank: int = 4,
         adapters: str = "lora",
         last_blocks: int | None = None,
         classes: int | None = None,
+        marked: bool = True,
         device: str = CPU,
     ) -> Self:
         """The model in a local folder or a GGUF file, or the packaged ``"smollm2"``.
 
-        With its tokenizer; nothing is downloaded.
+        With its tokenizer; nothing is downloaded. A classifier reads each sentence between the
+        marks that the tokenizer puts around one, unless it is not ``marked``.
         """
         folder = model_folder(name)
         with needs_extra("a transformers model", "train"):
@@ -155,6 +166,7 @@ class AdaptedLanguageModel:
             network,
             tokenizer,
             boundary=boundary,
+            marks=marks_of(tokenizer) if marked and classes is not None else ((), ()),
             rank=rank,
             adapters=adapters,
             last_blocks=last_blocks,
@@ -165,7 +177,7 @@ class AdaptedLanguageModel:
 
     @property
     def description(self) -> str:
-        """What the model is: digests of the public one below, and how it is adapted."""
+        """What the model is: digests of the public one below, and what of it is trained."""
         return json.dumps({"adapters": self._about}, sort_keys=True)
 
     def encode(self, words: Sequence[str]) -> list[int]:
@@ -178,11 +190,11 @@ class AdaptedLanguageModel:
         return ids
 
     def trainable(self) -> Parameters:
-        """The adapters and a new head."""
+        """The adapters and a new head; or the weights themselves."""
         return self._parameters
 
     def weights(self) -> Parameters:
-        """The same: the model's own weights are public and stay where they are."""
+        """The same: other weights are public and stay where they are."""
         return self._parameters
 
     @torch.no_grad()
@@ -204,58 +216,94 @@ class AdaptedLanguageModel:
         if self._tokenizer is not None:
             self._tokenizer.save_pretrained(folder)
 
+    def save_model(self, folder: Path, classes: Sequence[str] = ()) -> None:
+        """Write the model, all its weights, and the tokenizer: a folder that transformers opens.
+
+        Args:
+            folder: where to.
+            classes: names of a classifier's classes.
+        """
+        if classes:
+            self._network.config.id2label = dict(enumerate(classes))
+            self._network.config.label2id = {name: i for i, name in enumerate(classes)}
+        with quiet_transformers():
+            self._network.save_pretrained(folder)
+        if self._tokenizer is not None:
+            self._tokenizer.save_pretrained(folder)
+
     def factors(self, batch: SentenceBatch, masks: Masks | None) -> list[Factor]:
         """The gradient of each sentence's loss, in factors; there is no dropout."""
         del masks
         batch = batch.on(self._device)
         seen: dict[str, list[_Seen]] = {name: [] for name in self._layers}
         for places in self._together(batch):
-            for name, part in self._seen(_some(batch, places), places).items():
+            for name, part in self._seen(some_of(batch, places), places).items():
                 seen[name].append(part)
         factors = []
         layouts: dict[tuple[int, ...], torch.Tensor] = {}  # one tensor for each layout of rows
-        for name, parts in seen.items():
-            layout = tuple(len(part[0]) for part in parts)
-            errors, inputs, sentence = map(torch.cat, zip(*parts, strict=True))
-            sentence = layouts.setdefault(layout, sentence)
-            factors.append(Factor(f"{name}.weight", errors, sentence, inputs))
-            if f"{name}.bias" in self._parameters:
-                factors.append(Factor(f"{name}.bias", errors, sentence))
+        for parts in seen.values():
+            layout = (parts[0][2], *(len(sentence) for _, sentence, _ in parts))
+            if layout not in layouts:
+                layouts[layout] = torch.cat([sentence for _, sentence, _ in parts])
+            joined: dict[int, torch.Tensor] = {}  # a bias has the same errors as its matrix
+            for name in parts[0][0]:
+                own = [rows[name] for rows, _, _ in parts]
+                errors = _joined([some for some, _ in own], joined)
+                inputs = [some for _, some in own if some is not None]
+                whole = _joined(inputs, joined) if inputs else None
+                factors.append(Factor(name, errors, layouts[layout], whole))
         return factors
 
     def _seen(self, batch: SentenceBatch, places: torch.Tensor) -> dict[str, _Seen]:
-        """What came into each trained layer and the errors that came back, of some sentences."""
+        """The rows of each trained layer's factors, of some sentences."""
         seen: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
 
+        def spread(_module: Any, inputs: tuple[Any, ...]) -> Any:
+            """Places are looked up once for all sentences; here, for each of them."""
+            if inputs[0].dim() == 2 and len(inputs[0]) == 1:
+                return (inputs[0].expand(len(batch), -1), *inputs[1:])
+            return inputs
+
         def keep(name: str, _module: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
-            if name in seen:
+            if name in seen or len(output) != len(batch):
                 raise InvalidValue(
-                    "a layer of this model is used twice, which adapters here cannot be"
+                    "a layer of this model is used twice, or for several sentences at once, and "
+                    "cannot be trained here"
                 )
             seen[name] = (inputs[0].detach(), output)
 
-        hooks = [
-            module.register_forward_hook(partial(keep, name))
-            for name, module in self._layers.items()
-        ]
+        hooks = []
+        for name, layer in self._layers.items():
+            if layer.by_number:
+                hooks.append(layer.module.register_forward_pre_hook(spread))
+            hooks.append(layer.module.register_forward_hook(partial(keep, name)))
         try:
             with torch.enable_grad():
-                loss = self._token_losses(batch)[0].sum()
+                loss = self._losses(batch)[0].sum()
         finally:
             for hook in hooks:
                 hook.remove()
+        if len(seen) < len(self._layers):
+            raise InvalidValue(
+                "a part of this model takes no part in what it predicts and cannot be trained here"
+            )
         errors = torch.autograd.grad(loss, [output for _, output in seen.values()])
-        by_layer = {}
-        for (name, (inputs, _)), error in zip(seen.items(), errors, strict=True):
+        lengths = self._lengths(batch)
+        longest = int(lengths.max())
+        there = torch.arange(longest, device=self._device)[None, :] < lengths[:, None]
+        by_layer: dict[str, _Seen] = {}
+        for (name, (inputs, output)), error in zip(seen.items(), errors, strict=True):
             each = error[0].numel() // error.shape[-1]
             flat = error.reshape(-1, error.shape[-1])
             rows = inputs.reshape(len(flat), -1)
             sentence = torch.repeat_interleave(places, each)
-            if self.classes is None:  # after the end of a sentence there is no error
-                place = torch.arange(each, device=self._device)[None, :]
-                there = (place <= batch.lengths[:, None]).reshape(-1)
-                flat, rows, sentence = flat[there], rows[there], sentence[there]
-            by_layer[name] = flat, rows, sentence
+            of_token = 0
+            if output.dim() > 2 and output.shape[1] == longest:  # else a row is a sentence
+                of_token = each // longest
+                # After the end of a sentence there is no error.
+                kept = there[:, :, None].expand(-1, -1, of_token).reshape(-1)
+                flat, rows, sentence = flat[kept], rows[kept], sentence[kept]
+            by_layer[name] = self._layers[name].rows(rows, flat), sentence, of_token
         return by_layer
 
     @torch.no_grad()
@@ -267,7 +315,9 @@ class AdaptedLanguageModel:
         losses = torch.zeros(int(each.sum()), device=self._device)
         wrong = torch.zeros(len(losses), dtype=torch.bool, device=self._device)
         for places in self._together(batch):
-            some_losses, some_wrong = self._token_losses(_some(batch, places))
+            some = some_of(batch, places)
+            some_losses, logits, targets = self._losses(some)
+            some_wrong = logits.argmax(dim=-1) != targets
             within = torch.arange(some_losses.shape[1], device=self._device)[None, :]
             there = within < each[places, None]
             target = (first[places, None] + within)[there]
@@ -280,7 +330,7 @@ class AdaptedLanguageModel:
         batch = batch.on(self._device)
         scores = torch.zeros(len(batch), self._scores, device=self._device)
         for places in self._together(batch):
-            scores[places] = self._class_logits(_some(batch, places))
+            scores[places] = self._class_logits(some_of(batch, places))
         return scores
 
     def predictions(self, batch: SentenceBatch) -> int:
@@ -297,51 +347,50 @@ class AdaptedLanguageModel:
             yield order[first : first + count]
             first += count
 
-    def _token_losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss of each prediction, and whether it is wrong: ``(sentences, predictions)``."""
+    def _losses(self, batch: SentenceBatch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Of each prediction its loss, its scores and what is right; ``(sentences, each, ...)``."""
         if self.classes is not None:
             if batch.labels is None:
                 raise InvalidValue("a classifier needs a label for every sentence")
-            logits = self._class_logits(batch)
-            losses = functional.cross_entropy(logits, batch.labels, reduction="none")
-            return losses[:, None], (logits.argmax(dim=1) != batch.labels)[:, None]
-        lengths = batch.lengths + 1
-        there, targets = self._padded(batch, lengths)
-        ids = torch.full_like(targets, self.boundary)
-        ids[:, 1:] = targets[:, :-1]
-        lower = self._lower
-        below = nullcontext() if lower is None else lower.replaced(lower.hidden(ids, lengths))
-        with below:
-            logits = self._network(
-                input_ids=ids, attention_mask=there.long(), use_cache=False
-            ).logits
+            logits, targets = self._class_logits(batch)[:, None], batch.labels[:, None]
+            there = torch.ones_like(targets, dtype=torch.bool)
+        else:
+            there, marks = self._there(batch), (self.boundary,)
+            targets = padded(batch, there, self.boundary)
+            logits = self._logits(padded(batch, there, self.boundary, before=marks), batch)
         flat = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-        losses = flat.view_as(targets)
-        wrong = (logits.argmax(dim=2) != targets) & there
-        return torch.where(there, losses, 0.0), wrong
+        return torch.where(there, flat.view_as(targets), 0.0), logits, targets
 
     def _class_logits(self, batch: SentenceBatch) -> torch.Tensor:
-        there, ids = self._padded(batch, batch.lengths)
-        logits: torch.Tensor = self._network(input_ids=ids, attention_mask=there.long()).logits
+        there, (before, after) = self._there(batch), self._marks
+        return self._logits(padded(batch, there, self.boundary, before, after), batch)
+
+    def _logits(self, ids: torch.Tensor, batch: SentenceBatch) -> torch.Tensor:
+        lower, there = self._lower, self._there(batch)
+        with ExitStack() as below:
+            if lower is not None:
+                hidden = lower.hidden(ids, self._lengths(batch))
+                below.enter_context(lower.replaced(hidden))
+            logits: torch.Tensor = self._network(
+                input_ids=ids, attention_mask=there.long(), **self._given
+            ).logits
         return logits
 
-    def _padded(
-        self, batch: SentenceBatch, lengths: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Where there is a token within these lengths, and the tokens, boundaries after them."""
+    def _lengths(self, batch: SentenceBatch) -> torch.Tensor:
+        """Of each sentence as the network reads it, with what stands around it."""
+        if self.classes is None:
+            return batch.lengths + 1
+        return batch.lengths + sum(map(len, self._marks))
+
+    def _there(self, batch: SentenceBatch) -> torch.Tensor:
+        """Where the network reads a token: ``(sentences, longest)``."""
+        lengths = self._lengths(batch)
         place = torch.arange(int(lengths.max()), device=self._device)[None, :]
-        there = place < lengths[:, None]
-        ids = torch.full(there.shape, self.boundary, device=self._device)
-        ids[place < batch.lengths[:, None]] = batch.tokens
-        return there, ids
+        return place < lengths[:, None]
 
 
-def _some(batch: SentenceBatch, places: torch.Tensor) -> SentenceBatch:
-    """Some sentences of a batch."""
-    starts = torch.cumsum(batch.lengths, 0) - batch.lengths
-    lengths = batch.lengths[places]
-    offsets = torch.repeat_interleave(
-        starts[places] - (torch.cumsum(lengths, 0) - lengths), lengths
-    )
-    tokens = batch.tokens[offsets + torch.arange(len(offsets), device=offsets.device)]
-    return SentenceBatch(tokens, lengths, None if batch.labels is None else batch.labels[places])
+def _joined(parts: list[torch.Tensor], known: dict[int, torch.Tensor]) -> torch.Tensor:
+    """The rows of all parts, once for whoever shares them."""
+    if id(parts[0]) not in known:
+        known[id(parts[0])] = torch.cat(parts)
+    return known[id(parts[0])]

@@ -25,12 +25,13 @@ class LowerBlocks:
     Args:
         network: a transformers model.
         last_blocks: those that are not below.
+        given: what else the network is called with.
     """
 
-    def __init__(self, network: Any, last_blocks: int) -> None:
+    def __init__(self, network: Any, last_blocks: int, **given: Any) -> None:
         blocks = blocks_of(network)
         self._below, self._first = list(blocks[:-last_blocks]), blocks[-last_blocks]
-        self._network = network
+        self._network, self._given = network, given
         self._kept: dict[bytes, torch.Tensor] = {}
         self._room = _NUMBERS
         self._tuples = False
@@ -86,7 +87,7 @@ class LowerBlocks:
         hooks += [block.register_forward_hook(look) for block in self._below[:1]]
         there = torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]
         try:
-            self._network(input_ids=ids, attention_mask=there.long(), use_cache=False)
+            self._network(input_ids=ids, attention_mask=there.long(), **self._given)
         except _Reached as reached:
             return reached.hidden
         finally:

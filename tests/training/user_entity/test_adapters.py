@@ -1,4 +1,4 @@
-"""Adapters in training: what a user and an entity can change, and an audit by canaries."""
+"""Adapters or all weights in training: what a user and an entity change, and an audit."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from discreet.audit.canaries import audit_canaries
-from discreet.models.adapter_kinds import ADAPTERS
+from discreet.models.adapter_kinds import TRAINED
 from discreet.models.language import AdaptedLanguageModel
 from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity.rules import Rules
@@ -57,7 +57,7 @@ def without(rows, *, user=None, entity=None):
     return [row for row in rows if row.user != user and entity not in row.entities]
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
+@pytest.mark.parametrize("kind", TRAINED)
 @pytest.mark.parametrize(("network", "last"), [(llama, None), (llama, 1), (gpt2, 1)])
 def test_a_user_and_an_entity_move_the_sum_by_at_most_the_bound(kind, network, last):
     made, rows = model(kind, network, last), sentences()
@@ -108,7 +108,7 @@ class AdapterGame:
         return torch.cat([value.reshape(-1) for value in trainer.total(EVERYBODY).values()])
 
 
-@pytest.mark.parametrize("kind", ["half", "core"])
+@pytest.mark.parametrize("kind", ["half", "core", "all"])
 def test_canaries_stay_below_the_figure_and_catch_too_little_noise(kind):
     rules = Rules(
         algorithm="user-level",

@@ -18,6 +18,7 @@ from discreet.training.user_entity.settings import (
     RuleOptions,
     RunSettings,
 )
+from tiny_bert import write_bert
 from tiny_causal import save_model
 
 WORDS = ["good", "bad", "tea", "of", "the"]
@@ -47,13 +48,17 @@ def own_network(folder):
     return NetworkSettings(vocabulary=folder / "words.txt", embedding=4, hidden=5)
 
 
-@pytest.fixture(scope="module", params=["own network", "adapters"])
+@pytest.fixture(scope="module", params=["own network", "adapters", "all weights"])
 def made(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     if request.param == "adapters":
         pytest.importorskip("peft")
         save_model(folder / "below", WORDS)
         network = NetworkSettings(model=str(folder / "below"), rank=2)
+    elif request.param == "all weights":
+        pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+        write_bert(folder / "before", head=False, pieces=pieces, dropout=0.0)
+        network = NetworkSettings(model=str(folder / "before"), adapters="all")
     else:
         network = own_network(folder)
     records = Records(label="label", labels="poor,fine")
@@ -77,8 +82,11 @@ def test_predictions_are_those_of_the_network_that_was_trained(made):
 
 def test_a_text_is_read_by_itself_and_may_be_empty(made):
     loaded = SentenceClassifier.load(made[0] / "run")
-    together = loaded.scores([*TEXTS, "", "tea " * 500])
-    alone = np.concatenate([loaded.scores([text]) for text in (*TEXTS, "", "tea " * 128)])
+    long = 16 if (made[0] / "before").exists() else 500  # as far as its positions go
+    together = loaded.scores([*TEXTS, "", "tea " * long])
+    alone = np.concatenate(
+        [loaded.scores([text]) for text in (*TEXTS, "", "tea " * min(long, 128))]
+    )
     np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
     assert set(loaded.predict(TEXTS)) <= {"poor", "fine"}
     assert loaded.scores([]).shape == (0, 2)
@@ -115,6 +123,23 @@ def test_a_model_without_classes_predicts_none(tmp_path):
     trained(tmp_path, own_network(tmp_path), Records(), algorithm="noiseless")
     with pytest.raises(InputError, match="names no classes"):
         predict_file(tmp_path / "notes.jsonl", tmp_path / "run")
+
+
+def test_a_sentence_is_read_between_the_marks_of_its_tokenizer(made):
+    folder, receipt = made
+    if not (folder / "before").exists():
+        assert "marks" not in receipt.about["model"].get("adapters", {})
+        return
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    assert receipt.about["model"]["adapters"]["marks"] == [[2], [3]]
+    tokenizer = AutoTokenizer.from_pretrained(folder / "run")
+    opened = AutoModelForSequenceClassification.from_pretrained(folder / "run").eval()
+    assert opened.config.id2label == {0: "poor", 1: "fine"}
+    ids = [tokenizer(text, return_tensors="pt").input_ids for text in TEXTS]
+    plain = np.concatenate([opened(input_ids=one).logits.detach().numpy() for one in ids])
+    scores = SentenceClassifier.load(folder / "run").scores(TEXTS)
+    np.testing.assert_allclose(scores, plain, rtol=1e-4, atol=1e-5)
 
 
 def test_adapters_need_the_model_below(made):

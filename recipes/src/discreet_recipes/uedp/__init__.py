@@ -24,7 +24,9 @@ RECIPE = Recipe(
     "cores can train, and that all algorithms get from the same public text; the published "
     "algorithm with the figure that it claims, a lower bound of what holds and the attack that "
     "contradicts it, and the certified algorithm, whose figure is proven. Perplexity is told apart "
-    "for words of entities and for others, for vocabularies that know few and many names.",
+    "for words of entities and for others, for vocabularies that know few and many names. Where "
+    "they are named, a pretrained language model and a pretrained encoder take the places of GPT-2 "
+    "and BERT (Figures 3, 4 and 7), by adapters and by all their weights.",
     quick_minutes=6,
     quick=sizes.QUICK,
     standard=sizes.STANDARD,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.models.vocabulary import UNKNOWN
+from discreet.models.vocabulary import UNKNOWN, Vocabulary
 from discreet.text.labelled import read_labelled
 from discreet.training.user_entity.build import PublicWords
-from discreet.training.user_entity.records import read_sentences
+from discreet.training.user_entity.records import WordNumbers, read_sentences
 from discreet.training.user_entity.settings import Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
@@ -72,21 +72,21 @@ def public_words(space: str, most: int) -> PublicWords:
 
 
 def conll(
-    data: Path, part: str, words: PublicWords, categories: Iterable[str], *, masked: bool = False
+    data: Path, part: str, words: WordNumbers, categories: Iterable[str], *, masked: bool = False
 ) -> Users:
     """Documents of CoNLL-2003 as users; with ``masked`` every entity is the unknown word."""
     return gather(
         read_sentences(
             str(data_file(data, f"conll2003-{part}")),
             Records(tokens="tokens", tags="tags"),
-            words.vocabulary,
+            words,
             categories=frozenset(categories),
             masked=UNKNOWN if masked else None,
         )
     )
 
 
-def public_conll(data: Path, words: PublicWords) -> Users:
+def public_conll(data: Path, words: WordNumbers) -> Users:
     """Three of four validation documents of CoNLL-2003, which play public text.
 
     The others are what learning rates and bounds were chosen on.
@@ -109,6 +109,16 @@ def ag_news_topics(data: Path, part: str, most: int) -> tuple[list[str], list[in
     worded = (pair for pair in zip(rows.texts, topics, strict=True) if _WORD.search(pair[0]))
     texts, own = zip(*islice(worded, most), strict=True)
     return [_mended(text) for text in texts], list(own)
+
+
+def first_words(text: str, most: int) -> str:
+    """A text up to its so many first words; punctuation counts as a word.
+
+    >>> first_words("It is tea, and more.", 4)
+    'It is tea,'
+    """
+    ends = [match.end() for match in islice(_WORD.finditer(text), most)]
+    return text[: ends[-1]]
 
 
 def _mended(text: str) -> str:
@@ -140,7 +150,7 @@ def users_of_texts(count: int, seed: int) -> list[int]:
 
 
 def as_users(
-    texts: Sequence[str], words: PublicWords, topics: Sequence[int] | None = None
+    texts: Sequence[str], words: WordNumbers, topics: Sequence[int] | None = None
 ) -> Users:
     """Texts without entities, each a user: to test on, or public ones to train on."""
     return ag_news(texts, [[] for _ in texts], range(len(texts)), words, (), topics=topics)
@@ -150,7 +160,7 @@ def ag_news(
     texts: Sequence[str],
     entities: Sequence[Sequence[Sequence[Any]]],
     owners: Sequence[int],
-    words: PublicWords,
+    words: WordNumbers,
     categories: Iterable[str],
     *,
     masked: bool = False,
@@ -171,13 +181,13 @@ def ag_news(
                 UNKNOWN if masked and named else text[start:end]
                 for (start, end), named in zip(spans, marked, strict=True)
             ]
-            ids = words.vocabulary.encode(tokens)
+            ids = words.encode(tokens)
             yield Sentence(
                 f"user {owners[place]}",
                 ids,
                 frozenset(e[3] for e in here),
                 label=None if topics is None else topics[place],
-                marked=marked,
+                marked=marked if isinstance(words, Vocabulary) else None,
             )
 
     return gather(sentence for place in range(len(texts)) for sentence in sentences(place))
@@ -199,14 +209,15 @@ def sensitive_share(users: Sequence[UserText]) -> float:
 def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
     """CoNLL-2003 with so many words; its public text is other news."""
     words = public_words(size.space, most)
+    known = words.vocabulary
     return Corpus(
         "conll2003",
         words,
         CONLL,
-        users=lambda category, masked: conll(data, "train", words, CONLL[category], masked=masked),
-        test=lambda: conll(data, "test", words, CONLL["all"]),
+        users=lambda category, masked: conll(data, "train", known, CONLL[category], masked=masked),
+        test=lambda: conll(data, "test", known, CONLL["all"]),
         public=lambda: [
-            (as_users(ag_news_texts(data, "dev", _PUBLIC_TEXTS), words), size.public_steps[0])
+            (as_users(ag_news_texts(data, "dev", _PUBLIC_TEXTS), known), size.public_steps[0])
         ],
         population=947,
     )
@@ -215,6 +226,7 @@ def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
 def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News; entities are found once for the folder. Its own texts are no public ones here."""
     words = public_words(size.space, size.words)
+    known = words.vocabulary
     texts = ag_news_texts(data, "dev", size.ag_news)
     entities = record.part("agnews-entities", lambda: found_entities(texts), ("ag_news",))
     owners = users_of_texts(len(texts), seed=0)
@@ -223,10 +235,10 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
         words,
         AG_NEWS,
         users=lambda category, masked: ag_news(
-            texts, entities, owners, words, AG_NEWS[category], masked=masked
+            texts, entities, owners, known, AG_NEWS[category], masked=masked
         ),
-        test=lambda: as_users(ag_news_texts(data, "test", size.ag_news_test), words),
-        public=lambda: [(public_conll(data, words), size.public_steps[1])],
+        test=lambda: as_users(ag_news_texts(data, "test", size.ag_news_test), known),
+        public=lambda: [(public_conll(data, known), size.public_steps[1])],
         population=max(owners) + 1,
         rows=("ag_news", "ag_news_test"),
     )
@@ -235,6 +247,7 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
 def topics_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News by topic. There is no public text with topics: the network begins untrained."""
     words = public_words(size.space, size.words)
+    known = words.vocabulary
     (texts, topics), tested = (
         ag_news_topics(data, part, most)
         for part, most in zip(("dev", "test"), size.topics, strict=True)
@@ -246,9 +259,9 @@ def topics_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
         words,
         AG_NEWS,
         users=lambda category, masked: ag_news(
-            texts, entities, owners, words, AG_NEWS[category], masked=masked, topics=topics
+            texts, entities, owners, known, AG_NEWS[category], masked=masked, topics=topics
         ),
-        test=lambda: as_users(tested[0], words, tested[1]),
+        test=lambda: as_users(tested[0], known, tested[1]),
         public=list,
         population=max(owners) + 1,
         rows=("topics",),

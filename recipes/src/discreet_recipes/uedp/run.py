@@ -16,7 +16,7 @@ from discreet.training.user_entity.trainer import Quality, UserEntityTrainer, qu
 from discreet.training.user_entity.users import UserText
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import RECIPE, start
+from discreet_recipes.uedp import RECIPE, pretrained, start
 from discreet_recipes.uedp.accounting import (
     DELTA,
     HOLDERS,
@@ -41,7 +41,7 @@ from discreet_recipes.uedp.pages import (
     add_topics,
     add_vocabularies,
 )
-from discreet_recipes.uedp.sizes import UeDPOptions
+from discreet_recipes.uedp.sizes import NONE, UeDPOptions
 
 _LISTS = (
     "epsilons",
@@ -49,6 +49,7 @@ _LISTS = (
     "sentence_rates",
     "vocabularies",
     "categories",
+    "adapters",
 )
 # The settings that the public start depends on, and those that noise and figures do.
 _START = ("space", "model", "public_steps")
@@ -97,7 +98,18 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
     size = options
     rules = {"private": _PRIVATE, "plain": _PLAIN, "published": _PUBLISHED}
     settings = {**asdict(size), **{name: asdict(some) for name, some in rules.items()}}
-    record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
+    settings["pretrained"] = pretrained.settings()
+    about = _differences(size) if size.model != NONE else []
+    about += pretrained.differences(size)
+    record = Record.of(RECIPE, folder, settings, say, *about, lists=_LISTS)
+    if size.model != NONE:
+        _own_network(record, data, size)
+    pretrained.add_pretrained(record, data, size)
+    return record.finish()
+
+
+def _own_network(record: Record, data: Path, size: UeDPOptions) -> None:
+    """All that is about the AWD-LSTM, and the paper's accounting."""
     main = _Bench(record, conll_corpus(data, size.words, size), size)
     rows = _data_set(main, size)
     add_data_set(record, "conll2003", "CoNLL-2003", rows)
@@ -128,7 +140,6 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
     uses = ("canaries", "steps", "private")
     attacked = [record.part(f"attack-{name}", attack, uses) for name, attack in attacks.items()]
     add_attack(record, [row for some in attacked for row in some])
-    return record.finish()
 
 
 def _differences(size: UeDPOptions) -> list[str]:

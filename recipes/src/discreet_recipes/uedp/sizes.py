@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from discreet.models.adapter_kinds import ALL, TRAINED
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
 from discreet_recipes.options import Counts, Names, Numbers, Options, count, positive, words_of
 
+NONE = "none"
 CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
 
 
@@ -17,7 +19,11 @@ class UeDPOptions(Options):
     space: Annotated[str, words_of("Public words and first vectors of the network.")]
     model: Annotated[
         str,
-        Setting("The network: an AWD-LSTM that begins with public text.", choices=("awd-lstm",)),
+        Setting(
+            "The network: an AWD-LSTM that begins with public text; none leaves out all that is "
+            "not about pretrained models.",
+            choices=("awd-lstm", NONE),
+        ),
     ]
     words: Annotated[int, count("Words of the vocabulary.", 2)]
     vocabularies: Annotated[Counts, count("Other numbers of words, to compare.", 2)]
@@ -62,6 +68,38 @@ class UeDPOptions(Options):
         Counts, count("Texts of AG News to learn topics from, and to test on; or none.")
     ]
     canaries: Annotated[int, count("Runs of the attack.")]
+    language_model: Annotated[
+        str,
+        Setting(
+            "A pretrained causal model, for next words on CoNLL-2003 in GPT-2's place: smollm2, or "
+            "the folder or GGUF file of one; or none."
+        ),
+    ]
+    topic_model: Annotated[
+        str,
+        Setting(
+            "A pretrained model, for topics of AG News in BERT's place: the folder or name of one; "
+            "or none."
+        ),
+    ]
+    adapters: Annotated[
+        Names,
+        Setting("What of pretrained models is trained: kinds of adapters, all.", choices=TRAINED),
+    ]
+    last_blocks: Annotated[
+        Counts,
+        count("In how many of their last blocks: next words, topics; 0 for all.", 0),
+    ]
+    pretrained_steps: Annotated[
+        Counts, count("Steps of their certified training: next words, topics.")
+    ]
+    next_words: Annotated[
+        Counts,
+        count("Documents they learn next words from, sentences of each, documents to test on."),
+    ]
+    pretrained_topics: Annotated[
+        Counts, count("Texts they learn topics from, first words of each, texts to test on.")
+    ]
 
 
 QUICK = UeDPOptions(
@@ -80,6 +118,13 @@ QUICK = UeDPOptions(
     ag_news_test=0,
     topics=(),
     canaries=60,
+    language_model=NONE,
+    topic_model=NONE,
+    adapters=("core", ALL),
+    last_blocks=(2, 0),
+    pretrained_steps=(4, 6),
+    next_words=(947, 2, 231),
+    pretrained_topics=(4000, 20, 2000),
 )
 # A run of 40 steps with 3,000 words takes a core 100 to 130 s, and with 8,000 words 270 to 350 s;
 # 10 steps are not enough for noise to be told from training.
@@ -101,10 +146,17 @@ PAPER = replace(
     ag_news=10_001,
     ag_news_test=7600,
     topics=(10_001, 7600),
+    language_model="",
+    topic_model="",
+    adapters=("lora", ALL),
+    last_blocks=(0, 0),
+    pretrained_steps=(100, 100),
+    next_words=(947, 1000, 231),
+    pretrained_topics=(10_001, 128, 7600),
 )
 
 
 def files(options: UeDPOptions) -> list[str]:
     """What it reads."""
-    tested = options.ag_news or options.topics
+    tested = options.ag_news or options.topics or options.topic_model != NONE
     return [*files_of("conll2003"), "agnews-dev", *(["agnews-test"] if tested else [])]

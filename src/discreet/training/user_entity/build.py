@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ from numpy.typing import NDArray
 
 from discreet.devices import CPU, find_device
 from discreet.errors import InvalidValue
+from discreet.models.adapter_kinds import ALL
 from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
 from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.models.factors import FactorModel
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import Vocabulary, read_vocabulary
+from discreet.receipt import FOLDER_RECEIPT, verified
+from discreet.settings import said
 from discreet.spaces.loaders import load_space
 from discreet.statement import Notion, PrivacyStatement
 from discreet.tensors import load_tensors
@@ -74,7 +78,9 @@ class BuiltNetwork:
     vocabulary: Any
     """What a receipt says of the words."""
     spent: PrivacyStatement | None = None
-    """What its first weights have cost the people in the text they were trained on."""
+    """What its first weights have cost the people in the text they were trained on,"""
+    start: Path | None = None
+    """and the folder of the run that spent it."""
 
 
 def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> BuiltNetwork:
@@ -83,6 +89,9 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
     device = find_device(settings.device, doubles=True)
     refuse_idle(settings)
     if settings.model is not None:
+        if settings.adapters == ALL and "rank" in said(settings):
+            raise InvalidValue("--rank does nothing with --adapters all, which has no adapters")
+        begun = _spent_before(settings.model, public=settings.start_public)
         adapted = AdaptedLanguageModel.load(
             settings.model,
             rank=settings.rank,
@@ -91,7 +100,8 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
             classes=number,
             device=device,
         )
-        return BuiltNetwork(adapted, adapted, adapted.description)
+        before = None if begun is None else Path(settings.model)
+        return BuiltNetwork(adapted, adapted, adapted.description, begun, before)
     if settings.vocabulary is not None:
         words = PublicWords(read_vocabulary(settings.vocabulary))
     else:
@@ -99,7 +109,9 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
     start, spent = None, None
     if settings.start is not None:  # the folder of an earlier run
         start, about = load_tensors(settings.start / MODEL, KIND)
-        spent = None if settings.start_public else _spent(about)
+        kept = about.get("statement")
+        statement = PrivacyStatement.from_dict(kept) if isinstance(kept, Mapping) else None
+        spent = None if settings.start_public else _counted(statement, "--start")
         if read_vocabulary(settings.start / VOCABULARY).fingerprint != words.vocabulary.fingerprint:
             raise InvalidValue(
                 "the model of --start knows other words; give it and this run the same vocabulary"
@@ -113,16 +125,29 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
         device=device,
     )
     known = {"words": len(words.vocabulary), "fingerprint": words.vocabulary.fingerprint}
-    return BuiltNetwork(network, words.vocabulary, known, spent)
+    return BuiltNetwork(
+        network, words.vocabulary, known, spent, None if spent is None else settings.start
+    )
 
 
-def _spent(about: Mapping[str, Any]) -> PrivacyStatement:
+def _spent_before(model: str, *, public: bool) -> PrivacyStatement | None:
+    """What the weights of a transformers model have cost, if a run of ours left it in a folder."""
+    folder = Path(model)
+    if not (folder / FOLDER_RECEIPT).is_file():
+        if public:
+            raise InvalidValue(
+                "--start-public does nothing with a model that has no receipt: it is taken for "
+                "public as it is; leave it out"
+            )
+        return None
+    return None if public else _counted(verified(folder)[1].statement, "--model")
+
+
+def _counted(statement: PrivacyStatement | None, flag: str) -> PrivacyStatement:
     """The statement that a model carries; one without a guarantee could hide any text."""
-    kept = about.get("statement")
-    statement = PrivacyStatement.from_dict(kept) if isinstance(kept, Mapping) else None
     if statement is None or statement.notion is Notion.NONE:
         raise InvalidValue(
-            "the model of --start has no guarantee to add to; if it has seen public text only, say "
+            f"the model of {flag} has no guarantee to add to; if it has seen public text only, say "
             "so with --start-public"
         )
     return statement

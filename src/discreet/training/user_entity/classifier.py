@@ -10,10 +10,11 @@ import torch
 
 from discreet.arrays import Floats
 from discreet.devices import AUTO, array_of, find_device
-from discreet.errors import InputError, InvalidValue, read_as
+from discreet.errors import InputError, read_as
+from discreet.models.adapter_kinds import ALL
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.models.factors import SentenceBatch
-from discreet.models.generation import base_of
+from discreet.models.generation import base_of, refuse_base
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.vocabulary import read_vocabulary
 from discreet.receipt import Receipt, verified
@@ -69,23 +70,13 @@ class SentenceClassifier:
                 "older than such names; 'discreet train user-entity --label-field' trains one"
             )
         classes, where = tuple(map(str, names)), find_device(device)
-        arrays, _ = load_tensors(folder / MODEL, KIND)
         with read_as(f"the model in {folder} is not what its receipt says"):
             about: dict[str, Any] = receipt.about["model"]
             if "adapters" in about:
-                made = about["adapters"]
-                network = AdaptedLanguageModel.load(
-                    base_of(folder, receipt, base),
-                    rank=made["rank"],
-                    adapters=made["kind"],
-                    last_blocks=made["last_blocks"],
-                    classes=len(classes),
-                    device=where,
-                )
-                network.put(arrays)
+                network = _transformer(folder, receipt, base, len(classes), where)
                 return cls(network, network, classes, receipt)
-            if base is not None:
-                raise InvalidValue("--base is for adapters, and this model has none; leave it out")
+            refuse_base(base)
+            arrays, _ = load_tensors(folder / MODEL, KIND)
             shape = AwdLstmShape(**about["awd-lstm"]["shape"] | {"classes": len(classes)})
             words = read_vocabulary(folder / VOCABULARY)
             return cls(AwdLstm(shape, start=arrays, device=where), words, classes, receipt)
@@ -108,3 +99,20 @@ class SentenceClassifier:
             )
             parts.append(array_of(self.network.class_scores(batch)).astype(np.float64))
         return np.concatenate(parts)
+
+
+def _transformer(
+    folder: Path, receipt: Receipt, base: str | None, classes: int, device: str
+) -> AdaptedLanguageModel:
+    """The transformers model of a run: its own weights, or adapters and the model below."""
+    made = receipt.about["model"]["adapters"]
+    # Runs that are older than marks around sentences were trained without them.
+    how: dict[str, Any] = {"classes": classes, "marked": "marks" in made, "device": device}
+    how |= {"adapters": made["kind"], "last_blocks": made["last_blocks"]}
+    if made["kind"] == ALL:
+        refuse_base(base)
+        return AdaptedLanguageModel.load(folder, **how)
+    arrays, _ = load_tensors(folder / MODEL, KIND)
+    network = AdaptedLanguageModel.load(base_of(folder, receipt, base), rank=made["rank"], **how)
+    network.put(arrays)
+    return network

@@ -45,7 +45,7 @@ _PLACES = {
     "embedding_drop": _AWD_LSTM,
     "trained": _AWD_LSTM,
     "start": _AWD_LSTM,
-    "start_public": _Place(beside=("start",)),
+    "start_public": _Place(beside=("start", "model")),
     "vocabulary": _AWD_LSTM,
     "embedding": _Place(beside=("vocabulary",)),
     "space": _Place(instead_of=("vocabulary", "model")),

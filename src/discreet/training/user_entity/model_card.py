@@ -1,5 +1,6 @@
-"""The card in the folder of an adapted model: what it is, what holds, how to open it."""
+"""The card in the folder of a transformers model: what it is, what holds, how to open it."""
 
+from discreet.models.adapter_kinds import ALL
 from discreet.models.language import Base
 from discreet.receipt import FOLDER_RECEIPT, Receipt
 from discreet.statement import Notion
@@ -21,6 +22,17 @@ as `adapter_config.json` says, which is a path on the machine that trained it.
 `discreet generate FOLDER --prompt ...` prints text.
 """
 
+_OPEN_WHOLE = """\
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained("THIS FOLDER")
+tokenizer = AutoTokenizer.from_pretrained("THIS FOLDER")
+```
+
+`discreet generate FOLDER --prompt ...` prints text.
+"""
+
 _PREDICT = "`discreet predict TEXTS.jsonl --model FOLDER -o OUT.csv` says the class of each text."
 
 
@@ -39,14 +51,19 @@ def model_card(receipt: Receipt, base: Base, *, generates: bool) -> str:
     where = "all blocks"
     if about["last_blocks"] is not None:
         where = f"the last blocks, {about['last_blocks']} of them"
+    whole = about["kind"] == ALL
+    what = f"{about['kind']} adapters of rank {about.get('rank')} in {where}"
+    if whole:
+        every = about["last_blocks"] is None
+        what = f"every weight {'' if every else f'of {where}'}".rstrip()
     lines = [
         "---",
-        "library_name: peft",
+        f"library_name: {'transformers' if whole else 'peft'}",
         f"base_model: {base.name}",
         "tags:",
         "- differential-privacy" if guaranteed else "- no-privacy-guarantee",
         "---",
-        f"# Adapters for {base.name}, {title}",
+        f"# {base.name if whole else f'Adapters for {base.name}'}, {title}",
         "",
         "## What is guaranteed",
         "",
@@ -59,25 +76,28 @@ def model_card(receipt: Receipt, base: Base, *, generates: bool) -> str:
         )
     lines += [
         "",
-        "This is about the text that the adapters were trained on, and about one run: if the same "
+        f"This is about the text that {'it was' if whole else 'the adapters were'} trained on, and "
+        "about one run: if the same "
         "text was used for another model, both count together. It says nothing about what the "
-        "model below was trained on, nor about prompts. Text that the model writes costs nothing "
+        f"model {'it began with' if whole else 'below'} was trained on, nor about prompts. Text "
+        "that the model writes costs nothing "
         f"more. `{FOLDER_RECEIPT}` is the receipt for programs.",
         "",
         "## What it is",
         "",
         "| | |",
         "|---|---|",
-        f"| model below | {base.name}, SHA-256 of its files {base.sha256} |",
-        f"| trained | {about['trained']:,} numbers: {about['kind']} adapters of rank "
-        f"{about['rank']} in {where} |",
+        f"| model {'before' if whole else 'below'} | {base.name}, SHA-256 of its files "
+        f"{base.sha256} |",
+        f"| trained | {about['trained']:,} numbers: {what} |",
         f"| algorithm | {rules['algorithm']}, {steps['made']:,} steps made, "
         f"{steps['charged']:,} charged |",
     ]
     if measured := receipt.about["public_evaluation"]:
         lines.append(f"| on public text | perplexity {measured['perplexity']:.4g} |")
     if generates:
-        lines += ["", "## How to open it", "", _OPEN.format(base=base.name)]
+        opened = _OPEN_WHOLE if whole else _OPEN.format(base=base.name)
+        lines += ["", "## How to open it", "", opened]
     else:
         lines += ["", "## How to use it", "", _PREDICT]
     return "\n".join(lines).rstrip() + "\n"

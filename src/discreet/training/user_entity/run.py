@@ -5,6 +5,7 @@ import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,6 @@ class UserEntityRun:
     ) -> None:
         self._output, self._run = output, run or RunSettings()
         refuse_idle(rules, records, self._run)
-        self._start = None if network is None else network.start
         made = rules.rules()
         records.require_entities(rules.algorithm)
         network = network or NetworkSettings()
@@ -131,7 +131,7 @@ class UserEntityRun:
             mark_users(
                 self._output,
                 [user.name for user in self.trainer.users],
-                start=None if self._built.spent is None else self._start,
+                start=self._built.start,
                 again=settings.again,
                 book=book,
             )
@@ -219,8 +219,8 @@ class UserEntityRun:
         spent = 0.0 if self._built.spent is None else self._built.spent.epsilon
         if epsilon <= spent:
             raise BudgetExceeded(
-                f"the model of --start has spent epsilon = {spent:.4g}, which leaves nothing of "
-                f"{epsilon:g}"
+                f"the model that is begun with has spent epsilon = {spent:.4g}, which leaves "
+                f"nothing of {epsilon:g}"
             )
         return epsilon - spent
 
@@ -258,13 +258,24 @@ class UserEntityRun:
         caveats = (AGAIN_CAVEAT,) if marks is not None and marks.again else ()
         return Receipt(outcome.statement.with_caveats(*caveats), about)
 
-    def _adapters(self, receipt: Receipt) -> dict[str, bytes]:
-        """Where a transformers model was trained: the files of a folder that peft opens."""
+    def _model_files(self, receipt: Receipt) -> dict[str, bytes]:
+        """The trained weights; of a transformers model, a folder that it opens, or that peft does.
+
+        Where all weights are trained, the model's own file has them.
+        """
         network = self._built.network
-        if not isinstance(network, AdaptedLanguageModel) or network.base is None:
-            return {}
-        card = model_card(receipt, network.base, generates=network.classes is None)
-        return self._made(network.save_adapter) | {CARD: card.encode()}
+        language = network if isinstance(network, AdaptedLanguageModel) else None
+        files: dict[str, bytes] = {}
+        if language is None or not language.whole:
+            arrays = {n: array_of(p) for n, p in network.weights().items()}
+            about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
+            files = self._made(lambda folder: save_tensors(folder / MODEL, KIND, arrays, about))
+        if language is None or language.base is None:
+            return files
+        card = model_card(receipt, language.base, generates=language.classes is None)
+        whole = partial(language.save_model, classes=self._classes)
+        files |= self._made(whole if language.whole else language.save_adapter)
+        return files | {CARD: card.encode()}
 
     def _made(self, write: Callable[[Path], None]) -> dict[str, bytes]:
         """The files that something writes into a folder, by name; nobody else can look into it."""
@@ -284,13 +295,10 @@ class UserEntityRun:
         All wait in the state of the run until the ledger, if there is one, has it in writing: what
         it refuses is not written. A run that is stopped meanwhile can be gone on with.
         """
-        arrays = {n: array_of(p) for n, p in self._built.network.weights().items()}
-        about = {"model": receipt.about["model"], "statement": receipt.statement.to_dict()}
-        files = self._made(lambda folder: save_tensors(folder / MODEL, KIND, arrays, about))
+        files = self._model_files(receipt)
         files[_CURVE] = f"{json.dumps(outcome.curve, indent=1)}\n".encode()
         if isinstance(self._built.words, Vocabulary):
             files[VOCABULARY] = ("\n".join(self._built.words.words) + "\n").encode()
-        files |= self._adapters(receipt)
         with written_whole(self._output / STATE / "dropped.json", mode=PRIVATE) as temporary:
             temporary.write_text(json.dumps(asdict(self.trainer.dropped)) + "\n", "utf-8")
         if booked is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from discreet import check
 from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue
-from discreet.models.adapter_kinds import ADAPTERS
+from discreet.models.adapter_kinds import TRAINED
 from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.settings import Setting, Settings
 from discreet.text.entities.found import chosen_categories
@@ -228,7 +228,7 @@ class NetworkSettings(AwdLstmSizes):
         ),
     ] = None
     start_public: Annotated[
-        bool, Setting("Say that the model of --start has seen PUBLIC text only.")
+        bool, Setting("Say that the model of --start or --model has seen PUBLIC text only.")
     ] = False
     trained: Annotated[
         str | None,
@@ -240,25 +240,26 @@ class NetworkSettings(AwdLstmSizes):
     model: Annotated[
         str | None,
         Setting(
-            "A causal language model that is here already, trained by adapters: the folder of a "
-            "transformers model, a GGUF file, or smollm2, if that package is installed."
+            "A transformers model that is here already: its folder, a GGUF file, or smollm2, if "
+            "that package is installed. If discreet trained it on raw text, what it has spent is "
+            "added, unless --start-public."
         ),
     ] = None
     adapters: Annotated[
         str,
         Setting(
-            "What of --model is trained, beside each of its matrices, which stay: lora, two thin "
+            "What of --model is trained. Beside each of its matrices, which stay: lora, two thin "
             "matrices; half, one of the two; core, a square of --rank between the matrix's main "
-            "directions. Fewer numbers, less noise.",
-            choices=ADAPTERS,
+            "directions. Or all: every weight of the model itself. Fewer numbers, less noise.",
+            choices=TRAINED,
         ),
     ] = "core"
     rank: Annotated[int, Setting("Rank of the adapters of --model.", at_least=1)] = 4
     last_blocks: Annotated[
         int | None,
         Setting(
-            "Adapters in the last N blocks of --model only: fewer numbers, and quicker, since what "
-            "is below is computed once for each sentence.",
+            "Train in the last N blocks of --model only: fewer numbers, and quicker, since what is "
+            "below is computed once for each sentence.",
             at_least=1,
         ),
     ] = None
