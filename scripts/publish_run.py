@@ -32,6 +32,8 @@ PAGE, IMAGES = ROOT / "docs" / "background" / "run.md", ROOT / "docs" / "images"
 RECORDS = ROOT / "recipes" / "records"
 _CLAIMS = ("claim", "published", "measured", "verdict", "why")
 _LEFT_OUT = ("examples",)
+# Parts with one of these words in their names quote the data sets, which stay where they are.
+_QUOTES = (*_LEFT_OUT, "entities")
 _OPENING = """\
 # The published run
 
@@ -72,7 +74,7 @@ def keep(record: Path, name: str) -> None:
     parts = RECORDS / name / "parts"
     parts.mkdir(parents=True, exist_ok=True)
     for part in (record.parent / "parts").glob("*.json"):
-        if not part.name.startswith(_LEFT_OUT):
+        if not any(word in part.name for word in _QUOTES):
             shutil.copyfile(part, parts / part.name)
 
 

@@ -39,6 +39,7 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     record.add_plot("point", "P", ("x", "y"), [Curve("a", (1.0,), (2.0,))], "A point.")
     assert record.part("one", lambda: 0.5) == 0.5
     record.part("examples", lambda: "the tea is good")
+    record.part("topics-entities", lambda: [[0, 3, "org", "the tea is good"]])
     record.finish()
     publish.main(run)
     page = (tmp_path / "run.md").read_text()
