@@ -38,6 +38,24 @@ def approximate_statement(epsilon: float, delta: float) -> PrivacyStatement:
 # -- finite laws ---------------------------------------------------------------------------------
 
 
+class InCompany:
+    """SanText whose releases depend on how many are released together, and where they stand."""
+
+    def __init__(self, change, shared=False):
+        self._law = san_text(clustered_space(60), 3.0, 1.5)
+        self.space, self.statement = self._law.space, self._law.statement
+        self.log_probabilities = self._law.log_probabilities
+        self._change, self._shared = change, shared
+
+    def release(self, ids, rng):
+        ids = np.asarray(ids)
+        if self._shared and len(set(ids.tolist())) == len(ids):
+            point = rng.random()
+            rows = self._law._cumulative[ids]
+            return (rows <= point).sum(axis=1)
+        return self._change(self._law.release(ids, rng), ids)
+
+
 class Finite:
     """Any table of log-probabilities, sampled by inverting the cumulative sums."""
 
@@ -56,6 +74,10 @@ class Finite:
 
     def log_probabilities(self, ids):
         return self._logs[ids]
+
+
+def in_company():
+    return InCompany(lambda out, _: out)
 
 
 def distance_logs(space, kappa):
@@ -423,6 +445,8 @@ class Laplace:
             noise = np.abs(noise)
         if self.faults.get("one_number"):
             noise[:] = noise[:, :1]
+        if self.faults.get("alone") and len(values) == 1:
+            noise[:] = 0.0
         return values + noise
 
     def log_density(self, values, outputs):
@@ -583,6 +607,29 @@ GALLERY = {
     ),
     "every call starts from one seed": Planted(
         calls_share_a_seed, planar, ("independence.batches", "independence.workers")
+    ),
+    "a word alone passes": Planted(
+        lambda: InCompany(lambda out, ids: ids if len(ids) == 1 else out),
+        in_company,
+        ("independence.company",),
+    ),
+    "the last of a batch passes": Planted(
+        lambda: InCompany(lambda out, ids: np.append(out[:-1], ids[-1:])),
+        in_company,
+        ("independence.company",),
+    ),
+    "the first of a batch passes, law unknown": Planted(
+        lambda: Bare(InCompany(lambda out, ids: np.append(ids[:1], out[1:]))),
+        in_company,
+        ("independence.company",),
+    ),
+    "different words of a batch share a draw": Planted(
+        lambda: InCompany(lambda out, _: out, shared=True),
+        in_company,
+        ("independence.company",),
+    ),
+    "a vector alone gets no noise": Planted(
+        lambda: Laplace(6, 0.5, 3.0, alone=True), laplace, ("independence.company",)
     ),
     "dpnr at its claimed epsilon": Planted(
         lambda: dpnr(False), laplace, ("law.inequality", "black-box.loss")

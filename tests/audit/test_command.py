@@ -56,6 +56,7 @@ def test_a_sound_mechanism_passes_and_every_check_is_named(vectors):
         "independence.positions",
         "independence.batches",
         "independence.workers",
+        "independence.company",
         "black-box.loss",
     ):
         assert f"PASS         {check}" in result.output

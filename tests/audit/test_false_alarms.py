@@ -39,10 +39,10 @@ def test_sound_mechanisms_fail_no_more_often_than_stated():
 
 
 def test_the_rate_is_split_over_the_checks():
-    report = audit(SOUND["planar"](), seed=1, samples=400, false_alarms=0.08)
+    report = audit(SOUND["planar"](), seed=1, samples=400, false_alarms=0.09)
     levels = [f.claimed for f in report.findings if f.quantity == "p-value"]
-    assert levels == [pytest.approx(0.01)] * 5
-    assert report.false_alarms == 0.08
+    assert levels == [pytest.approx(0.01)] * 6
+    assert report.false_alarms == 0.09
 
 
 def test_the_same_seed_gives_the_same_findings():

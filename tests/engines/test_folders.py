@@ -138,6 +138,17 @@ def test_a_ledger_knows_the_rows_of_folders_as_it_knows_those_of_files(tmp_path,
     assert sorted(path.name for path in tmp_path.glob("more*")) == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are other owners there")
+def test_nothing_is_put_into_a_folder_that_somebody_else_made(tmp_path, work, monkeypatch):
+    """Who waits for a release by root, in a folder where everybody may write."""
+    source = write(tmp_path / "in", "csv", files=1, rows=2)
+    (tmp_path / "out.unfinished").mkdir()
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(OutputError, match="belongs to another user"):
+        release_folder(source, tmp_path / "out", work)
+    assert list((tmp_path / "out.unfinished").iterdir()) == []
+
+
 def test_parts_that_were_drawn_without_a_ledger_are_not_booked_as_if_with_one(
     tmp_path, work, monkeypatch
 ):

@@ -48,7 +48,7 @@ def check_independence(
     out: dict[str, Any] = {"positions": [], "batches": [], "workers": []}
     chosen, batches, calls = [], [], []
     for _, draw, discrete in views:
-        words, size = _lively(draw, inputs[:_CANDIDATES], draws, subject.has_law, discrete, rng)
+        words, size = lively(draw, inputs[:_CANDIDATES], draws, subject.has_law, discrete, rng)
         batch = np.repeat(words, size)
         chosen.append((words, size))
         batches.append((draw, batch))
@@ -125,7 +125,7 @@ def _collisions(subject: Subject, word: int) -> float | None:
     return float((law**2).sum())
 
 
-def _lively(
+def lively(
     draw: Draw, candidates: Ids, draws: int, cheap: bool, discrete: bool, rng: Generator
 ) -> tuple[Ids, int]:
     """The inputs whose releases vary most, and how often to draw each."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from discreet import check
 from discreet.arrays import Generator, Progress
 from discreet.audit import exchange, sampler
+from discreet.audit.company import check_company
 from discreet.audit.distinguish import lower_bounds
 from discreet.audit.findings import Finding, Quantity, Report, Verdict
 from discreet.audit.independence import check_independence
@@ -21,9 +22,9 @@ from discreet.statement import Notion
 
 SAMPLES = 20_000
 FALSE_ALARMS = 1e-6
-STATISTICAL_CHECKS = 8
+STATISTICAL_CHECKS = 9
 """Normalisation and divergence of densities, sampler, nearest word, positions, batches, workers,
-black box: each may use an eighth of the false alarms."""
+company, black box: each may use a ninth of the false alarms."""
 
 _MANY_INPUTS = 512
 _MANY_DRAWS = 32
@@ -31,6 +32,8 @@ _FEW_INPUTS = 6
 _LARGE = 10**7
 _LARGE_SAMPLES = 4000
 _SUSPECTS = 3
+_CANDIDATES = 64
+_ENOUGH = 2000
 
 
 def audit(
@@ -70,7 +73,7 @@ def audit(
     for done, some in enumerate(_checks(subject, samples, false_alarms, rng, findings)):
         findings += some
         if progress:
-            progress(done + 1, 4 + (subject.nearest_points is not None))
+            progress(done + 1, 5 + (subject.nearest_points is not None))
     return Report(
         mechanism=subject.name,
         statement=subject.statement,
@@ -109,6 +112,7 @@ def _checks(
         yield [_judged(subject, "sampler.nearest", misfits, level, told)]
     yield _independence(subject, samples, level, rng)
     yield [_black_box(subject, pairs, samples, level, rng)]
+    yield [_company(subject, samples, level, rng)]
 
 
 # -- sampler -------------------------------------------------------------------------------------
@@ -159,6 +163,13 @@ def _independence(subject: Subject, samples: int, level: float, rng: Generator) 
         else:
             out.append(_judged(subject, name, results, level, told))
     return out
+
+
+def _company(subject: Subject, samples: int, level: float, rng: Generator) -> Finding:
+    few = samples < _ENOUGH or _affordable(subject, samples) < samples
+    misfits = check_company(subject, rng.permutation(subject.count)[:_CANDIDATES], rng, few=few)
+    told = "alone, in small batches and at their ends inputs are released as in large ones"
+    return _judged(subject, "independence.company", misfits, level, told)
 
 
 def _judged(subject: Subject, name: str, misfits: list[Misfit], level: float, told: str) -> Finding:

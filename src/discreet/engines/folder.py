@@ -194,9 +194,13 @@ def unfinished(
     try:
         output.absolute().parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(path)
-        private_folder(path)
+        anothers = _is_anothers(path)
+        if not anothers:
+            private_folder(path)
     except OSError as error:
         raise OutputError(f"{path} cannot be made ({error.strerror}); check the path") from None
+    if anothers:
+        raise OutputError(f"{path} belongs to another user; move it away, or choose another output")
     with held(path) as ours:
         if not ours:
             raise OutputError(f"another run is writing to {path}; wait for it, or stop it")
@@ -228,6 +232,11 @@ def unfinished(
             with written_whole(path / _JOB, mode=PRIVATE) as temporary:
                 temporary.write_text(json.dumps(job), "utf-8")
         yield Unfinished(output, path, parts, made_with)
+
+
+def _is_anothers(path: Path) -> bool:
+    """Whether a folder that is there is somebody else's, who could open it again."""
+    return path.exists() and os.name == "posix" and path.stat().st_uid != os.geteuid()
 
 
 def _remove(path: Path) -> None:
