@@ -10,6 +10,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -68,9 +69,14 @@ def table(command: click.Command) -> str:
     )
 
 
+@cache
+def _by_words() -> dict[str, click.Command]:
+    return dict(commands())
+
+
 def filled(text: str) -> str:
     """A page with its tables as the program has them now."""
-    known = dict(commands())
+    known = _by_words()
 
     def write(block: re.Match[str]) -> str:
         if block[2] not in known:

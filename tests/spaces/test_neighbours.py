@@ -23,12 +23,15 @@ def naive(points: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 def exact(points: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Very slow: rational arithmetic, the lowest index of equals."""
 
-    def squared(p, v):
-        return sum(
-            (Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(p, v, strict=True)
-        )
+    def fractions(rows):
+        return [[Fraction(float(number)) for number in row] for row in rows]
 
-    return np.array([min(range(len(points)), key=lambda i: squared(points[i], v)) for v in vectors])
+    def squared(p, v):
+        return sum((a - b) ** 2 for a, b in zip(p, v, strict=True))
+
+    rows = fractions(points)
+    wanted = [min(range(len(rows)), key=lambda i: squared(rows[i], v)) for v in fractions(vectors)]
+    return np.array(wanted)
 
 
 @pytest.fixture(params=[(1024, 4096), (7, 5)], ids=["one block", "many blocks"], autouse=True)

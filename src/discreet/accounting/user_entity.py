@@ -132,10 +132,7 @@ class UserEntityTraining(Settings):
         return self.steps if within(self.steps) else last_whole_that_holds(within, 0, self.steps)
 
     def _epsilon(self, delta: float, *, user: bool, entity: bool) -> float:
-        delta = check.probability(delta, "delta")
-        if self._grid(user=user, entity=entity) > _WIDEST_GRID:
-            return math.inf
-        return float(self._loss(user=user, entity=entity).get_epsilon_for_delta(delta))
+        return _epsilon_of(self, check.probability(delta, "delta"), user, entity)
 
     def _loss(self, *, user: bool, entity: bool) -> "PrivacyLossDistribution":
         """The loss of the whole run."""
@@ -208,6 +205,13 @@ class TrainingLoss:
             f"  one entity more or less:          {self.entity:.4g}",
             f"  one user and one entity together: {self.joint:.4g}",
         ]
+
+
+@lru_cache(maxsize=256)  # a run asks again for its plan, its statement, its receipt and its report
+def _epsilon_of(run: UserEntityTraining, delta: float, user: bool, entity: bool) -> float:
+    if run._grid(user=user, entity=entity) > _WIDEST_GRID:
+        return math.inf
+    return float(run._loss(user=user, entity=entity).get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=8)

@@ -74,20 +74,25 @@ def without(sentences, *, user=None, entity=None):
 @pytest.mark.parametrize("cells", [1, 2])
 def test_a_user_and_an_entity_move_the_sum_by_at_most_the_stated_bound(seed, cells):
     sentences, model = world(seed, cells=cells)
-    bounds = {"holders": 10, "cells": cells}
+    kept = (
+        sentences,
+        without(sentences, user=NEW_USER),
+        without(sentences, entity=NEW_ENTITY),
+        without(sentences, user=NEW_USER, entity=NEW_ENTITY),
+    )
+    bounds = rules(holders=10, cells=cells)
+    trainers = [UserEntityTrainer(bounds, gather(some), model, seed=0) for some in kept]
     for draws in (everything(), everything(entities=False), *some_draws(seed)):
-        whole = pre_noise(sentences, model, draws, **bounds)
+        sums = [trainer.total(draws)["weights"].numpy() for trainer in trainers]
+        whole, no_user, no_entity, neither = sums
         drawn_user = draws.user(NEW_USER)
         drawn = draws.entity(NEW_ENTITY)
         holders = sum(draws.user(f"user {u}") for u in range(3))
-        no_user = pre_noise(without(sentences, user=NEW_USER), model, draws, **bounds)
         assert np.linalg.norm(whole - no_user) <= drawn_user * CLIP
-        no_entity = pre_noise(without(sentences, entity=NEW_ENTITY), model, draws, **bounds)
         own = drawn_user * CELL_CLIP * cells  # the new user may hold it too
         limit = drawn * (holders * cells * CELL_CLIP + own)
         assert np.linalg.norm(whole - no_entity) <= limit
-        neither = without(sentences, user=NEW_USER, entity=NEW_ENTITY)
-        change = np.linalg.norm(whole - pre_noise(neither, model, draws, **bounds))
+        change = np.linalg.norm(whole - neither)
         assert change <= drawn_user * CLIP + drawn * holders * cells * CELL_CLIP
 
 

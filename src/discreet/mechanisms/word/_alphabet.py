@@ -73,8 +73,8 @@ class Alphabet:
     @cached_property
     def typical_distance(self) -> float:
         """Root of the mean squared distance of two words; 1 if all are at one point."""
-        vectors = self.space.vectors.astype(np.float64)
-        return float(np.sqrt(2 * vectors.var(axis=0).sum())) or 1.0
+        spread = self.space.vectors.var(axis=0, dtype=np.float64)
+        return float(np.sqrt(2 * spread.sum())) or 1.0
 
 
 def choose(
