@@ -98,7 +98,7 @@ def run(data: Path, folder: Path, options: UeDPOptions, say: Say) -> Record:
     size = options
     rules = {"private": _PRIVATE, "plain": _PLAIN, "published": _PUBLISHED}
     settings = {**asdict(size), **{name: asdict(some) for name, some in rules.items()}}
-    settings["pretrained"] = pretrained.settings()
+    settings |= pretrained.settings()
     about = _differences(size) if size.model != NONE else []
     about += pretrained.differences(size)
     record = Record.of(RECIPE, folder, settings, say, *about, lists=_LISTS)

@@ -122,9 +122,9 @@ QUICK = UeDPOptions(
     topic_model=NONE,
     adapters=("core", ALL),
     last_blocks=(2, 0),
-    pretrained_steps=(4, 6),
-    next_words=(947, 2, 231),
-    pretrained_topics=(4000, 20, 2000),
+    pretrained_steps=(4, 4),
+    next_words=(500, 1, 80),
+    pretrained_topics=(3000, 10, 600),
 )
 # A run of 40 steps with 3,000 words takes a core 100 to 130 s, and with 8,000 words 270 to 350 s;
 # 10 steps are not enough for noise to be told from training.

@@ -38,9 +38,10 @@ def user_entity(
     OUTPUT gets model.safetensors, vocabulary.txt, curve.json and the receipt privacy.json, which
     may be released, and a folder state/ with the spent budget and checkpoints, which may not. The
     budget is written before each step, so that a crash never hides what was spent. Nothing measured
-    on INPUT is written; give --evaluate a public file. With --model, a causal language model that
-    is here already, OUTPUT is also a folder that peft and transformers open, with a model card, and
-    'discreet generate OUTPUT' prints text. A second run on the same users needs --again.
+    on INPUT is written; give --evaluate a public file. With --model, a transformers model that is
+    here already, OUTPUT is also a folder that peft (with --adapters all: transformers) opens, with
+    a model card, and 'discreet generate OUTPUT' prints text. A second run on the same users needs
+    --again.
 
     Example: discreet train user-entity notes.jsonl -o model --tokens-field tokens
     --tags-field tags --steps 200 --epsilon 8 --population 900
