@@ -13,6 +13,10 @@ from discreet_recipes.santext.sizes import SanTextOptions
 
 _SURE = 1.96
 _OTHERS = {"original": "no pretraining", "plain": "plain pretraining"}
+_PUBLISHED_GAINS = (
+    "+1.2 to +1.8 points on SST-2 (600 million words)",
+    "not considered: the paper compares with none",
+)
 _WORDS = {"sst2": "SST-2, accuracy", "qnli": "QNLI, accuracy", "stsb": "STS-B, Pearson"}
 
 
@@ -228,12 +232,15 @@ def _steps(record: Record, longer: list[dict[str, Any]]) -> None:
         level=("nothing", 0.0),
     )
     most = max(row["steps"] for row in longer)
-    last = [gain(row, "plain") for row in longer if row["steps"] == most]
-    mean, error = (float(np.mean(part)) for part in zip(*last, strict=True))
-    settled = abs(mean) > error
-    record.add_claim(
-        f"pretraining on sanitised text gains over plain pretraining, {most:,} steps",
-        "not considered: the paper compares with none",
-        f"{100 * mean:+.1f} ± {100 * error:.1f} points on average over epsilon",
-        verdict(mean > 0) if settled else "not settled",
-    )
+    for (other, words), published in zip(_OTHERS.items(), _PUBLISHED_GAINS, strict=True):
+        last = [gain(row, other) for row in longer if row["steps"] == most]
+        mean, error = (float(np.mean(part)) for part in zip(*last, strict=True))
+        settled = abs(mean) > error
+        record.add_claim(
+            f"pretraining on sanitised text gains over {words}, {most:,} steps",
+            published,
+            f"{100 * mean:+.1f} ± {100 * error:.1f} points on average over epsilon",
+            verdict(mean > 0) if settled else "not settled",
+            "the last point of the curve; 95 % interval over test phrases",
+            main=other == "original",
+        )
