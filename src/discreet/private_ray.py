@@ -35,10 +35,10 @@ def private_ray() -> Iterator[dict[str, Any]]:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     ours = _MODE not in os.environ
-    if ours:
-        os.environ |= {_MODE: "token", _TOKEN: secrets.token_hex(32)}
-        _read_again()
     try:
+        if ours:
+            os.environ |= {_MODE: "token", _TOKEN: secrets.token_hex(32)}
+            _read_again()
         yield {
             "_temp_dir": os.path.join(folder, "r"),  # its own folder Ray opens to everybody
             "_node_ip_address": "127.0.0.1",
@@ -47,10 +47,10 @@ def private_ray() -> Iterator[dict[str, Any]]:
             "logging_level": "ERROR",
         }
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
         if ours:
             del os.environ[_MODE], os.environ[_TOKEN]
             _read_again()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read_again() -> None:

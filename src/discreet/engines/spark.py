@@ -162,6 +162,7 @@ def _started(address: str | None, workers: int | None) -> SparkSession:
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            "spark.authenticate": "true",  # by a secret of its own: others may be on this machine
             "spark.driver.extraJavaOptions": _LIGHT,
         }
     for name, value in settings.items():

@@ -3,7 +3,6 @@
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -24,43 +23,13 @@ from discreet.ledger.charge import Charge
 from discreet.ledger.entries import COMMITTED, REFUNDED, RESERVED, time_span
 from discreet.ledger.keys import LedgerKey
 from discreet.ledger.looking import Looking
+from discreet.ledger.reservation import Reservation as Reservation
 from discreet.ledger.schema import is_current, migrate
 from discreet.ledger.writing import Missing, Unlocked, Writing
 from discreet.statement import Adjacency, Unit
 
 _CROWDED = 20  # charges that are locked for, after somebody else was faster
 _MOST_SECONDS = 3_000_000_000  # a window of a hundred years
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """Budget that is set aside for one release, and gone unless it is refunded.
-
-    Attributes:
-        id: Of the entry.
-        dataset: Keyed.
-        state: ``reserved``, or what became of it where a request came again.
-        repeated: The request id was there already. Do not draw again under this reservation: what
-            was drawn the first time may have left the process. Hand out what was kept, or refuse.
-    """
-
-    id: str
-    dataset: str
-    state: str
-    repeated: bool
-    _ledger: "Ledger" = field(repr=False, compare=False)
-
-    def commit(self, receipt_digest: str | None = None) -> None:
-        """Say that the release is whole; before its output takes its place.
-
-        Args:
-            receipt_digest: SHA-256 of the receipt that will lie beside the output, in hexadecimal.
-        """
-        self._ledger.close_all([(self, COMMITTED, receipt_digest)])
-
-    def refund(self) -> None:
-        """Give the budget back. Only if nothing that was drawn has left the process."""
-        self._ledger.close_all([(self, REFUNDED, None)])
 
 
 class Ledger(Looking):
