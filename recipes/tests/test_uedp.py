@@ -12,7 +12,7 @@ from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.report.claims import VERDICTS
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import accounting, appendices, pretrained
+from discreet_recipes.uedp import accounting, appendices, pretrained, pretrained_pages
 from discreet_recipes.uedp import data as corpora
 from discreet_recipes.uedp import run as uedp
 from discreet_recipes.uedp.accounting import (
@@ -352,10 +352,21 @@ def test_pretrained_models_alone(data, small_models, tmp_path, monkeypatch):
         # Both kinds of training begin at one model.
         starts = [row["error rate"] for row in rows if row["algorithm"] == "public start"]
         assert starts[0] == starts[1]
-    assert len(record.claims) == 5
+    assert len(record.claims) == 6
     assert all(claim.verdict in VERDICTS for claim in record.claims)
     monkeypatch.setattr(pretrained.Task, "load", lambda *_: pytest.fail("loaded again"))
     assert uedp.run(data, tmp_path / "out", size, silent).tables == record.tables
+
+
+def test_figures_that_are_near_settle_nothing():
+    def better(*pairs):
+        kinds = {str(i): {"a": one, "b": other} for i, (one, other) in enumerate(pairs)}
+        return pretrained_pages._better(kinds, "a", "b")
+
+    assert better((90.0, 100.0)) == better((90.0, 100.0), (50.0, 60.0)) == "holds"
+    assert better((100.0, 90.0)) == "does not hold"
+    assert better((99.0, 100.0)) == better((100.0, 99.0)) == "not settled"
+    assert better((90.0, 100.0), (100.0, 99.0)) == "holds in part"
 
 
 def test_the_papers_models_must_be_named():

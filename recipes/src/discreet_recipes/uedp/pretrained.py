@@ -15,6 +15,7 @@ from discreet.models.language import AdaptedLanguageModel
 from discreet.tensors import Arrays
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
+from discreet.wording import counted
 from discreet_recipes.record import Record
 from discreet_recipes.uedp.data import (
     AG_NEWS,
@@ -93,8 +94,9 @@ def differences(size: UeDPOptions) -> list[str]:
         documents, sentences, tested = size.next_words
         said.append(
             f"Pretrained, next words: {Path(size.language_model).name} stands for GPT-2. It learns "
-            f"from {documents:,} documents of CoNLL-2003, at most {sentences:,} sentences of each, "
-            f"drawn with a public seed, and is tested on as many of {tested:,}."
+            f"from {documents:,} documents of CoNLL-2003, at most "
+            f"{counted(sentences, 'sentence')} of each, drawn with a public seed, and is tested on "
+            f"as many of {tested:,}."
         )
     if size.topic_model != NONE:
         texts, words, tested = size.pretrained_topics

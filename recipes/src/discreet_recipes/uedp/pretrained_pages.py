@@ -18,6 +18,8 @@ _HOLDS = (
 )
 # At least most of what training without noise gains is near it.
 _MOST = 0.8
+# With one seed and some hundred sentences to test on, figures this near to each other say nothing.
+_ALIKE = 0.02
 
 
 @dataclass(frozen=True)
@@ -91,19 +93,17 @@ def add_next_words(
         verdict(all(near), any(near)),
         "with the noise that its own lemmas ask for, the paper's norm, rates and noise 2.5",
     )
-    above = [own["published-optimized"] < own["de-identified"] for own in best.values()]
     record.add_claim(
         f"{about}: UeDP-Alg is better than de-identification",
         "35.1 to 36.8 at epsilon 0.185, de-identified 38.3 (Figure 3a)",
         _said(best, ("published-optimized", "de-identified"), ".2f"),
-        verdict(all(above), any(above)),
+        _better(best, "published-optimized", "de-identified"),
     )
-    held = [own["certified"] < own["de-identified"] for own in best.values()]
     record.add_claim(
         f"{about}: certified training at the first epsilon is better than de-identification",
         "claimed for the published algorithm",
         _said(best, ("certified", "de-identified", "user-level"), ".2f"),
-        verdict(all(held), any(held)),
+        _better(best, "certified", "de-identified"),
     )
     for kind, own in found.items():
         without = [r for r in own if r.algorithm == "certified" and r.sentence_rate == 0]
@@ -113,7 +113,11 @@ def add_next_words(
                 "much lower perplexity than without them (Figure 7)",
                 f"certified, {kind}: {without[0].mean:.2f} without, "
                 f"{best[kind]['certified']:.2f} with all of them",
-                verdict(best[kind]["certified"] < without[0].mean),
+                _better(
+                    {kind: {"with": best[kind]["certified"], "without": without[0].mean}},
+                    "with",
+                    "without",
+                ),
             )
     _fewer(record, about, best, "perplexity", ".2f")
 
@@ -129,7 +133,8 @@ def add_pretrained_topics(
         _HOLDS + "Four topics: guessing is wrong in 0.75. The layer for topics is new and always "
         f"trained. {_where(blocks)} q_s = 0: without the texts that hold no entity.",
     )
-    best = {kind: _figures(own, "wrong") for kind, own in _by_kind(rows).items()}
+    found = _by_kind(rows)
+    best = {kind: _figures(own, "wrong") for kind, own in found.items()}
     about = f"AG News, topics, {name} in BERT's place"
     near = [
         own["public start"] - own["published-optimized"]
@@ -148,6 +153,16 @@ def add_pretrained_topics(
         verdict(all(near), any(near)),
         "with the noise that its own lemmas ask for, the paper's norm, rates and noise 2.5",
     )
+    for kind, own in found.items():
+        without = [r for r in own if r.algorithm == "certified" and r.sentence_rate == 0]
+        if without:
+            record.add_claim(
+                f"{about}: nothing is learned without the texts that hold no entity",
+                "an error rate of 0.75 in all cases (Figure 4)",
+                f"certified, {kind}: {without[0].wrong:.3f} without, "
+                f"{best[kind]['certified']:.3f} with all of them",
+                verdict(without[0].wrong > (1 - _ALIKE) * best[kind]["public start"]),
+            )
     _fewer(record, about, best, "error rate", ".3f")
 
 
@@ -170,6 +185,14 @@ def _figures(rows: Iterable[ResultRow], figure: str) -> dict[str, float]:
     for row in rows:
         found.setdefault(row.algorithm, getattr(row, figure))
     return found
+
+
+def _better(best: Mapping[str, Mapping[str, float]], one: str, other: str) -> str:
+    """The verdict on one being lower than another, in every kind of training."""
+    apart = [(own[other] - own[one]) / own[other] for own in best.values()]
+    if all(share > _ALIKE for share in apart) or all(share < -_ALIKE for share in apart):
+        return verdict(apart[0] > 0)
+    return "holds in part" if any(share > _ALIKE for share in apart) else "not settled"
 
 
 def _said(best: Mapping[str, Mapping[str, float]], algorithms: Sequence[str], digits: str) -> str:
