@@ -157,7 +157,7 @@ def test_what_is_shown_beside(data, tmp_path):
     ]
     shown = Shown(tuned, both, longer, bench.examples((8.0,)), bench.vocabularies())
     add_shown(record, replace(size, tuned_seeds=2), shown)
-    assert [claim.verdict for claim in record.claims] == ["holds", "holds", "holds"]
+    assert [claim.verdict for claim in record.claims] == ["holds"] * 4
     one_seed = Record(tmp_path / "one", "santext", {})
     add_shown(one_seed, size, shown)
     assert one_seed.claims[0].verdict == "not settled"

@@ -1,7 +1,7 @@
 """``discreet ledger``: what was released about whom, what is left, whether the book is whole."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from discreet.cli import _options as options
 from discreet.cli._groups import command_group
@@ -17,6 +17,7 @@ from discreet.report.ledger import (
     entries_csv,
     ledger_lines,
     spending_plot,
+    verified_lines,
     write_entries,
 )
 from discreet.report.plots import check_plot, draw
@@ -177,12 +178,6 @@ def export(
         say(f"Written: {output}")
 
 
-_UNCHECKED = (
-    "Not checked: the rows by which texts of {} are known again. They are not finished, or were "
-    "booked by an earlier version."
-)
-
-
 @ledger.command(short_help="Check the chain, the sums, and receipts against their entries.")
 def verify(
     url: Url,
@@ -204,12 +199,8 @@ def verify(
     with Ledger.open(url, key=key, new=False) as book:
         problems = book.verify(receipts or ())
         count, unchecked = sum(1 for _ in book.entries()), book.unchecked_rows()
-    values: dict[str, Any] = {"entries": count, "problems": problems}
-    said = [f"FAIL  {each}" for each in problems] or [
-        f"{counted(count, 'release')}, the chain, the sums and "
-        f"{counted(len(receipts or ()), 'receipt')}: all as written.",
-        *([_UNCHECKED.format(counted(unchecked, "release"))] if unchecked else []),
-    ]
+    values = {"entries": count, "problems": problems, "unchecked_rows_of": unchecked}
+    said = verified_lines(count, len(receipts or ()), problems, unchecked)
     show(values, said, as_json=as_json)
     if problems:
         raise VerificationFailed(f"{counted(len(problems), 'problem')} found in this ledger")

@@ -140,3 +140,26 @@ def spending_plot(entries: Iterable[Entry], names: Mapping[str, str]) -> Plot:
         tuple(curves),
         alternative="The sum of what was charged to each data set, over time.",
     )
+
+
+def verified_lines(
+    releases: int, receipts: int, problems: Sequence[str], unchecked: int
+) -> list[str]:
+    """What came of checking a ledger.
+
+    Args:
+        releases: in it.
+        receipts: that were looked up.
+        problems: what is wrong.
+        unchecked: releases whose rows, by which texts are known again, have no digest in the chain.
+    """
+    if problems:
+        return [f"FAIL  {each}" for each in problems]
+    checked = (
+        f"{counted(releases, 'release')}, the chain, the sums and {counted(receipts, 'receipt')}"
+    )
+    left = (
+        f"Not checked: the rows by which texts of {counted(unchecked, 'release')} are known again. "
+        "They are not finished, or were booked by an earlier version."
+    )
+    return [f"{checked}: all as written.", *([left] if unchecked else [])]
