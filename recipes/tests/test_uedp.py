@@ -364,7 +364,7 @@ def test_figures_that_are_near_settle_nothing():
         return pretrained_pages._better(kinds, "a", "b")
 
     assert better((90.0, 100.0)) == better((90.0, 100.0), (50.0, 60.0)) == "holds"
-    assert better((100.0, 90.0)) == "does not hold"
+    assert better((100.0, 90.0)) == better((100.0, 90.0), (99.0, 100.0)) == "does not hold"
     assert better((99.0, 100.0)) == better((100.0, 99.0)) == "not settled"
     assert better((90.0, 100.0), (100.0, 99.0)) == "holds in part"
 

@@ -190,9 +190,9 @@ def _figures(rows: Iterable[ResultRow], figure: str) -> dict[str, float]:
 def _better(best: Mapping[str, Mapping[str, float]], one: str, other: str) -> str:
     """The verdict on one being lower than another, in every kind of training."""
     apart = [(own[other] - own[one]) / own[other] for own in best.values()]
-    if all(share > _ALIKE for share in apart) or all(share < -_ALIKE for share in apart):
-        return verdict(apart[0] > 0)
-    return "holds in part" if any(share > _ALIKE for share in apart) else "not settled"
+    if any(share > _ALIKE for share in apart):
+        return verdict(all(share > _ALIKE for share in apart), in_part=True)
+    return verdict(False) if any(share < -_ALIKE for share in apart) else "not settled"
 
 
 def _said(best: Mapping[str, Mapping[str, float]], algorithms: Sequence[str], digits: str) -> str:
