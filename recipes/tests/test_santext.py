@@ -16,6 +16,7 @@ from discreet_recipes.santext.bench import Bench
 from discreet_recipes.santext.data import (
     SanTextSetting,
     in_few_dimensions,
+    masked_at,
     order_at,
     ranked,
     settings_at,
@@ -104,6 +105,16 @@ def test_pairs_and_pretraining_run_from_end_to_end(data, monkeypatch):
     both = [found[name]["attack"]["defence"]["bayes"] for name in ("plain", "sanitised")]
     assert both[0] == both[1]
     json.dumps(found)
+    # Figure 4 attacks the same words, and the text as it is needs no attacker of its own.
+    sharp = bench.masked(SanTextSetting("santext", 300.0, "published"))
+    assert min(sharp["accuracy"]) > 0.9
+    assert sharp["words"] == 50
+    assert sharp["defence"]["bayes"] == both[0]
+    assert sharp["defence"]["unprotected"] == found["plain"]["attack"]["defence"]["unprotected"]
+    assert bench.masked(SanTextSetting("unsanitised")).keys() == {"accuracy"}
+    random = bench.masked(SanTextSetting("santext", 1e-3, "published"))
+    assert max(random["accuracy"]) < 0.9
+    json.dumps(sharp)
 
 
 def test_the_tuned_encoder_reads_phrases_and_joint_pairs(data):
@@ -155,7 +166,7 @@ def test_what_is_shown_beside(data, tmp_path):
         | {name: {"accuracy": [value], "error": 0.01} for name, value in models.items()}
         for steps in (10, 20)
     ]
-    shown = Shown(tuned, both, longer, bench.examples((8.0,)), bench.vocabularies())
+    shown = Shown(tuned, {}, both, longer, bench.examples((8.0,)), bench.vocabularies())
     add_shown(record, replace(size, tuned_seeds=2), shown)
     assert [claim.verdict for claim in record.claims] == ["holds"] * 4
     one_seed = Record(tmp_path / "one", "santext", {})
@@ -173,6 +184,38 @@ def test_what_is_shown_beside(data, tmp_path):
     assert tables["vocabularies"].rows[0][1:] == (20_000, 18_000)
     # The phrases as they are, and four ways to sanitise them.
     assert len(tables["examples"].rows) == 5
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("accuracy", "mask", "informed", "verdicts"),
+    [
+        (0.87, 0.6, 0.6, ["holds", "holds"]),
+        (0.80, 0.6, 0.2, ["holds in part", "does not hold"]),
+        (0.87, 0.3, 0.3, ["does not hold", "holds"]),
+    ],
+)
+def test_figure_4_is_judged_by_the_published_law_at_the_last_epsilon(
+    tmp_path, accuracy, mask, informed, verdicts
+):
+    def rate(value):
+        return {"value": value, "low": value - 0.02, "high": value + 0.02, "trials": 100}
+
+    size = replace(SMALL, mask_epsilons=(12.0, 16.0))
+    defence = {"mask": mask, "bayes": informed, "informed": informed, "unprotected": 0.35}
+    masked = {
+        s.key: {"accuracy": [accuracy], "defence": {n: rate(v) for n, v in defence.items()}}
+        for s in masked_at(size.mask_epsilons)
+    }
+    masked[SanTextSetting("unsanitised").key] = {"accuracy": [0.9]}
+    record = Record(tmp_path, "santext", {})
+    add_shown(record, size, Shown({}, masked, [], [], [{"texts": ["a film"]}], [["words", 3, 1]]))
+    assert [claim.verdict for claim in record.claims] == verdicts
+    (table,) = (table for table in record.tables if table.name == "masked")
+    assert len(table.rows) == 5
+    # What is missed without noise stands in the row of the text as it is.
+    assert table.rows[-1][0] == "unsanitised"
+    assert "0.350" in table.rows[-1][4]
 
 
 def test_words_without_frequencies_are_ranked_by_their_order():
@@ -273,7 +316,7 @@ def test_what_was_not_asked_for_is_not_shown(tmp_path):
     none = replace(QUICK, epsilons=(), noise_epsilons=(), order_epsilons=(), pair_epsilons=())
     record = Record(tmp_path, "santext", {})
     add_pages(record, none, replace(_figures(0.5, 0.6, 0.7), influence=[], pretraining=[]))
-    add_shown(record, none, Shown({}, [], [], [{"texts": ["a film"]}], [["words", 3, 1]]))
+    add_shown(record, none, Shown({}, {}, [], [], [{"texts": ["a film"]}], [["words", 3, 1]]))
     assert not record.claims
     assert [table.name for table in record.tables] == ["vocabularies"]
     assert "Sizes of the vocabularies" in record.finish().page.read_text()

@@ -166,17 +166,48 @@ class Bench:
                 "error": float(ahead.std(ddof=1)) / math.sqrt(len(ahead)),
             }
         for name in ("plain", "sanitised") if attack else ():
-            report = attack_words(
-                mechanism,
-                target,
-                model=models[name],
-                prior=self.prior(self.pieces),
-                sensitive=self.pieces.least_frequent(W),
-                most=self.size.attacked,
-                rng=np.random.default_rng(5),
-            )
-            out[name]["attack"] = report.to_dict()
+            out[name]["attack"] = self._attacked(mechanism, target, models[name])
         return out
+
+    def masked(self, setting: SanTextSetting) -> dict[str, Any]:
+        """The paper's Figure 4: what the fine-tuned encoder is worth, and what attackers miss.
+
+        The masked model has read public text as it is with all its weights, which makes it a better
+        attacker than the encoder with a new head is.
+        """
+        mechanism = setting.build(self.pieces)
+        rng = np.random.default_rng([4, round(setting.epsilon * 100)])
+        test = self._read("sst2-test", self.size.tuned_tests)
+        noisy_test = self._released(mechanism, test.texts, rng)
+        accuracy = []
+        for seed in range(self.size.tuned_seeds):
+            train = self._subset("sst2-train", self.size.tuned, seed)
+            tuned = fine_tune(
+                load_masked_model(self.size.encoder),
+                train,
+                FineTuning(epochs=self.size.epochs, seed=seed),
+                tokens=(self._released(mechanism, train.texts, rng), None),
+            )
+            accuracy.append(float(_right(tuned, noisy_test, test).mean()))
+        if mechanism is None:
+            return {"accuracy": accuracy}
+        target = Target.of(self._tokens(self.pieces, test.texts), noisy_test.ids)
+        attack = self._attacked(mechanism, target, self._pretrained(None, self.size.steps))
+        return {"accuracy": accuracy, **attack}
+
+    def _attacked(
+        self, mechanism: WordMechanism, target: Target, model: MaskedModel
+    ) -> dict[str, Any]:
+        report = attack_words(
+            mechanism,
+            target,
+            model=model,
+            prior=self.prior(self.pieces),
+            sensitive=self.pieces.least_frequent(W),
+            most=self.size.attacked,
+            rng=np.random.default_rng(5),
+        )
+        return report.to_dict()
 
     def guarantee(self) -> dict[str, Any]:
         """The published law, checked over every pair of words; of very many words over some."""
@@ -253,9 +284,11 @@ class Bench:
         return tokenizer_for(space.words, space.unknown, space.subwords).encode(texts)
 
     def _released(
-        self, mechanism: WordMechanism, texts: Sequence[str], rng: np.random.Generator
+        self, mechanism: WordMechanism | None, texts: Sequence[str], rng: np.random.Generator
     ) -> TokenBatch:
         batch = self._tokens(self.pieces, texts)
+        if mechanism is None:
+            return batch
         return TokenBatch(mechanism.release(batch.ids, rng).astype(np.int32), batch.offsets)
 
     def _read(self, name: str, most: int | None = None) -> Labelled:

@@ -67,6 +67,12 @@ def order_at(epsilons: Sequence[float]) -> list[SanTextSetting]:
     return [SanTextSetting(name, epsilon, few=True) for epsilon in epsilons for name in names]
 
 
+def masked_at(epsilons: Sequence[float]) -> list[SanTextSetting]:
+    """The rows of the paper's Figure 4: SanText at each epsilon, and the text as it is."""
+    rows = [SanTextSetting("santext", epsilon, c) for c in BOTH for epsilon in epsilons]
+    return [SanTextSetting("unsanitised"), *rows] if rows else []
+
+
 def ranked(space: EmbeddingSpace) -> EmbeddingSpace:
     """A space with public frequencies: those it has, or Zipf's law of the order of its words.
 

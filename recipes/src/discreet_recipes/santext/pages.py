@@ -23,7 +23,7 @@ _LABELS = {
     ("santext-plus", "certified"): "SanText+, certified",
 }
 _PLAIN, _RANDOM = SanTextSetting("unsanitised").key, SanTextSetting("uniform").key
-_ATTACKERS = {
+ATTACKERS = {
     "mask": "masked model",
     "bayes": "inverted mechanism",
     "informed": "both",
@@ -154,7 +154,8 @@ def _influence(record: Record, size: SanTextOptions, influence: list[dict[str, A
     )
 
 
-def _interval(rate: dict[str, float] | None) -> str:
+def interval(rate: dict[str, float] | None) -> str:
+    """A rate with its 95 % interval; nothing where there is none."""
     return f"{rate['value']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})" if rate else ""
 
 
@@ -173,7 +174,7 @@ def _privacy(
                 "mean N_x": row["keep"],
                 "median S_x": row["options"],
                 "median S*_y": row["inputs"],
-                "defence against the inverted mechanism (95 %)": _interval(row["defence"]),
+                "defence against the inverted mechanism (95 %)": interval(row["defence"]),
                 "accuracy ± sd": plus_minus(accuracy),
             }
         )
@@ -223,7 +224,7 @@ def _pretraining(record: Record, size: SanTextOptions, pretraining: list[dict[st
                     "epsilon (token matrix)": row["epsilon"],
                     "pretraining": name,
                     "accuracy ± sd": plus_minus(row[name]["accuracy"]),
-                    **{f"defence: {n}": _interval(defences.get(a)) for a, n in _ATTACKERS.items()},
+                    **{f"defence: {n}": interval(defences.get(a)) for a, n in ATTACKERS.items()},
                 }
             )
     record.add_table(

@@ -9,7 +9,7 @@ from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.santext import RECIPE
 from discreet_recipes.santext.bench import Bench
-from discreet_recipes.santext.data import BOTH, SanTextSetting, order_at, settings_at
+from discreet_recipes.santext.data import BOTH, SanTextSetting, masked_at, order_at, settings_at
 from discreet_recipes.santext.pages import Figures, add_pages
 from discreet_recipes.santext.sizes import SanTextOptions
 from discreet_recipes.santext.tuned import TunedBench
@@ -19,6 +19,7 @@ _LISTS = (
     *("epsilons", "noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons"),
     *(
         "tuned_epsilons",
+        "mask_epsilons",
         "both_epsilons",
         "curve_steps",
         "shares",
@@ -138,6 +139,12 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         for row in pretraining
         for steps in size.curve_steps
     ]
+    masked = {
+        s.key: part(
+            f"masked-{s.key}", partial(bench.masked, s), (*_PRETRAINING, "steps", "attacked")
+        )
+        for s in masked_at(size.mask_epsilons)
+    }
     speed = part("speed", bench.speed, _SPACE)
     add_guarantee(
         record,
@@ -150,5 +157,5 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
     examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons), _SPACE)
     counts = part("vocabularies", bench.vocabularies, (*_SPACE, "piece vectors"))
-    add_shown(record, size, Shown(tuned, both, longer, examples, counts))
+    add_shown(record, size, Shown(tuned, masked, both, longer, examples, counts))
     return record.finish()

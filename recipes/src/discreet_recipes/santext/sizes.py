@@ -54,6 +54,10 @@ class SanTextOptions(Options):
     qnli_epochs: Annotated[int, count("Epochs of fine-tuning on them.")]
     tuned_epsilons: Annotated[Numbers, positive("Epsilons of Table 1 with the fine-tuned encoder.")]
     piece_epsilons: Annotated[Numbers, positive("Epsilons of pretraining, in the space of pieces.")]
+    mask_epsilons: Annotated[
+        Numbers,
+        positive("Epsilons of Figure 4, accuracy against masked models, in the space of pieces."),
+    ]
     both_epsilons: Annotated[Numbers, positive("Epsilons of Figure 5, in both spaces.")]
     reviews: Annotated[
         int,
@@ -94,6 +98,7 @@ QUICK = SanTextOptions(
     qnli_epochs=2,
     tuned_epsilons=(),
     piece_epsilons=(12.0,),
+    mask_epsilons=(),
     both_epsilons=(8.0, 12.0),
     reviews=1000,
     head_steps=80,
@@ -121,6 +126,7 @@ STANDARD = replace(
     joint_pairs=True,
     qnli=3000,
     tuned_epsilons=(8.0,),
+    mask_epsilons=(10.0, 12.0, 14.0, 16.0),
     both_epsilons=(4.0, 8.0, 12.0, 16.0),
     reviews=5000,
     head_steps=300,
@@ -149,6 +155,7 @@ PAPER = replace(
     qnli_epochs=3,
     tuned_epsilons=(1.0, 2.0, 3.0),
     piece_epsilons=(12.0, 14.0, 16.0),
+    mask_epsilons=(8.0, 10.0, 12.0, 14.0, 16.0, 18.0),
     head_steps=1000,
     steps=100_000,
     curve_steps=(1000, 10_000, 30_000),
