@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError, InvalidValue, NotFound
+from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.report.claims import VERDICTS
+from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
+from discreet.training.user_entity.users import Sentence, gather
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import accounting, appendices, pretrained, pretrained_pages
+from discreet_recipes.uedp import accounting, appendices, canaries, pretrained, pretrained_pages
 from discreet_recipes.uedp import data as corpora
 from discreet_recipes.uedp import run as uedp
 from discreet_recipes.uedp.accounting import (
@@ -23,6 +26,7 @@ from discreet_recipes.uedp.accounting import (
     paper_figures,
 )
 from discreet_recipes.uedp.pages import ResultRow, add_claims
+from discreet_recipes.uedp.reach import Reach, add_reach, reach_of, weights_of
 from discreet_recipes.uedp.sizes import CATEGORIES, PAPER, QUICK
 from small_data import write_rows
 from tiny_bert import MARKS, write_bert
@@ -93,7 +97,7 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     monkeypatch.setattr(uedp, "paper_curves", dict)
     monkeypatch.setattr(uedp, "_PRIVATE", replace(uedp._PRIVATE, holders=1))
     monkeypatch.setattr(corpora, "_PUBLIC_TEXTS", 10)
-    monkeypatch.setattr(uedp, "_ATTACKED_STEPS", 5)
+    monkeypatch.setattr(canaries, "_STEPS", 5)
     record = uedp.run(data, tmp_path / "out", SIZE, silent)
     assert (tmp_path / "out" / "README.md").is_file()
     tables = {table.name: table for table in record.tables}
@@ -155,6 +159,9 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     kinds = [row[:2] for row in tables["attack"].rows]
     assert kinds[:2] == [("published", "entities"), ("published-optimized", "entities")]
     assert all(row[4] <= row[3] for row in tables["attack"].rows[2:])
+    reach = next(claim for claim in record.claims if "can teach" in claim.claim)
+    assert "published-optimized: " in reach.measured
+    assert "nan" not in reach.measured
 
     def stop(*_rules):
         raise AssertionError("a finished part was computed again")
@@ -403,3 +410,39 @@ def test_a_bit_costs_what_it_was_given_wherever_it_stands(tmp_path):
     record = Record(tmp_path, "uedp", {})
     appendices.add_appendices(record, appendices.appendix_losses())
     assert [claim.verdict for claim in record.claims] == ["holds", "does not hold"]
+
+
+@pytest.mark.parametrize("algorithm", ["published", "published-optimized"])
+def test_published_steps_move_weights_no_farther_than_computed(algorithm):
+    """Users who all say the same pull one way, so that the bound is nearly met."""
+    users = gather([Sentence(f"u{i}", [1, 2, 3], frozenset({"x"})) for i in range(20)])
+    rules = Rules(
+        algorithm=algorithm,
+        user_rate=0.5,
+        entity_rate=1.0,
+        clip=0.01,
+        cell_clip=0.01,
+        learning_rate=100.0,
+        noise=1e-9,
+    )
+    model = AwdLstm(AwdLstmShape(words=5, boundary=0, embedding=3, hidden=4))
+    begun = weights_of(model)
+    trainer = UserEntityTrainer(rules, users, model, seed=1)
+    for step in range(40):
+        trainer.step(step)
+    moved = float(np.linalg.norm(weights_of(model) - begun))
+    most = reach_of(rules, users).most * 40 / 500
+    # 800 draws of a user at a rate of a half: their number is within a tenth of what is expected.
+    assert 0.8 * most < moved < 1.1 * most
+    wider = reach_of(replace(rules, clip=0.02), users).most * 40 / 500
+    assert moved < 0.6 * wider
+
+
+def test_what_is_said_of_the_reach_follows_the_distances(tmp_path):
+    reaches = [Reach("published", 0.5, 0.1), Reach("published-optimized", 0.1, 0.1)]
+    verdicts = []
+    for moved in (5.0, 0.3):
+        record = Record(tmp_path, "uedp", {})
+        add_reach(record, reaches, [ResultRow("noiseless", "all", moved=moved)])
+        verdicts.append(record.claims[0].verdict)
+    assert verdicts == ["does not hold", "holds"]

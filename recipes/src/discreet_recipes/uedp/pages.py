@@ -38,6 +38,8 @@ class ResultRow:
     at_least: float | None = None
     sensitive: float | None = None
     dropped: float | None = None
+    moved: float | None = None
+    """Distance of the weights from where they began, of the first seed."""
 
     @property
     def mean(self) -> float:

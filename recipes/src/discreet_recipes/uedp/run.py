@@ -8,15 +8,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.accounting.user_entity import UserEntityTraining
-from discreet.audit.training import audit_training
 from discreet.models.awd_lstm import AwdLstm
 from discreet.training.user_entity.rules import Rules
+from discreet.training.user_entity.settings import PUBLISHED
 from discreet.training.user_entity.trainer import Quality, UserEntityTrainer, quality
 from discreet.training.user_entity.users import UserText
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import RECIPE, pretrained, start
+from discreet_recipes.uedp import RECIPE, canaries, pretrained, start
 from discreet_recipes.uedp.accounting import (
     DELTA,
     HOLDERS,
@@ -41,6 +43,7 @@ from discreet_recipes.uedp.pages import (
     add_topics,
     add_vocabularies,
 )
+from discreet_recipes.uedp.reach import Reach, add_reach, reach_of, weights_of
 from discreet_recipes.uedp.sizes import NONE, UeDPOptions
 
 _LISTS = (
@@ -56,7 +59,6 @@ _START = ("space", "model", "public_steps")
 _BUDGET = ("steps", "private")
 _PER_SEED = ("perplexity", "error_rate", "entities", "others")
 _TIMED_STEPS = 500
-_ATTACKED_STEPS = 50
 # Chosen on every fourth validation document of CoNLL-2003; nothing was tried on AG News.
 _PRIVATE = Rules(
     user_rate=0.25,
@@ -77,19 +79,6 @@ _PUBLISHED = replace(
     cell_clip=0.1,
     learning_rate=1.0,
     optimizer="sgd",
-)
-
-
-# The paper's constants; caps of 1 let a small crowd have the weights of a large one.
-_ATTACKED = Rules(
-    algorithm="published",
-    user_rate=0.05,
-    entity_rate=0.5,
-    noise=2.0,
-    population=60,
-    user_cap=1,
-    entity_cap=1,
-    sentence_cap=1,
 )
 
 
@@ -129,14 +118,9 @@ def _own_network(record: Record, data: Path, size: UeDPOptions) -> None:
     add_accounting(record, figures, record.part("budget-curves", paper_curves, ()))
     add_appendices(record, record.part("appendices", appendix_losses, ()))
     add_claims(record, rows, size.steps)
-    optimized = replace(_ATTACKED, algorithm="published-optimized")
+    add_reach(record, [main.reach(rules) for rules in _published(2.0)], rows)
     certified = main.at(_rules_for(main)[0], size.epsilons[0])
-    steps, canaries = _ATTACKED_STEPS, size.canaries
-    attacks = {
-        "simple": lambda: _attacked(_ATTACKED, steps, 1, canaries),
-        "optimized": lambda: _attacked(optimized, steps, 1, canaries),
-        f"certified-z{certified.noise:.4g}": lambda: _attacked(certified, size.steps, 100),
-    }
+    attacks = canaries.attacks(certified, size.steps, size.canaries)
     uses = ("canaries", "steps", "private")
     attacked = [record.part(f"attack-{name}", attack, uses) for name, attack in attacks.items()]
     add_attack(record, [row for some in attacked for row in some])
@@ -181,17 +165,6 @@ def _accounting_seconds() -> float:
     return time.perf_counter() - started
 
 
-def _attacked(
-    rules: Rules, steps: int, canaries: int, runs: int = 1
-) -> list[list[str | int | float | bool]]:
-    """Canaries against the figure that is claimed; the data is constructed."""
-    audits = audit_training(rules, steps=steps, canaries=canaries, runs=runs, seed=1)
-    return [
-        [rules.algorithm, what, steps, one.claimed, one.lower, one.correct, one.guesses, one.broken]
-        for what, one in audits.items()
-    ]
-
-
 def _data_set(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
     """All runs on one data set."""
     certified, plain = _rules_for(bench)
@@ -201,10 +174,8 @@ def _data_set(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
         if epsilon != size.epsilons[0]:
             rows.append(bench.measured(bench.at(certified, epsilon), "all"))
         rows.append(bench.measured(bench.at(user_level, epsilon), "all"))
-    for algorithm in ("published", "published-optimized"):
-        for noise in size.published_noises:
-            published = replace(_PUBLISHED, algorithm=algorithm, noise=noise)
-            rows.append(bench.measured(published, "all"))
+    for noise in size.published_noises:
+        rows += [bench.measured(rules, "all") for rules in _published(noise)]
     at_target = bench.at(certified, size.epsilons[0])
     rows += [
         bench.measured(replace(at_target, sentence_rate=rate), "all")
@@ -223,10 +194,7 @@ def _topics(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
     """Every algorithm once, at the first epsilon and the largest noise of the published ones."""
     certified, plain = _rules_for(bench)
     private = [certified, replace(certified, algorithm="user-level")]
-    published = [
-        replace(_PUBLISHED, algorithm=name, noise=max(size.published_noises))
-        for name in ("published", "published-optimized")
-    ]
+    published = _published(max(size.published_noises))
     return [
         bench.untrained(),
         *(
@@ -249,6 +217,11 @@ def _compared(bench: "_Bench", size: UeDPOptions) -> list[ResultRow]:
         bench.measured(masked, "all", seeds=size.seeds),
         bench.measured(bench.at(certified, size.epsilons[0]), "all", seeds=size.seeds),
     ]
+
+
+def _published(noise: float) -> list[Rules]:
+    """Both estimators of the paper."""
+    return [replace(_PUBLISHED, algorithm=name, noise=noise) for name in PUBLISHED]
 
 
 def _steps(rules: Rules, size: UeDPOptions) -> int:
@@ -326,13 +299,24 @@ class _Bench:
         )
         return ResultRow(rules.algorithm, category, noise=rules.noise, **values)
 
+    def reach(self, rules: Rules) -> Reach:
+        """How far a published algorithm can come in as many steps as the paper makes."""
+        values = self._record.part(
+            f"{self._name}-reach-{rules.algorithm}-z{rules.noise:g}",
+            lambda: asdict(reach_of(rules, self._users("all", masked=False))),
+            self._uses,
+        )
+        return Reach(**values)
+
     def _trained(self, rules: Rules, category: str, seed: int) -> dict[str, Any]:
         users = self._users(category, masked=rules.algorithm == "de-identified")
         model = self._model()
+        begun = weights_of(model)
         trainer = UserEntityTrainer(rules, users, model, seed=seed)
         for step in range(_steps(rules, self._size)):
             trainer.step(step)
         out = _columns(quality(model, self._tested))
+        out["moved"] = float(np.linalg.norm(weights_of(model) - begun))
         if rules.algorithm == "certified":
             out["dropped"] = trainer.dropped.sentences / sum(map(len, users))
         if rules.algorithm.startswith("published"):
