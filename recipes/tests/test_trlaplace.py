@@ -9,6 +9,8 @@ from discreet.errors import InvalidValue, NotFound
 from discreet.report.claims import VERDICTS
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
+from discreet_recipes.record import Record
+from discreet_recipes.trlaplace import pages
 from discreet_recipes.trlaplace import run as trlaplace
 from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
 from discreet_recipes.trlaplace.data import TrLaplaceSetting, build, random_space, read_tasks
@@ -152,3 +154,22 @@ def test_the_auto_encoder_learns_to_write_what_it_reads_and_nothing_from_noise()
 def test_a_mechanism_that_is_not_one_is_refused(text):
     with pytest.raises(InvalidValue, match="NAME:EPSILON"):
         TrLaplaceSetting.of(text)
+
+
+def test_noise_is_compared_by_the_time_of_the_processor(tmp_path):
+    """By the clock another program's work would count."""
+
+    def row(noise, setting=None):
+        return setting, {"noise_seconds": noise, "processor_seconds": 2.0}
+
+    verdicts = []
+    for box in (0.4, 0.9):
+        record = Record(tmp_path, "trlaplace", {})
+        rows = [row(0.0), row(0.5, TrLaplaceSetting("laplace", 1.0))]
+        rows.append(row(box, TrLaplaceSetting("truncated-laplace", 1.0, "published")))
+        pages._add_seconds(record, rows)
+        verdicts += [claim.verdict for claim in record.claims]
+    assert verdicts == ["holds", "does not hold"]
+    record = Record(tmp_path, "trlaplace", {})
+    pages._add_seconds(record, [(setting, {"epoch_seconds": 1.0}) for setting, _ in rows])
+    assert not record.claims

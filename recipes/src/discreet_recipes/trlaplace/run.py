@@ -185,7 +185,7 @@ def _auto_encoded(
         "BLEU": bleu(original, written),
         "N_w": unchanged_words(original, written),
         "BERTScore": bert_score(original, written, model=size.encoder),
-        "epoch_seconds": trained.epoch_seconds,
+        **trained.seconds,
         **({} if mechanism is None else _stated(mechanism)),
     }
 
