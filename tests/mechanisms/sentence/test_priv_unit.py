@@ -127,6 +127,24 @@ def test_released_angles_follow_the_law(dimension, epsilon):
     assert not fits(*binned(mechanism, pushed))
 
 
+@pytest.mark.parametrize(("dimension", "epsilon"), [(2, 100.0), (3, 200.0), (16, 500.0)])
+def test_beside_the_cap_is_never_out_of_reach(dimension, epsilon, monkeypatch):
+    """However rare it is there: a vector that another one's release reaches would tell the two."""
+    asked = []
+
+    def rare(exponent, rng):
+        asked.append(exponent[0])
+        return exponent > 30.0  # what is that rare happens
+
+    monkeypatch.setattr(module, "bernoulli_exp", rare)
+    mechanism = PrivUnit(dimension, epsilon)
+    angles = mechanism._angles(5, np.random.default_rng(SEED))
+    assert (angles > mechanism.cap).all()
+    share = module._share(mechanism.cap, dimension)
+    expected = np.logaddexp(0.0, epsilon + math.log(share) - math.log1p(-share))
+    assert asked[0] == pytest.approx(expected, abs=1e-6)
+
+
 def binned(mechanism, angles):
     """Ten equal parts of the cap and ten of the rest, by their share of the sphere."""
     half = (mechanism.dimension - 1) / 2
@@ -135,7 +153,7 @@ def binned(mechanism, angles):
     shares = share(np.clip((1 + np.cos(angles)) / 2, 0, 1))
     inside = angles <= mechanism.cap
     cells = np.where(inside, shares / edge * 10, 10 + (shares - edge) / (1 - edge) * 10)
-    within = math.exp(mechanism._log_inside)
+    within = -math.expm1(mechanism._log_outside)
     masses = np.concatenate([np.full(10, within / 10), np.full(10, (1 - within) / 10)])
     return np.where(inside, cells.clip(0, 9), cells.clip(10, 19)).astype(int), masses
 

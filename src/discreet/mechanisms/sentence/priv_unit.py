@@ -57,7 +57,7 @@ class PrivUnit(TurnedDirection):
         self.cap = _best_cap(self.dimension, self._loss)
         share = _share(self.cap, self.dimension)
         self._log_low = -float(np.logaddexp(math.log1p(-share), self._loss + math.log(share)))
-        self._log_inside = self._log_low + self._loss + math.log(share)
+        self._log_outside = self._log_low + math.log1p(-share)
         self._wide = share > _WIDE
         self._uniform = AngleLaw(self.dimension, 0.0)
         self.statement = vector_statement(Notion.PURE, self.epsilon)
@@ -82,7 +82,8 @@ class PrivUnit(TurnedDirection):
         return np.where(inside, self._loss, 0.0) + (self._log_low - area)
 
     def _angles(self, count: int, rng: np.random.Generator) -> Floats:
-        inside = bernoulli_exp(np.full(count, -self._log_inside), rng)
+        # Of the two the one that can be too rare for the digits of the other's chance.
+        inside = ~bernoulli_exp(np.full(count, -self._log_outside), rng)
         near = int(inside.sum())
         out = np.empty(count)
         out[inside] = self._inside(near, rng)
