@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from discreet.errors import InvalidValue
+from discreet.mechanisms import selection as module
 from discreet.mechanisms.selection import RULES, Levels, Selection
 from goodness import fits
 
@@ -155,6 +156,15 @@ def test_outcomes_beyond_a_53_bit_uniform_are_reached(rule):
     noise = Selection(rule, 1.0)._largest_noise(counts, Far(np.random.PCG64(1)))
     assert np.isfinite(noise).all()
     assert noise.min() > 40
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_draw_of_zero_does_not_choose_the_worst(rule, monkeypatch):
+    """It comes with a chance of 2^-53, far above that of what is 80 below all others."""
+    monkeypatch.setattr(module, "exponential", lambda shape, rng: np.array([[0.0] + [1.0] * 160]))
+    levels = listed(np.array([[160, 0, 0]]))
+    chosen = Selection(rule, 2.0).select_level(levels, 0.5, np.random.default_rng(SEED))
+    assert chosen[0] in (1, 2)
 
 
 def test_epsilon_zero_is_uniform():

@@ -147,14 +147,17 @@ class Selection:
 def _log_share_below(drawn: Floats) -> Floats:
     """``ln(1 - exp(-x))`` without loss of the small term, whichever that is."""
     with np.errstate(divide="ignore"):
-        near = np.log(-np.expm1(-drawn))
-    return np.where(drawn < 1, near, np.log1p(-np.exp(-drawn)))
+        return np.where(drawn < 1, np.log(-np.expm1(-drawn)), np.log1p(-np.exp(-drawn)))
 
 
 def _gumbel(drawn: Floats) -> Floats:
-    """Gumbel noise from exponential draws, with the full range of its upper tail."""
-    with np.errstate(divide="ignore"):
-        noise = -np.log(-np.log1p(-np.exp(-drawn)))
+    """Gumbel noise from exponential draws, with the full range of its upper tail.
+
+    A draw of 0 stands for all below the smallest other one. Taken as it is, its noise would be
+    endless, and whoever is worse by whatever would win.
+    """
+    with np.errstate(divide="ignore"):  # of those that are far
+        noise = -np.log(-_log_share_below(np.maximum(drawn, 2.0**-54)))
     # So far out the two are the same number, until the exponential is lost.
     return np.where(drawn > _FAR, drawn, noise)
 
