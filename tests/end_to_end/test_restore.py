@@ -46,6 +46,7 @@ def test_from_a_release_to_a_restored_answer(place):
     done = called("restore", "out.txt", "--mapping", "map", "-o", "back.txt", cache=place)
     assert done.code == 0, done.err
     assert "Put back 6 values in 2 documents." in done.err
+    assert stat.S_IMODE(os.stat("back.txt").st_mode) == 0o600, "it holds what the mapping holds"
     back = Path("back.txt").read_text()
     assert " Mary Smith, " in back
     assert f"{MARKER}@kokox.example" in back

@@ -24,7 +24,7 @@ from discreet.arrays import row_blocks
 from discreet.check import fail
 from discreet.errors import DiscreetError, InputError, OutputError
 from discreet.files import check_place, publish
-from discreet.staging import Digest, Staged
+from discreet.staging import ANYONE, Digest, Staged
 from discreet.text.faults import UNUSABLE, first_unusable
 from discreet.text.formats import DELIMITERS, STANDARD_STREAM, format_of_name, suffix_of
 from discreet.text.readers import Batch, DocumentReader, Shape
@@ -58,6 +58,7 @@ class DocumentWriter:
         force: Whether to replace files that exist. The input itself is never replaced.
         companions: Files that will appear together with the output, such as its privacy statement;
             their contents are given to :meth:`finish`.
+        mode: Who may read the output, within what the user's mask allows.
 
     Attributes:
         name: What messages call the target.
@@ -76,13 +77,14 @@ class DocumentWriter:
         shape: Shape | None = None,
         force: bool = False,
         companions: Sequence[str | Path] = (),
+        mode: int = ANYONE,
     ) -> None:
         to_stream = str(target) == STANDARD_STREAM
         self.name = "standard output" if to_stream else str(target)
         self.path = None if to_stream else Path(target)
         self.format, self._compressed = output_format(str(target), reader)
         self.companions = tuple(Path(companion) for companion in companions)
-        self._force = force
+        self._force, self._mode = force, mode
         self._staged: list[Staged] = []  # the output first
         self._finished = False
         places = [] if self.path is None else [self.path, *self.companions]
@@ -171,7 +173,7 @@ class DocumentWriter:
 
     def _stage(self, path: Path) -> Staged:
         """A new file beside the place of ``path``, behind a symbolic link if there is one."""
-        self._staged.append(Staged(Path(os.path.realpath(path))))
+        self._staged.append(Staged(Path(os.path.realpath(path)), mode=self._mode))
         return self._staged[-1]
 
     @contextmanager

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from discreet.errors import InputError, OutputError
 from discreet.files import check_place
 from discreet.settings import fields_as_keywords
+from discreet.staging import PRIVATE
 from discreet.text.identifiers.secret_files import read_secret, write_secret
 from discreet.text.readers import ReadingSettings, open_documents
 from discreet.text.writers import DocumentWriter
@@ -200,7 +201,8 @@ def restore_file(
     counts = {"documents": 0, "replaced": 0, "ambiguous": 0}
     with (
         open_documents(source, reading=reading, text_field=text_field) as reader,
-        DocumentWriter(output, reader, force=force) as writer,
+        # What it holds is as protected as the mapping, which nobody else can read.
+        DocumentWriter(output, reader, force=force, mode=PRIVATE) as writer,
     ):
         for batch in reader:
             if by_row and batch.first_row - 1 + len(batch.texts) > mapping.documents:
