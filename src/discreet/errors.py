@@ -4,8 +4,13 @@ Every one is a :class:`DiscreetError` and also the built-in kind a caller would 
 name parameters, files and positions; they never contain a word of the text being protected.
 """
 
+import os
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+TRACEBACK = "DISCREET_TRACEBACK"
+"""An environment variable: if it is set, the command shows errors of others as Python does."""
 
 
 class DiscreetError(Exception):
@@ -64,6 +69,23 @@ def read_as(kind: str) -> Iterator[None]:
     except Exception as error:
         # Not in the error's own words: these may repeat what stands in the file.
         raise InputError(f"{kind} ({type(error).__name__})") from error
+
+
+def kind_and_place(error: BaseException) -> str:
+    """What is told of an error that is not ours: not its own words, which may repeat a text."""
+    places = traceback.extract_tb(error.__traceback__)
+    where = f" in {os.path.basename(places[-1].filename)}:{places[-1].lineno}" if places else ""
+    return type(error).__name__ + where
+
+
+def unforeseen(error: Exception) -> str:
+    """A sentence on an error that nobody foresaw."""
+    if os.environ.get(TRACEBACK):
+        raise error
+    return (
+        f"something went wrong that should not have ({kind_and_place(error)}). Its own words are "
+        f"not shown, as they may repeat a text; where they may be seen, set {TRACEBACK}=1"
+    )
 
 
 class IncompatibleStatements(DiscreetError, TypeError):

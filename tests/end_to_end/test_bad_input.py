@@ -459,3 +459,21 @@ def test_help_has_long_lists_of_options_in_sections(tmp_path):
         assert f" {option} " in sections[heading]
         # What follows is TEXT or <str>, as the version of typer has it.
         assert len(re.findall(rf"^ .*{option} (?:TEXT|FLOAT|<)", told, re.MULTILINE)) == 1
+
+
+def test_an_error_that_nobody_foresaw_is_told_by_its_kind(place, tmp_path, monkeypatch):
+    """The words of a library may be those of the text."""
+    (tmp_path / "in.txt").write_bytes(GOOD)
+
+    def quotes(_self: object, texts: list[str]) -> None:
+        raise KeyError(texts[0])
+
+    monkeypatch.setattr("discreet.text.layout.TokensLayout.divided", quotes)
+    given = ["sanitize", tmp_path / "in.txt", "-o", tmp_path / "out.txt", "-m", "santext"]
+    given += ["--space", place / "space.txt", "--epsilon", "1"]
+    done = called(*given, cache=tmp_path / "cache")
+    one_sentence(done, 1, "(KeyError in test_bad_input.py:")
+    assert not (tmp_path / "out.txt").exists()
+    monkeypatch.setenv("DISCREET_TRACEBACK", "1")
+    with pytest.raises(KeyError, match=MARKER):
+        called(*given, cache=tmp_path / "cache")

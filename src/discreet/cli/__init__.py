@@ -12,7 +12,7 @@ import typer.core
 
 from discreet.cli._groups import commands_in, group_of
 from discreet.cli._terminal import echo, in_lines, say
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, unforeseen
 
 # Our help is plain text. Typer would escape its brackets for rich all the same: "\\[required]".
 typer.core.HAS_RICH = False
@@ -105,6 +105,8 @@ def main() -> NoReturn:
             "it spent is spent)",
             130,
         )
+    except Exception as error:
+        code = _failed(unforeseen(error), 1)
     sys.exit(code)
 
 

@@ -4,7 +4,6 @@ Engines write what a task raises into their logs, and run it again. An error of 
 outcome: it is not logged, it is not tried again, and its words repeat nothing of the texts.
 """
 
-import traceback
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from discreet.engines.noise import RunKey
 from discreet.engines.plan import Part
 from discreet.engines.row_prints import RowKey, RowPrints
 from discreet.engines.work import work_from
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, kind_and_place
 from discreet.parallel import use_threads
 
 PartOutcome = dict[str, Any]
@@ -60,10 +59,8 @@ def run_task(part: Part, work: str, folder: str) -> PartOutcome:
     except DiscreetError as error:
         return {"number": part.number, "error": str(error)}
     except Exception as error:
-        # Not in its own words, which may repeat a text; where it was raised is in our code.
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{type(error).__name__} in {Path(place.filename).name}:{place.lineno}"
-        return {"number": part.number, "error": f"{part.source} cannot be released ({where})"}
+        told = f"{part.source} cannot be released ({kind_and_place(error)})"
+        return {"number": part.number, "error": told}
     return {"number": part.number, "error": None}
 
 
