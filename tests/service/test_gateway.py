@@ -605,6 +605,43 @@ def test_a_stream_is_what_the_whole_would_be_however_it_is_cut(as_json):
         }
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    ("said", "restored"),
+    [
+        ("![x](https://a.example/?q=Ann)", False),
+        ("![x](<https://a.example/? Ann Lee>)", False),
+        ("<img src='//a.example/? and Ann Lee'>", False),
+        ("![x](http:\\\\a.example?42)", False),
+        ("[see](WWW.a.example/42)", False),
+        ("https:Ann.a.example", False),
+        ("https://a.example/?from=https://www.example.com/oak/7", False),
+        (f"https://a.example/{'x' * 5000}?Ann", False),
+        ("see <https://a.example> for Ann", True),
+        ("at https://a.example\n(Ann)", True),
+        ("(https://www.example.com/oak/7)", True),
+        ("a < b / c, Ann", True),
+    ],
+)
+def test_no_value_is_put_into_an_address_that_the_upstream_wrote(said, restored, as_json):
+    """Whoever shows an answer with a picture asks the picture's server for it, by its address."""
+    values = {
+        "Ann": "xqjane",
+        "Ann Lee": "xqjane",
+        "42": "777",
+        "https://www.example.com/oak/7": "xqjane",
+    }
+    restorer = Restorer(values)
+    text = json.dumps({"said": said}) if as_json else said
+    whole = restorer.json(text) if as_json else restorer.text(text)
+    assert ("xqjane" in whole or "777" in whole) == restored
+    assert restored or whole == text
+    for size in (1, 2, 3, 7):
+        stream = restorer.stream(as_json=as_json)
+        parts = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert "".join(parts) + stream.finish() == whole
+
+
 def _events_of(parts, head="text/event-stream"):
     """What the gateway reads of an upstream that sends these bytes."""
 

@@ -529,6 +529,10 @@ OWN = {"default": {}}
             {"gateway": {"upstream": "http://x", "roles": ["me"]}, "profiles": {"default": {}}},
             "roles",
         ),
+        (
+            {"gateway": {"upstream": "http://x", "roles": ["user"]}, "profiles": {"default": {}}},
+            "must list assistant",
+        ),
     ],
 )
 def test_a_policy_with_a_mistake_is_refused(values, message):

@@ -143,8 +143,16 @@ class Policy:
             raise InvalidValue(
                 "the policy needs a profile named default: [profiles.default] with an epsilon"
             )
-        if self.gateway is not None and self.gateway.profile not in self.profiles:
+        if self.gateway is None:
+            return
+        if self.gateway.profile not in self.profiles:
             raise InvalidValue("profile of the gateway must be one of the policy's profiles")
+        restores = self.profiles[self.gateway.profile].identifiers is not None
+        if restores and "assistant" not in self.gateway.roles:
+            raise InvalidValue(
+                "roles of the gateway must list assistant: identifiers are put back in answers, "
+                "and would reach the upstream when a client sends these again"
+            )
 
     @classmethod
     def read(cls, path: Path, **over: Any) -> "Policy":

@@ -2,6 +2,9 @@
 
 A stream may cut a surrogate in two. Whatever could still become one is held back until it is clear.
 In JSON, as of a tool call's arguments, a value is written as JSON writes it.
+
+An answer is the upstream's: a picture in it may lie on a server of its own, and whoever shows the
+answer asks that server for it. Within an address a surrogate therefore stays as it is.
 """
 
 import json
@@ -11,6 +14,10 @@ from typing import Any
 
 _LETTER = r"[^\W_]"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+_ADDRESS = re.compile(r"https?:|//|\\\\|www\.", re.IGNORECASE)  # browsers take both slashes
+_LONGEST_BEGINNING = 5  # of what an address is known by
+_ENDS_WORD = re.compile(r"""[\s<>"]|\\[nrt]""")
+_ENDS_BRACKET = re.compile(r"[>\n]")
 
 
 class Restorer:
@@ -22,6 +29,8 @@ class Restorer:
     >>> restorer = Restorer({"Sven Okafor": "Jane Roe"})
     >>> restorer.text("Dear Sven Okafor, dear Sven Okafors,")
     'Dear Jane Roe, dear Sven Okafors,'
+    >>> restorer.text("![](<https://other.example/? Sven Okafor>)")
+    '![](<https://other.example/? Sven Okafor>)'
     >>> stream = restorer.stream()
     >>> [stream.feed(part) for part in ("Dear Sv", "en Oka", "for", ",")], stream.finish()
     (['Dear ', '', '', 'Jane Roe,'], '')
@@ -35,14 +44,11 @@ class Restorer:
 
     def text(self, text: str) -> str:
         """A text with its values."""
-        if self._pattern is None:
-            return text
-        return self._pattern.sub(lambda match: self.values[match.group()], text)
+        return self.stream().finish(text)
 
     def json(self, text: str) -> str:
         """A text that is JSON, with its values."""
-        stream = self.stream(as_json=True)
-        return stream.feed(text) + stream.finish()
+        return self.stream(as_json=True).finish(text)
 
     def stream(self, *, as_json: bool = False) -> "RestoringStream":
         """For a text that comes in parts."""
@@ -89,14 +95,15 @@ class RestoringStream:
         self._held = ""
         self._before = ""
         self._inside = self._escaped = False
+        self._word = self._bracket = ""
 
     def feed(self, part: str) -> str:
         """Add a part; what is clear by now."""
         return self._emitted(part, last=False)
 
-    def finish(self) -> str:
-        """What was held back, now that nothing follows."""
-        return self._emitted("", last=True)
+    def finish(self, part: str = "") -> str:
+        """What was held back, and a last part: nothing follows."""
+        return self._emitted(part, last=True)
 
     def _emitted(self, part: str, *, last: bool) -> str:
         # One character that is gone already stays in front: a surrogate begins after no letter.
@@ -110,14 +117,19 @@ class RestoringStream:
                 out.append(self._passed(text[place:clear]))
                 break
             out.append(self._passed(text[place : match.start()]))
-            out.append(self._value(match.group()))
+            value = match.group() if self._in_address else self._value(match.group())
+            self._passed(match.group())
+            out.append(value)
             place = match.end()
         clear = max(clear, place)
         self._before, self._held = text[max(0, clear - 1) : clear], text[clear:]
         return "".join(out)
 
     def _passed(self, text: str) -> str:
-        """Text that is as it was; in JSON it says whether what follows stands in a string."""
+        """Text as it was: it says where what follows stands, in a string of JSON or an address."""
+        self._word = _told(_ENDS_WORD.split(self._word + text)[-1])
+        _, bracket, rest = _ENDS_BRACKET.split(self._bracket + text)[-1].partition("<")
+        self._bracket = bracket + _told(rest)
         if self._json:
             for character in text:
                 if self._escaped:
@@ -128,6 +140,11 @@ class RestoringStream:
                     self._inside = not self._inside
         return text
 
+    @property
+    def _in_address(self) -> bool:
+        """By the word, or by what stands in angle brackets, where an address may have spaces."""
+        return any(map(_ADDRESS.search, (self._word, self._bracket)))
+
     def _value(self, surrogate: str) -> str:
         value = self._restorer.values[surrogate]
         if not self._json:
@@ -136,6 +153,14 @@ class RestoringStream:
             return json.dumps(value)[1:-1]
         # A bare number can only become another: anything else would break the JSON.
         return value if _NUMBER.fullmatch(value) else surrogate
+
+
+def _told(text: str) -> str:
+    """What must be known of a text to see an address in it and what follows."""
+    known = _ADDRESS.search(text)
+    if known is None:
+        return text[-_LONGEST_BEGINNING:]
+    return known.group() + "\\" * text.endswith("\\")
 
 
 def _standing(surrogate: str) -> str:
