@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import threading
+import weakref
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,7 +22,7 @@ from discreet.service.keys import ApiKeys, add_key, hashed
 from discreet.service.policy import Policy
 from discreet.service.releasing import Job, TextReleaser
 from discreet.service.run import server
-from discreet.service.service import Service
+from discreet.service.service import _MOST_CHOSEN, Service
 from discreet.statement import PrivacyStatement
 from discreet.text import function_words
 from serving import served
@@ -398,6 +399,28 @@ def test_other_routes(plain):
 def test_a_client_lets_go_of_an_idle_connection_before_the_service_does(plain):
     """Or a request meets a connection that is just being closed, now and then, and fails."""
     assert server(plain.service).config.timeout_keep_alive > 3 * httpx.Limits().keepalive_expiry
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(plain, monkeypatch):
+    monkeypatch.setattr("discreet.service.requests._BODY_SECONDS", 0.05)
+    host = plain.url.removeprefix("http://")
+    head = f"POST /v1/sanitize HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(host.split(":"), timeout=300) as client:
+        client.sendall(f'{head}Content-Length: 100\r\n\r\n{{"documents": ["{MARKER}'.encode())
+        said = b"".join(iter(lambda: client.recv(4096), b""))  # until it is closed
+    assert said.startswith(b"HTTP/1.1 408 ")
+    assert MARKER.encode() not in said
+
+
+def test_what_requests_chose_is_not_held_for_ever(plain):
+    """A client that names another epsilon each time must not fill the memory."""
+    made = weakref.WeakSet()
+    for number in range(_MOST_CHOSEN + 4):
+        asked = {"documents": [WORDS[0]], "profile": "open", "epsilon": 1 + number / 10}
+        assert plain.post("/v1/sanitize", asked).status_code == 200
+        made.add(list(plain.service._chosen.values())[-1])
+    gc.collect()
+    assert len(made) <= _MOST_CHOSEN
 
 
 def test_a_request_may_choose_where_the_policy_lets_it(plain):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from discreet.errors import DiscreetError
 from discreet.service.problems import Problem, busy
@@ -49,7 +50,8 @@ class Batcher:
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "discreet-release")
         self._task: asyncio.Task[None] | None = None
-        self._took: dict[TextReleaser, tuple[float, int]] = {}
+        # What a request chose is let go of when others were chosen since, and not held by its time.
+        self._took: WeakKeyDictionary[TextReleaser, tuple[float, int]] = WeakKeyDictionary()
         self.waiting = 0
 
     def start(self) -> None:

@@ -21,6 +21,7 @@ _KINDS = {
     403: ("not-allowed", "Not allowed"),
     404: ("not-found", "Not found"),
     405: ("method", "Method not allowed"),
+    408: ("slow", "Too slow"),
     413: ("too-large", "Too large"),
     415: ("not-json", "Not JSON"),
     421: ("wrong-host", "Not this host"),

@@ -3,6 +3,7 @@
 Nothing here repeats what was sent. A message names fields of ours, counts and limits.
 """
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,8 @@ from discreet.service.keys import ANYONE, ApiKey, ApiKeys
 from discreet.service.problems import Problem
 
 _CLOSE = {"Connection": "close"}
+_BODY_SECONDS = 60.0
+"""For a body to come: who sends a byte now and then must not hold a place for ever."""
 
 
 class Gone(Exception):
@@ -31,6 +34,21 @@ async def json_body(request: Request, most: int) -> dict[str, Any]:
     said = headers.get(b"content-length", b"0")
     if not said.isdigit() or int(said) > most:
         raise _too_large(most)
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            raw = await _received(request, most)
+    except TimeoutError:
+        raise Problem(408, "the body did not come in time", headers=_CLOSE) from None
+    try:
+        values = plain_json(raw)
+    except ValueError:  # its message may quote the body
+        raise Problem(400, "the body is not JSON in UTF-8, or nested too deeply") from None
+    if not isinstance(values, dict):
+        raise Problem(422, "the body must be a JSON object")
+    return values
+
+
+async def _received(request: Request, most: int) -> bytes:
     parts, size, more = list[bytes](), 0, True
     while more:
         message = await request.receive()
@@ -41,13 +59,7 @@ async def json_body(request: Request, most: int) -> dict[str, Any]:
         size += len(parts[-1])
         if size > most:
             raise _too_large(most)
-    try:
-        values = plain_json(b"".join(parts))
-    except ValueError:  # its message may quote the body
-        raise Problem(400, "the body is not JSON in UTF-8, or nested too deeply") from None
-    if not isinstance(values, dict):
-        raise Problem(422, "the body must be a JSON object")
-    return values
+    return b"".join(parts)
 
 
 def _too_large(most: int) -> Problem:
