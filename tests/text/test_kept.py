@@ -19,6 +19,14 @@ def _of_codes(kind):
     return pa.DictionaryArray.from_arrays(pa.array([2, 0, None], kind), ["low", HIDDEN, "high"])
 
 
+def _with_null():
+    """A structure that is null, and whose fields have values all the same."""
+    fields = [pa.field("in", pa.string(), nullable=False), pa.field("x", pa.int64())]
+    values = [pa.array(["a", HIDDEN, "b"]), pa.array([1, 2, None])]
+    null = pa.array([False, True, False])
+    return pa.StructArray.from_arrays(values, fields=fields, mask=null)
+
+
 # Most hold, or say in their types, what their rows do not have.
 COLUMNS = {
     "slice": pa.array(NAMES).slice(0, 3),
@@ -39,6 +47,12 @@ COLUMNS = {
     "structures": pa.StructArray.from_arrays(
         [CODES.slice(0, 2)], fields=[pa.field("in", CODES.type, metadata=SAID)]
     ),
+    "null structures": _with_null(),
+    "null structures in structures": pa.StructArray.from_arrays([_with_null()], ["s"]),
+    "null structures in lists": pa.ListArray.from_arrays([0, 2, 2, 3], _with_null()),
+    "null structures in pairs": pa.FixedSizeListArray.from_arrays(_with_null(), 3),
+    "null structures in maps": pa.MapArray.from_arrays([0, 2, 3], [*"abc"], _with_null()),
+    "structures of nothing": pa.array([{}, None], pa.struct([])),
     "opaque": pa.ExtensionArray.from_storage(
         pa.opaque(pa.string(), HIDDEN, "somebody"), pa.array(["a"])
     ),

@@ -271,6 +271,13 @@ class _Pandas(Kind):
         if isinstance(kind, pd.ArrowDtype):
             values = only_rows(pa.chunked_array(column.array.__arrow_array__()))
             return type(column)(pd.arrays.ArrowExtensionArray(values), name=column.name)
+        if isinstance(kind, pd.StringDtype):  # the rows may be part of a longer array
+            return type(column)(column.to_numpy(object), dtype=kind, name=column.name)
+        arrays = pd.arrays
+        masked = (arrays.IntegerArray, arrays.FloatingArray, arrays.BooleanArray)
+        if isinstance(column.array, masked):  # a number stays where it was when it is made missing
+            nothing = kind.numpy_dtype.type(0)
+            return column.fillna(nothing).where(column.notna())
         return column
 
     def _column(self, name: str) -> Any:
@@ -286,6 +293,9 @@ class _Pandas(Kind):
         if isinstance(old.dtype, pd.CategoricalDtype):
             kind = None
         return pd.Series(column.to_pylist(), index=index, dtype=kind)
+
+
+_NOT_IN_ARROW = ("Int128", "UInt128")
 
 
 class _Polars(Kind):
@@ -333,9 +343,11 @@ class _Polars(Kind):
             return column.cast(pl.Enum([each for each in kind.categories if each in used]))
         if isinstance(kind, pl.Categorical):
             return column.cast(pl.String).cast(kind)
-        if kind.is_nested():  # there may be others inside
-            return pl.Series(name, only_rows(column.to_arrow()))
-        return column
+        if kind == pl.Object or str(kind) in _NOT_IN_ARROW:
+            return pl.Series(name, column.to_list(), kind)
+        # Strings of rows that were filtered out are still in memory, and would be written.
+        kept = pl.Series(name, only_rows(column.to_arrow()))
+        return kept if kind.is_nested() else kept.cast(kind)
 
     def _column(self, name: str) -> Any:
         return self._data if self.alone is not None else self._data.get_column(name)

@@ -2,8 +2,8 @@
 
 A table may say things of itself, of its columns and of what is inside them (metadata), and a column
 may hold more than its rows have: values of a dictionary that none of them uses, what lies before
-and after a slice, what an extension type was told. None of it is among what a statement calls
-public, so it stays behind.
+and after a slice, fields of a structure that is null, what an extension type was told. None of it
+is among what a statement calls public, so it stays behind.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,29 @@ def only_rows(column: Any) -> Any:
 
 
 def _copied(array: Any, kind: Any) -> Any:
-    return array.cast(kind).take(pa.array(np.arange(len(array))))
+    return _without_hidden(_taken(array.cast(kind)))
+
+
+def _taken(array: Any) -> Any:
+    """A copy; what lies under a null is not copied, but for the fields of structures."""
+    return array.take(pa.array(np.arange(len(array))))
+
+
+def _without_hidden(array: Any) -> Any:
+    """A copy whose structures have nothing in their fields where they are null themselves."""
+    kind, types, children = array.type, pa.types, list[Any]()
+    if types.is_struct(kind) and len(kind):
+        children = [_without_hidden(_taken(field)) for field in array.flatten()]
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())
+    if types.is_map(kind):
+        pairs = [array.keys, _without_hidden(array.items)]
+        children = [pa.StructArray.from_arrays(pairs, fields=[kind.key_field, kind.item_field])]
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        children = [_without_hidden(array.values)]
+    if not children:
+        return array
+    own = array.buffers()[: 1 if types.is_fixed_size_list(kind) else 2]
+    return pa.Array.from_buffers(kind, len(array), own, children=children)
 
 
 def _with_used_values(array: Any, kind: Any) -> Any:
@@ -95,7 +117,8 @@ def _bare_type(kind: Any) -> Any:
     if types.is_dictionary(kind):
         return _bare_type(kind.value_type)
     if types.is_struct(kind):
-        return pa.struct([_inside(kind.field(i)) for i in range(kind.num_fields)])
+        # One that may not be null would have to hold something where its structure is.
+        return pa.struct([_inside(kind.field(i)).with_nullable(True) for i in range(len(kind))])
     if types.is_map(kind):
         return pa.map_(_inside(kind.key_field), _inside(kind.item_field), kind.keys_sorted)
     if types.is_list(kind):
