@@ -443,7 +443,7 @@ def test_a_seeded_release_repeats_and_says_so(sanitizer):
 
 
 def test_parts_of_a_long_table_are_one_release(sanitizer, monkeypatch):
-    monkeypatch.setattr("discreet.release._plan._CHARACTERS", 40)
+    monkeypatch.setattr("discreet.release.tables._CHARACTERS", 40)
     seen = []
     texts = [f"word number {i}" for i in range(50)]
     release = sanitize(texts, sanitizer=sanitizer, progress=lambda *each: seen.append(each))

@@ -64,8 +64,9 @@ def test_codes_are_widened_where_more_texts_may_come_out(sanitizer):
     assert sanitizer.sanitize_batch(table, "body").schema.field("body").type.index_type == "int32"
 
 
-def test_slices_come_out_in_their_order(sanitizer, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS", 7)
+@pytest.mark.parametrize("limit", [("ROWS", 7), ("_CHARACTERS", 30)])
+def test_slices_come_out_in_their_order(sanitizer, monkeypatch, limit):
+    monkeypatch.setattr(tables, *limit)
     lengths = np.random.default_rng(5).integers(0, 9, 100)
     texts = [None if n == 8 else "word1 " * n for n in lengths.tolist()]
     table = pa.table({"body": pa.chunked_array([texts[:33], texts[33:]])})
@@ -122,7 +123,9 @@ class _Lengths:
         return np.array([[len(text), 1.0, 0.0] for text in texts], np.float32)
 
 
-def test_vectors_take_the_place_of_texts_and_labels():
+@pytest.mark.parametrize("characters", [1, 2**24])
+def test_vectors_take_the_place_of_texts_and_labels(monkeypatch, characters):
+    monkeypatch.setattr(tables, "_CHARACTERS", characters)
     encoder = Encoder("lengths", "0" * 64, 3, "an example", _Lengths())
     embedder = SentenceEmbedder(
         encoder,

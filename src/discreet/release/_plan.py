@@ -1,16 +1,14 @@
 """What is to be done to each block of a table, and what was counted while it was done."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import Generator, Ids, Progress
-from discreet.protocols import Release
 from discreet.receipt import Receipt
 from discreet.release._kinds import Kind, is_missing
 from discreet.release._parts import TextSanitizer, surrogate_columns, with_surrogates
@@ -23,7 +21,6 @@ from discreet.text.faults import column_index
 from discreet.text.fields import person_in
 
 MISSING = "which texts are missing"
-_CHARACTERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,11 @@ class Plan:
         for place, name in enumerate(self.fates.texts):
             texts = pa.table({name: kind.texts(name)})
 
-            def shown(done: int, before: int = place * len(texts), rows: int = len(texts)) -> None:
+            def shown(done: int, rows: int, before: int = place) -> None:
                 if progress is not None:
-                    progress(before + done, rows * len(self.fates.texts))
+                    progress(before * rows + done, rows * len(self.fates.texts))
 
-            release = release_column(texts, name, self._in_parts(shown), rng)
+            release = release_column(texts, name, self.sanitizer.sanitize, rng, progress=shown)
             columns[name], words[name] = release.values.column(0), release.units
             identifiers.update(release.identifiers)
             if release.draws is not None:
@@ -68,23 +65,6 @@ class Plan:
             for name, made in surrogate_columns(self.fates, len(draws), rng).items()
         )
         return Block(columns, words, identifiers, draws)
-
-    def _in_parts(
-        self, shown: Callable[[int], None]
-    ) -> Callable[[Sequence[str], Generator], Release[list[str]]]:
-        """The sanitizer, given no more at once than a stretch of text that fits into memory."""
-        done = 0
-
-        def sanitize(texts: Sequence[str], rng: Generator) -> Release[list[str]]:
-            nonlocal done
-            parts = []
-            for part in _parts(texts):
-                parts.append(self.sanitizer.sanitize(part, rng))
-                done += len(part)
-                shown(done)
-            return parts[0] if len(parts) == 1 else _joined(parts)
-
-        return sanitize
 
     def persons(self, kind: Kind) -> list[str] | None:
         """Whose each text is, if that is known."""
@@ -132,27 +112,3 @@ def refuse_names(kind: Kind, fates: Fates, person_field: str | None) -> None:
     for name in [*fates.named, *([] if person_field is None else [person_field])]:
         column_index(kind.names, name, kind.what, sure=True)
     fates.refuse_undecided(kind.names, kind.what, python=True)
-
-
-def _parts(texts: Sequence[str]) -> list[Sequence[str]]:
-    """Stretches of about so many characters, at least one."""
-    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
-    if not len(ends) or ends[-1] <= _CHARACTERS:
-        return [texts]
-    cuts = np.flatnonzero(np.diff(ends // _CHARACTERS)) + 1
-    bounds = [0, *cuts.tolist(), len(texts)]
-    return [texts[start:end] for start, end in pairwise(bounds)]
-
-
-def _joined(parts: Sequence[Release[list[str]]]) -> Release[list[str]]:
-    identifiers: Counter[str] = Counter()
-    for part in parts:
-        identifiers.update(part.identifiers)
-    draws = [part.draws for part in parts if part.draws is not None]
-    return replace(
-        parts[0],
-        values=[text for part in parts for text in part.values],
-        units=sum(part.units for part in parts),
-        identifiers=dict(identifiers),
-        draws=np.concatenate(draws) if len(draws) == len(parts) else None,
-    )

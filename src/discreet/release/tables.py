@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.arrays import Generator, row_blocks
+from discreet.arrays import Generator, Progress, offsets_of, ragged_blocks, row_blocks
 from discreet.errors import InputError, InvalidValue
 from discreet.protocols import Release
 from discreet.randomness import secure_generator
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROWS = 100_000
 """So many rows are released at once: fewer cost more for each, more cost memory."""
+_CHARACTERS = 2**24  # and not more of them than hold about so many characters
 
 _WHAT = "the table"
 
@@ -37,6 +38,8 @@ def release_column(
     text: str | Sequence[str],
     sanitize: Callable[[Sequence[str], Generator], Release[list[str]]],
     rng: Generator | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> Release[Frame]:
     """A table whose texts are released, and what holds for them.
 
@@ -45,6 +48,7 @@ def release_column(
         text: the column of texts, or several; nulls stay null, and which texts are null is public.
         sanitize: releases texts, such as :meth:`discreet.Sanitizer.sanitize`.
         rng: leave it out for a release.
+        progress: called with the rows done of a column and in all.
     """
     names = [text] if isinstance(text, str) else list(text)
     if not names or len(set(names)) < len(names):
@@ -66,6 +70,8 @@ def release_column(
             if release.draws is not None:
                 draws[start : start + len(known)][known] += release.draws
             identifiers.update(release.identifiers)
+            if progress is not None:
+                progress(start + len(known), len(table))
         field = bare_field(table.schema.field(place)).with_type(pieces[0].type)
         out = out.set_column(place, field, _one(table, pieces))
     return Release(out, release.statement, units, dict(identifiers), draws)
@@ -172,7 +178,10 @@ def _texts(column: Any, name: str) -> Iterator[tuple[int, list[str], Any]]:
         if texts is None or bad is not None:
             where = "" if bad is None else f"row {part.start + np.flatnonzero(known)[bad] + 1} of "
             raise InputError(f"{where}the column {name} {UNUSABLE}")
-        yield part.start, texts, known
+        sizes, before = np.zeros(len(known), np.int64), offsets_of(known)
+        sizes[known] = [len(text) for text in texts]
+        for first, last in list(ragged_blocks(offsets_of(sizes), _CHARACTERS)) or [(0, 0)]:
+            yield part.start + first, texts[before[first] : before[last]], known[first:last]
 
 
 def _with_nulls(texts: list[str], known: Any, kind: Any) -> Any:
