@@ -13,8 +13,7 @@ from discreet import __version__
 from discreet.accounting.lifting import group_as
 from discreet.arrays import Progress
 from discreet.encoders.settings import EncoderSettings, MapSettings
-from discreet.engines.noise import RunKey
-from discreet.engines.parts import PartReceipt, commit_part
+from discreet.engines.parts import PartReceipt
 from discreet.engines.plan import Part
 from discreet.engines.row_prints import RowPrints
 from discreet.engines.work import Work
@@ -208,42 +207,33 @@ class EmbedWork(Work):
             first_row=first_row,
         )
 
-    def release(
-        self,
-        part: Part,
-        target: Path,
-        key: RunKey | None = None,
-        prints: RowPrints | None = None,
-    ) -> PartReceipt:
-        noise = None if key is None else key.noise(part, self.fingerprint)
+    def _write(
+        self, part: Part, noise: Noise | None, prints: RowPrints | None, output: Staged
+    ) -> Mapping[str, Any]:
+        import pyarrow.parquet as pq
 
-        def write(output: Staged) -> Mapping[str, Any]:
-            import pyarrow.parquet as pq
-
-            counts: Counter[str] = Counter(rows=0, sentences=0, left_out=0)
-            writer, longest = None, 0
-            with output.open() as file:
-                for first_row, _, table in self._tables(part.source, part.row_groups, _ROWS):
-                    release = self._released(table, first_row, noise)
-                    has_vector = release.values.column("vector").is_valid()
-                    out = bare_table(release.values.filter(has_vector))
-                    writer = writer or pq.ParquetWriter(file, out.schema)
-                    writer.write_table(out)
-                    counts["rows"] += len(out)
-                    counts["sentences"] += release.units
-                    counts["left_out"] += len(table) - len(out)
-                    texts: Any = table.column(self.text_field).to_pylist()
-                    sizes = sentences_in(self.made, texts)
-                    if prints is not None:
-                        others: Any = self.pair_field and table.column(self.pair_field).to_pylist()
-                        prints.add((texts, sizes), *([(others, sizes)] if others else []))
-                    sizes = sizes * (1 if self.pair_field is None else 2)
-                    longest = max(longest, int(sizes.max(initial=0)))
-                if writer is not None:
-                    writer.close()
-            return {**counts, _LONGEST: longest}
-
-        return commit_part(part, target, self.fingerprint, write, prints)
+        counts: Counter[str] = Counter(rows=0, sentences=0, left_out=0)
+        writer, longest = None, 0
+        with output.open() as file:
+            for first_row, _, table in self._tables(part.source, part.row_groups, _ROWS):
+                release = self._released(table, first_row, noise)
+                has_vector = release.values.column("vector").is_valid()
+                out = bare_table(release.values.filter(has_vector))
+                writer = writer or pq.ParquetWriter(file, out.schema)
+                writer.write_table(out)
+                counts["rows"] += len(out)
+                counts["sentences"] += release.units
+                counts["left_out"] += len(table) - len(out)
+                texts: Any = table.column(self.text_field).to_pylist()
+                sizes = sentences_in(self.made, texts)
+                if prints is not None:
+                    others: Any = self.pair_field and table.column(self.pair_field).to_pylist()
+                    prints.add((texts, sizes), *([(others, sizes)] if others else []))
+                sizes = sizes * (1 if self.pair_field is None else 2)
+                longest = max(longest, int(sizes.max(initial=0)))
+            if writer is not None:
+                writer.close()
+        return {**counts, _LONGEST: longest}
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         counts: Counter[str] = Counter()

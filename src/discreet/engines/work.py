@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.arrays import Generator, Progress
+from discreet.arrays import Progress
 from discreet.engines.noise import RunKey
 from discreet.engines.parts import PartReceipt, commit_part
 from discreet.engines.plan import Part
@@ -75,7 +75,6 @@ class Work(ABC):
             progress: called with (done, total) while something public is computed.
         """
 
-    @abstractmethod
     def release(
         self,
         part: Part,
@@ -91,6 +90,20 @@ class Work(ABC):
             key: of the run, if the noise follows from one.
             prints: gets the rows, if a ledger wants to know them.
         """
+        noise = None if key is None else key.noise(part, self.fingerprint, *self._decides)
+        write = partial(self._write, part, noise, prints)
+        return commit_part(part, target, self.fingerprint, write, prints)
+
+    @cached_property
+    def _decides(self) -> tuple[str, ...]:
+        """What of this machine decides, too, how random numbers are used."""
+        return ()
+
+    @abstractmethod
+    def _write(
+        self, part: Part, noise: Noise | None, prints: RowPrints | None, output: Staged
+    ) -> Mapping[str, Any]:
+        """Read and draw a part, write it to a file that nobody sees, and count it."""
 
     @abstractmethod
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
@@ -187,56 +200,45 @@ class SanitizeWork(Work):
             store_index(mechanism.space, build_index(mechanism.space, progress=progress))
 
     @cached_property
-    def _index(self) -> str:
+    def _decides(self) -> tuple[str, ...]:
         """The index that draws are made with, in a line: with another one, they are others."""
         index = cached_index(self.made.mechanism.space)
         if index is None or not getattr(self.made.mechanism, "uses_index", False):
-            return "none"
+            return ("none",)
         parts = (index.neighbors.tobytes(), index.lower.tobytes())
-        return " ".join(hashlib.sha256(part).hexdigest() for part in parts)
+        return (" ".join(hashlib.sha256(part).hexdigest() for part in parts),)
 
-    def release(
-        self,
-        part: Part,
-        target: Path,
-        key: RunKey | None = None,
-        prints: RowPrints | None = None,
-    ) -> PartReceipt:
-        rng: Generator | Noise = secure_generator()
-        if key is not None:
-            rng = key.noise(part, self.fingerprint, self._index)
+    def _write(
+        self, part: Part, noise: Noise | None, prints: RowPrints | None, output: Staged
+    ) -> Mapping[str, Any]:
+        from discreet.text.parquet import ParquetSink
 
-        def write(output: Staged) -> Mapping[str, Any]:
-            from discreet.text.parquet import ParquetSink
-
-            with (
-                open_documents(
-                    part.source,
-                    reading=self.reading,
-                    text_field=self.fates.texts[0],
-                    batch_bytes=_BATCH_BYTES,
-                    batch_documents=_BATCH_ROWS,
-                    row_groups=part.row_groups,
-                ) as reader,
-                output.open() as file,
-            ):
-                columns, shape, as_parquet = parquet_output(reader, self.fates)
-                if shape.schema is None or shape.text_index is None:
-                    raise InputError(f"{part.source} cannot be written as Parquet")
-                sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
-                with closing(sink):
-                    tally = release_rows(
-                        reader,
-                        columns,
-                        self.made,
-                        lambda batch: sink.write(as_parquet(batch)),
-                        rng,
-                        tell=None if prints is None else prints.add,
-                    )
-                columns.check_complete()
-            return tally.to_dict()
-
-        return commit_part(part, target, self.fingerprint, write, prints)
+        with (
+            open_documents(
+                part.source,
+                reading=self.reading,
+                text_field=self.fates.texts[0],
+                batch_bytes=_BATCH_BYTES,
+                batch_documents=_BATCH_ROWS,
+                row_groups=part.row_groups,
+            ) as reader,
+            output.open() as file,
+        ):
+            columns, shape, as_parquet = parquet_output(reader, self.fates)
+            if shape.schema is None or shape.text_index is None:
+                raise InputError(f"{part.source} cannot be written as Parquet")
+            sink = ParquetSink(file, shape.schema, shape.text_index, shape.group_rows)
+            with closing(sink):
+                tally = release_rows(
+                    reader,
+                    columns,
+                    self.made,
+                    lambda batch: sink.write(as_parquet(batch)),
+                    secure_generator() if noise is None else noise,
+                    tell=None if prints is None else prints.add,
+                )
+            columns.check_complete()
+        return tally.to_dict()
 
     def receipt(self, parts: Iterable[PartReceipt]) -> Receipt:
         tally = Tally()
