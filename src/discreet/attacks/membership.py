@@ -24,7 +24,7 @@ from discreet.attacks.wide_logistic import wide_logistic
 from discreet.errors import InvalidValue
 from discreet.models.task import TaskModel
 from discreet.release.vectors import read_vectors
-from discreet.training.linear_head import codes_of
+from discreet.text.labelled import codes_of
 
 _FEWEST = 4
 _TINY = 1e-30

@@ -19,6 +19,7 @@ from discreet.randomness import secure_generator
 from discreet.receipt import Receipt
 from discreet.release.vectors import VectorSet
 from discreet.statement import PrivacyStatement, Unit
+from discreet.text.labelled import codes_of
 
 if TYPE_CHECKING:
     from discreet.text.kept import Frame
@@ -285,15 +286,7 @@ class SentenceEmbedder:
             return None
         if len(labels) != rows:
             raise InvalidValue(f"{rows} sentences need as many labels; got {len(labels)}")
-        places = {label: index for index, label in enumerate(self.labels)}
-        indices = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
-        wrong = np.flatnonzero(indices < 0)
-        if wrong.size:
-            raise InvalidValue(
-                f"labels must be among the {len(places)} possible ones; {wrong.size} of {rows} "
-                f"are not, the first in row {first_row + int(wrong[0])}"
-            )
-        return indices
+        return codes_of(labels, self.labels, first_row=first_row)
 
     def _drawn_labels(self, indices: Ids | None, rng: Generator) -> list[str] | None:
         if indices is None or self.labels is None:

@@ -1,9 +1,13 @@
 """Texts with their labels, and a second text where the task is about pairs, read from one file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from discreet.arrays import Ids
 from discreet.errors import InputError, InvalidValue
 from discreet.text.fields import labels_of, strings_of
 from discreet.text.readers import open_documents
@@ -58,6 +62,21 @@ class Labelled:
             None if self.labels is None else [self.labels[row] for row in rows],
             self.fields,
         )
+
+
+def codes_of(
+    labels: Sequence[str], classes: Sequence[str], what: str = "labels", *, first_row: int = 1
+) -> Ids:
+    """The number of each label among the possible ones, in their order."""
+    places = {name: code for code, name in enumerate(classes)}
+    codes = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+    wrong = np.flatnonzero(codes < 0)
+    if wrong.size:
+        raise InvalidValue(
+            f"{what} must be among the {len(classes)} possible ones; {wrong.size} of "
+            f"{len(codes)} are not, the first in row {first_row + int(wrong[0])}"
+        )
+    return codes
 
 
 def read_labelled(

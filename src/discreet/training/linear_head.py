@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Floats, Floats32, Ids
+from discreet.arrays import Floats, Floats32
 from discreet.errors import InvalidValue, needs_extra
 from discreet.tensors import Arrays
 
@@ -90,19 +90,6 @@ def classes_of(labels: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64
             f"{len(names)}"
         )
     return tuple(map(str, names)), codes.astype(np.int64)
-
-
-def codes_of(labels: Sequence[str], classes: Sequence[str], what: str = "labels") -> Ids:
-    """The number of each label among the possible ones, in their order."""
-    places = {name: code for code, name in enumerate(classes)}
-    codes = np.array([places.get(label, -1) for label in labels], dtype=np.int64)
-    wrong = np.flatnonzero(codes < 0)
-    if wrong.size:
-        raise InvalidValue(
-            f"{what} must be among the {len(classes)} possible ones; {wrong.size} of "
-            f"{len(codes)} are not, the first in row {int(wrong[0]) + 1}"
-        )
-    return codes
 
 
 def require_pairs(texts: Sized, seconds: Sized | None, pairs: bool) -> None:

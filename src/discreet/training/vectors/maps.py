@@ -17,7 +17,8 @@ from discreet.encoders.layers import layers_of
 from discreet.encoders.maps import PublicMap, require_dimension
 from discreet.errors import InvalidValue, needs_extra
 from discreet.models.sphere_noise import trainable
-from discreet.training.linear_head import classes_of, codes_of
+from discreet.text.labelled import codes_of
+from discreet.training.linear_head import classes_of
 from discreet.training.vectors._bottleneck import Bottleneck, Goal, starts, train_bottleneck
 from discreet.training.vectors.settings import MapTrainingSettings
 

@@ -21,7 +21,8 @@ from discreet.models.task import ReleasedAs, TaskModel, features
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.release.vectors import VectorSet
 from discreet.statement import Notion, PrivacyStatement
-from discreet.training.linear_head import classes_of, codes_of
+from discreet.text.labelled import codes_of
+from discreet.training.linear_head import classes_of
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
 from discreet.training.vectors.settings import (
     EPOCHS,
