@@ -402,6 +402,7 @@ def test_without_a_command_the_help_is_shown(tmp_path):
     [
         (["sanitise", "in.txt"], "no such command 'sanitise' (did you mean sanitize"),
         (["sanitize", "in.txt", "--epsilonn", "8"], " (did you mean --epsilon?); see 'discreet s"),
+        (["sanitize", "in.txt", "--redable"], " (did you mean --readable?); see "),
     ],
 )
 def test_a_slip_of_the_pen_is_guessed_at_once(tmp_path, command, says):

@@ -11,6 +11,7 @@ from discreet.evaluation.explanation import (
     Explanation,
     example_words,
     explain,
+    explain_choice,
     find_epsilon,
     named_in,
     sample_words,
@@ -249,6 +250,32 @@ def test_sample_words_count_as_often_as_they_occur():
     assert set(many.tolist()) <= {1, 2}
     with pytest.raises(InvalidValue, match="no words"):
         sample_words(space, ["", "  "])
+
+
+def _with_function_words():
+    words = ["the", "and", *(f"word{i}" for i in range(30))]
+    return EmbeddingSpace.from_arrays(words, np.arange(32.0)[:, None])
+
+
+def test_words_that_pass_unchanged_are_not_measured():
+    space = _with_function_words()
+    assert sample_words(space, public="function-words").tolist() == list(range(2, 32))
+    assert sample_words(space, ["the word3 and the"], public="function-words").tolist() == [5]
+    with pytest.raises(InvalidValue, match="no words but those that pass unchanged"):
+        sample_words(space, ["the and"], public="function-words")
+
+
+def test_of_an_example_that_passes_unchanged_no_law_is_shown():
+    space, shown = _with_function_words(), {"public": "function-words"}
+    ids = sample_words(space, public="function-words")
+    found, _ = explain_choice(
+        lambda epsilon: SanText(space, epsilon), 3.0, ids, ["the", "word3"], shown=shown
+    )
+    assert (found.passing, list(found.examples)) == (("the",), ["word3"])
+    assert found.to_dict()["passing"] == ["the"]
+    assert "  the passes unchanged, unless it may be a name" in "\n".join(found.lines())
+    told, _ = explain_choice(lambda epsilon: SanText(space, epsilon), 3.0, ids, ["the", "word3"])
+    assert (told.passing, list(told.examples)) == ((), ["the", "word3"])
 
 
 def test_examples_are_familiar_words_where_there_are_any():

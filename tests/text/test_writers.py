@@ -242,7 +242,7 @@ def test_without_a_known_suffix_the_format_is_the_input_s(tmp_path: Path, name: 
 @pytest.mark.parametrize(
     ("format", "name", "message"),
     [
-        ("txt", "out.csv", "would be csv but the input is txt"),
+        ("txt", "out.csv", "would be csv but the input is txt; give the output the suffix .txt"),
         ("csv", "out.XLSX", "would be xlsx but the input is csv"),
         ("csv", "out.json", "would be json but the input is csv"),
         (
@@ -266,6 +266,9 @@ def test_other_changes_of_format_are_refused(
     with pytest.raises(OutputError) as caught:
         convert(source, tmp_path / name)
     assert message in str(caught.value)
+    assert ("texts alone" in str(caught.value)) is (
+        "suffix" in str(caught.value) and format != "txt"
+    )
     assert list(tmp_path.iterdir()) == [source]
 
 

@@ -131,8 +131,11 @@ def _usage(error: Any) -> str:
     begin = r"\.? \(?(?:Did you mean|Possible options:)"
     message, *guesses = re.split(begin, error.format_message().rstrip("."))
     suggested = re.findall(r"'([^']+)'|(--?[\w-]+)", " ".join(guesses))
-    names = list(dict.fromkeys(quoted or plain for quoted, plain in suggested))
-    meant = f" (did you mean {' or '.join(names)}?)" if names else ""
+    # Options come best first here, and by the alphabet in the message.
+    names = getattr(error, "possibilities", None) or [
+        quoted or plain for quoted, plain in suggested
+    ]
+    meant = f" (did you mean {' or '.join(list(dict.fromkeys(names))[:2])}?)" if names else ""
     if (place := _by_place(error)) is not None:
         meant = f" ({place} is given without a name: {error.ctx.command_path} {place})"
     where = f"; see '{error.ctx.command_path} --help'" if error.ctx is not None else ""

@@ -68,13 +68,11 @@ def explain(
     vocabulary = choice.vocabulary()
     examples = word or explanation.example_words(vocabulary)
     check_typed(examples, vocabulary)  # said before the long work
-    texts: list[str] = []
-    if public_sample is None:
-        ids = vocabulary.spread_words()
-    else:
+    texts = None
+    if public_sample is not None:
         with open_documents(public_sample, text_field=text_field) as reader:
             texts = [text for batch in reader for text in batch.texts]
-        ids = explanation.sample_words(vocabulary, texts)
+    ids = explanation.sample_words(vocabulary, texts, public=shown.get("public"))
 
     def make(at: float | None) -> WordMechanism:
         chosen = choice if at is None else choice.at(at)
@@ -84,7 +82,7 @@ def explain(
     epsilon = choice.epsilon if searched is None else searched.epsilon
     with progress_bar("measuring") as bar:
         explained, built = explanation.explain_choice(
-            make, epsilon, ids, examples, texts=texts, shown=shown, progress=bar
+            make, epsilon, ids, examples, texts=texts or (), shown=shown, progress=bar
         )
     values = explained.to_dict() | {
         "mechanism": choice.name,

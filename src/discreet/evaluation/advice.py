@@ -178,8 +178,8 @@ def advise(
         "That is for single words. The losses of the words of a text add up: a long text is not "
         "hidden as a whole, and a story that only one person can tell remains that story.",
         "If people are to read the text, add --readable: function words and the layout then pass "
-        "as they are, and 'discreet explain --public function-words --guide ngram "
-        "--public-sample' says what attackers name.",
+        "as they are, and attackers name other shares of the words that are left: 'discreet "
+        f"explain --readable --epsilon {chosen.epsilon:g} --public-sample PUBLIC' says how many.",
     )[: 1 if way == "vectors" else 3 if question.purpose == "read" else 2]
     command = _COMMANDS[way].format(trial=chosen, space=space.name, fields=question.fields)
     return Advice(way, why, command, chosen, tuple(trials))

@@ -60,6 +60,8 @@ class Explanation:
     """The same of the texts that the package was measured on; None where it was not."""
     certificate: Certificate | None = None
     """Why the mechanism may be as sharp as it is, where that is certified for the space."""
+    passing: tuple[str, ...] = ()
+    """Examples that are not drawn, since they are on the list of what passes unchanged."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -70,6 +72,7 @@ class Explanation:
             "keep_quartiles": list(self.keep_middle),
             "options": self.options,
             "examples": {word: [list(pair) for pair in out] for word, out in self.examples.items()},
+            "passing": list(self.passing),
             "exact": self.exact,
             "draws": None if self.exact else _SIMULATED_RUNS,
             "guess": self.guess,
@@ -82,6 +85,9 @@ class Explanation:
     def lines(self) -> list[str]:
         """The explanation in plain words."""
         low, high = self.keep_middle
+        middle = f"for the middle half of the words {low:.3g} to {high:.3g}"
+        if self.exact and high == 0:
+            middle = "at least three words in four never do"
         how = "" if self.exact else f" (simulated: {_SIMULATED_RUNS} draws of each word)"
         some = f"{self.options:,.0f} words share" if self.options > 1 else "1 word has"
         typical = f"Typically {some} 95 % of the outcomes of a word."
@@ -93,13 +99,17 @@ class Explanation:
             )
         out = [
             *self.statement.lines(),
-            f"A word comes out as itself with probability {self.keep:.3g} on average; for the "
-            f"middle half of the words {low:.3g} to {high:.3g}{how}.",
+            f"A word comes out as itself with probability {self.keep:.3g} on average; "
+            f"{middle}{how}.",
             typical,
         ]
         for word, replacements in self.examples.items():
             shown = ", ".join(f"{other} {_percent(chance)}" for other, chance in replacements)
             out.append(f"  {word} -> {shown}")
+        out += [
+            f"  {word} passes unchanged, unless it may be a name or an abbreviation where it stands"
+            for word in self.passing
+        ]
         if self.guess is not None:
             out.append(
                 "The best guess at a word, for somebody who knows this law and how often words "
@@ -158,9 +168,9 @@ class Step:
     def line(self) -> str:
         """In plain words."""
         return (
-            f"  epsilon {self.epsilon:g}: near words ({self.near} of {self.outputs:,}) come out "
-            f"with probability {self.near_chance:.2g}; the best guess is right with "
-            f"{self.guess:.2g}"
+            f"  epsilon {self.epsilon:g}: of {self.outputs:,} words that can come out, those near "
+            f"a word ({self.near}) do with probability {self.near_chance:.2g}; the best guess is "
+            f"right with {self.guess:.2g}"
         )
 
 
@@ -212,18 +222,21 @@ def explain_choice(
     Args:
         make: the mechanism at an epsilon; None for one that takes none.
         epsilon: the one to explain.
-        ids: the words to measure on.
+        ids: the words to measure on, such as :func:`sample_words` gives.
         examples: words to show.
         texts: PUBLIC ones, on which attackers are tried.
         shown: what else a :class:`discreet.Sanitizer` is told, such as which words pass unchanged.
         progress: called with (done, total) by a mechanism that is slow.
     """
-    built = make(epsilon)
+    built, listed, passing = make(epsilon), None, tuple[str, ...]()
+    if shown and shown.get("public"):  # of what is not drawn no law says what it becomes
+        listed = on_the_list(built.space.words)
+        passing = tuple(word for word in examples if listed[built.space.id_of(word)])
+        examples = [word for word in examples if word not in passing]
     explained = explain(built if progress is None else watched(built, progress), ids, examples)
-    listed = None
     if shown:  # what passes unchanged is public, and belongs to the statement
-        explained = replace(explained, statement=Sanitizer(built, **shown).statement)
-        listed = on_the_list(built.space.words) if shown.get("public") else None
+        told = Sanitizer(built, **shown).statement
+        explained = replace(explained, statement=told, passing=passing)
     if explained.guess is not None and epsilon is not None:
         others = tuple(Step.of(make(each)) for each in _STEPS if each != epsilon)
         explained = replace(explained, steps=others, named=named_in(built, texts, listed))
@@ -347,12 +360,30 @@ def find_epsilon(
     return FoundEpsilon(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
 
 
-def sample_words(space: EmbeddingSpace, texts: Sequence[str], count: int = 256) -> Ids:
-    """Evenly spaced words of a public text, so that frequent words count as often as they occur."""
-    ids = tokenizer_for(space.words, space.unknown, space.subwords).encode(texts).ids
+def sample_words(
+    space: EmbeddingSpace,
+    texts: Sequence[str] | None = None,
+    count: int = 256,
+    *,
+    public: object = None,
+) -> Ids:
+    """Words to measure on: evenly spaced ones of a public text, or of the space.
+
+    In a text, frequent words count as often as they occur. Where function words are public, they
+    are left out: they are not drawn.
+    """
+    if texts is None:
+        ids = space.spread_words()
+    else:
+        words = tokenizer_for(space.words, space.unknown, space.subwords)
+        ids = np.asarray(words.encode(texts).ids, np.int64)
+    if public:
+        ids = ids[~on_the_list(space.words)[ids]]
     if not len(ids):
-        raise InvalidValue("the public sample holds no words; give another file")
-    return np.asarray(ids[np.linspace(0, len(ids) - 1, min(count, len(ids))).astype(int)], np.int64)
+        left = " but those that pass unchanged" if public else ""
+        raise InvalidValue(f"the public sample holds no words{left}; give another file")
+    spaced = np.linspace(0, len(ids) - 1, min(count, len(ids))).astype(int)
+    return ids if texts is None else ids[spaced]
 
 
 def example_words(space: EmbeddingSpace) -> list[str]:

@@ -39,7 +39,8 @@ def ledger_lines(
         lines += entry_table(own) if own else []
     for each in together:
         said = each.statement.lines()
-        lines += [f"All {counted(len(each.of), 'release')} together:", *(f"  {s}" for s in said)]
+        what = f"All {len(each.of):,} releases together" if len(each.of) > 1 else "This release"
+        lines += [f"{what}:", *(f"  {line}" for line in said)]
     return lines
 
 

@@ -198,9 +198,10 @@ def output_format(name: str, reader: DocumentReader) -> tuple[str, bool]:
         base = suffix_of(name)
     base = base or reader.format
     if base not in (reader.format, "txt"):
+        alone = "" if reader.format == "txt" else ", or .txt for the texts alone"
         raise OutputError(
             f"{name} would be {base} but the input is {reader.format}; give the output the suffix "
-            f".{reader.format}, or .txt for the texts alone"
+            f".{reader.format}{alone}"
         )
     if base == "parquet" and compressed:
         raise OutputError(f"{name} would be Parquet inside gzip; drop .gz from its name")
