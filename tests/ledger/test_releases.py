@@ -437,6 +437,7 @@ def test_the_commands_book_show_refuse_and_verify(run, tmp_path):
     assert [entry["state"] for entry in shown["entries"]] == ["committed"]
     lines = call("ledger", "show", book, "--dataset", "tickets", "--plot", tmp_path / "p.png").lines
     assert any("committed  sanitize  santext" in line for line in lines)
+    assert "This release:" in lines  # of one that nothing adds up with
     assert (tmp_path / "p.png").stat().st_size > 1000
     strange = call("ledger", "show", book, "--dataset", "ticket")
     assert (strange.code, "no data set of that name" in strange.err) == (0, True)
