@@ -14,7 +14,7 @@ own settings.
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,23 +141,29 @@ def summary(pieces: list[Piece]) -> Iterator[str]:
     yield from (*markdown_table(("paper", "of", "what", "figure"), rows), "")
 
 
-def section(piece: Piece) -> Iterator[str]:
-    """One record as a part of the page."""
+def section(piece: Piece, before: Sequence[Piece]) -> Iterator[str]:
+    """One record as a part of the page, without what others of its recipe have word for word."""
     record, title = piece.record, piece.title
+
+    def new(what: str) -> list[Any]:
+        others = [each for one in before if one.recipe == piece.recipe for each in one.record[what]]
+        return [each for each in record[what] if each not in others]
+
     yield from (f"## {title}", "")
     yield from (f"{piece.recipe.paper} The command:", "", "```text")
     yield from (" \\\n".join(command(piece)), "```", "")
-    for paragraph in record["introduction"]:
+    for paragraph in new("introduction"):
         yield from (paragraph, "")
-    claims = [[finding[name] for name in _CLAIMS] for finding in record["findings"]]
-    yield from (*markdown_table(_CLAIMS, claims), "")
+    claims = [[finding[name] for name in _CLAIMS] for finding in new("findings")]
+    yield from (*markdown_table(_CLAIMS, claims), "") if claims else ()
+    least = 2 if piece.name == piece.recipe.name else 3
     for plot in record["plots"]:
-        if all(len(set(curve["y"])) < 2 for curve in plot["curves"]):
-            continue  # a point or a level is no curve; the tables have it
+        if all(len(set(curve["y"])) < least for curve in plot["curves"]):
+            continue  # too little for a curve; the tables have it
         name = f"{piece.name}-{plot['name']}.png"
         draw(stored(Plot, plot), IMAGES / name)
         yield from (f"![{plot['alternative']}](../images/run/{name})", "")
-    for table in record["tables"]:
+    for table in new("tables"):
         yield from (f"### {title}: {table['title']}", "")
         yield from (*markdown_table(table["columns"], table["rows"]), "")
         yield from (table["note"], "") if table["note"] else ()
@@ -169,13 +175,17 @@ def main(run: Path | None = None) -> None:
         if record.parent.name.partition(".")[0] in {recipe.name for recipe in RECIPES}:
             keep(record, record.parent.name)
     IMAGES.mkdir(parents=True, exist_ok=True)
+    for picture in IMAGES.glob("*.png"):  # some may have no place on the page any more
+        picture.unlink()
     pieces = [
         Piece(recipe, path.stem, json.loads(path.read_text("utf-8")))
         for recipe in RECIPES
         for path in sorted(RECORDS.glob(f"{recipe.name}*.json"), key=lambda path: path.stem)
         if path.stem.partition(".")[0] == recipe.name
     ]
-    lines = [*summary(pieces), *(line for piece in pieces for line in section(piece))]
+    lines = list(summary(pieces))
+    for number, piece in enumerate(pieces):
+        lines += section(piece, pieces[:number])
     PAGE.write_text(_OPENING + "\n" + "\n".join(lines), "utf-8")
     print(f"{PAGE}: {', '.join(piece.name for piece in pieces)}")
 

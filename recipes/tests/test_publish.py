@@ -78,6 +78,9 @@ def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
         record = Record.of(RECIPE, tmp_path / "run" / name, asdict(RECIPE.quick), print)
         record.add_claim("in both", "yes", f"by {name}", verdict, main=True)
         record.add_claim(f"in {name}", "yes", "0.5", verdict)
+        record.add_table("same", "The same in both", [{"epsilon": 1.0}])
+        record.add_table("other", f"Only {name}", [{"epsilon": 1.0}])
+        record.add_plot("two", "T", ("x", "y"), [Curve("a", (1.0, 2.0), (2.0, 3.0))], f"In {name}.")
         record.add_key_figure("speed", "all of it", f"that of {name}")
         record.finish()
     (tmp_path / "run" / "another").mkdir()
@@ -87,6 +90,11 @@ def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
     assert "\n## SentDP\n" in page
     assert "\n## SentDP, more of it\n" in page
     assert "--quick --data DATA -o RUN/sentdp.more-of-it" in page
+    # A piece repeats nothing, and two points of it are no picture.
+    assert page.count("The same in both") == 1
+    assert "### SentDP, more of it: Only sentdp.more-of-it" in page
+    assert page.count("![") == page.count("![In sentdp.]") == 1
+    assert [picture.name for picture in (tmp_path / "images").iterdir()] == ["sentdp-two.png"]
     # What both have counts once, and the whole recipe is where its figure comes from.
     assert "| SentDP | 2 | 0 | 1 | 0 |" in page
     assert "| SentDP: in both | yes | by sentdp | holds |" in page
