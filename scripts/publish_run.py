@@ -157,7 +157,7 @@ def section(piece: Piece, before: Sequence[Piece]) -> Iterator[str]:
     claims = [[finding[name] for name in _CLAIMS] for finding in new("findings")]
     yield from (*markdown_table(_CLAIMS, claims), "") if claims else ()
     least = 2 if piece.name == piece.recipe.name else 3
-    for plot in record["plots"]:
+    for plot in new("plots"):
         if all(len(set(curve["y"])) < least for curve in plot["curves"]):
             continue  # too little for a curve; the tables have it
         name = f"{piece.name}-{plot['name']}.png"

@@ -64,7 +64,7 @@ def add_reach(record: Record, reaches: Sequence[Reach], rows: Sequence[ResultRow
         f"UeDP-Alg can teach a network in {_STEPS} steps",
         "perplexity near that of training without noise (Figures 3, 8 and 9)",
         f"CoNLL-2003, how far the weights move in {_STEPS} steps, expected, at most: {said}. "
-        f"Training without noise moves ours by {moved or math.nan:.2g}",
+        f"Training without noise moves ours by {moved or math.nan:,.3g}",
         verdict(moved is not None and any(reach.most >= moved for reach in reaches)),
         "computed, for any network and learning rate: the estimators divide the sum of clipped "
         "updates by the expected weight of users times that of entities",
