@@ -1,6 +1,7 @@
 """LangChain: what a real agent sends to its model, turn after turn."""
 
 import asyncio
+import itertools
 
 import pytest
 from pydantic import PrivateAttr
@@ -15,9 +16,16 @@ ASKED = f"{MARKER} " * 12
 @pytest.fixture(scope="module", autouse=True)
 def _library():
     """Loaded for the tests alone, as it takes a second in every process that collects them."""
-    global AIMessage, ChatPromptTemplate, GenericFakeChatModel, HumanMessage, InMemorySaver
+    global \
+        AgentMiddleware, \
+        AIMessage, \
+        ChatPromptTemplate, \
+        GenericFakeChatModel, \
+        HumanMessage, \
+        InMemorySaver
     global SanitizingMiddleware, SystemMessage, ToolMessage, create_agent, sanitizing_runnable
     from langchain.agents import create_agent
+    from langchain.agents.middleware import AgentMiddleware
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_core.prompts import ChatPromptTemplate
@@ -69,6 +77,24 @@ def test_an_agent_sends_released_texts_and_each_once(model, middleware, is_relea
     agent.invoke({"messages": [HumanMessage(ASKED)]}, other)
     assert model._seen[-1][1].content != one[1].content
     assert any("earlier request" in each for each in middleware.statement.public)
+
+
+def test_a_message_is_sent_as_it_was_when_those_before_it_are_not_sent_any_more(model, middleware):
+    class LatestTwo(AgentMiddleware):
+        """What people do to keep a long conversation short."""
+
+        def wrap_model_call(self, request, handler):
+            return handler(request.override(messages=request.messages[-3:]))
+
+    agent = create_agent(model, middleware=[LatestTwo(), middleware], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    for turn in range(4):
+        parts = [{"type": "text", "text": ASKED}, {"type": "text", "text": f"{turn}"}]
+        agent.invoke({"messages": [HumanMessage(parts)]}, thread)
+    for before, after in itertools.pairwise(model._seen):
+        assert after[0].content == before[-1].content
+        assert after[-1].content != before[-1].content
+    assert middleware.units == 4 * 13
 
 
 def test_parts_tools_and_names(middleware, sanitizer, is_released):

@@ -2,7 +2,8 @@
 
 A chat sends its whole history with every turn. Were every message drawn anew each time, its losses
 would add up turn by turn. What was released for a message is therefore remembered, under a keyed
-digest of the conversation up to there, and sent again as it is.
+digest of the conversation up to there, and sent again as it is. Whoever sends only the latest
+messages begins the conversation elsewhere each time: a message with an id is known by that, too.
 """
 
 import hashlib
@@ -18,8 +19,8 @@ from discreet.statement import PrivacyStatement
 from discreet.text.faults import UNUSABLE, first_unusable
 
 REMEMBERED = (
-    "which messages of a conversation begin as those of an earlier request did: these are sent as "
-    "they were released then"
+    "which messages of a conversation begin as those of an earlier request did, or have the id and "
+    "text of one of them: these are sent as they were released then"
 )
 
 
@@ -61,25 +62,49 @@ class Conversations:
         """What holds for each word of a message."""
         return self._sanitizer.sanitize([]).statement.with_public(REMEMBERED)
 
-    def released(self, texts: Sequence[str], conversation: str = "") -> list[str]:
-        """The messages of a conversation, from its start, released."""
+    def released(
+        self, texts: Sequence[str], conversation: str = "", ids: Sequence[str | None] | None = None
+    ) -> list[str]:
+        """The messages of a conversation, released.
+
+        Args:
+            texts: of the messages, from the start of the conversation or from later on.
+            conversation: its name, if it has one.
+            ids: of the texts, None for those that have none.
+        """
         bad = first_unusable(list(texts))
         if bad is not None:
             raise InputError(f"message {bad} (counted from 0) {UNUSABLE}")
-        names, before = [], conversation.encode()
-        for text in texts:
-            before = hmac.digest(self._key, before + b"\0" + text.encode(), hashlib.sha256)
-            names.append(before)
+        names = self._names(texts, conversation, ids or [None] * len(texts))
         with self._lock:
-            new = [place for place, name in enumerate(names) if name not in self._kept]
+            known = [self._first_kept(each) for each in names]
+            new = [place for place, value in enumerate(known) if value is None]
             release = self._sanitizer.sanitize([texts[place] for place in new])
             self.units += release.units
             for place, value in zip(new, release.values, strict=True):
-                self._kept[names[place]] = value
-            out = []
-            for name in names:
-                self._kept.move_to_end(name)
-                out.append(self._kept[name])
+                known[place] = value
+            out = [value for value in known if value is not None]
+            for own, value in zip(names, out, strict=True):
+                for name in own:
+                    self._kept[name] = value
+                    self._kept.move_to_end(name)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         return out
+
+    def _names(
+        self, texts: Sequence[str], conversation: str, ids: Sequence[str | None]
+    ) -> list[list[bytes]]:
+        """What each text is known by: its id if it has one, and all that was said before it."""
+        names, before = [], conversation.encode()
+        for text, own in zip(texts, ids, strict=True):
+            before = self._digest(b"after " + before + b"\0" + text.encode())
+            said = f"id {len(conversation)} {conversation}{own}\0{text}"
+            names.append([before] if own is None else [self._digest(said.encode()), before])
+        return names
+
+    def _digest(self, said: bytes) -> bytes:
+        return hmac.digest(self._key, said, hashlib.sha256)
+
+    def _first_kept(self, names: Sequence[bytes]) -> str | None:
+        return next((self._kept[name] for name in names if name in self._kept), None)

@@ -30,7 +30,7 @@ class SanitizingMiddleware(ReleasesMessages, AgentMiddleware):  # type: ignore[m
     """Sanitises what people and tools say before it goes to the model's provider.
 
     Privacy: ``statement`` holds for each word that is sent. A message that is sent again with its
-    conversation is sent as it was released the first time.
+    conversation, from the start or with its id, is sent as it was released the first time.
 
     Args:
         sanitizer: a :class:`discreet.Sanitizer`; or
@@ -109,8 +109,9 @@ def _released_messages(
 ) -> list[Any]:
     """Messages with their texts released, and nothing else of them but what a provider needs."""
     private = [each for each in messages if not isinstance(each, _PASS)]
-    texts = [text for each in private for text in _texts(each)]
-    new = iter(conversations.released(texts, thread))
+    parts = [(each.id, place, text) for each in private for place, text in enumerate(_texts(each))]
+    ids = [own and f"{place} {own}" for own, place, _ in parts]
+    new = iter(conversations.released([text for *_, text in parts], thread, ids))
     return [each if isinstance(each, _PASS) else _with_texts(each, new) for each in messages]
 
 
