@@ -401,6 +401,9 @@ def test_a_row_is_known_again_and_its_first_release_stays_the_first(ledger):
     first, second = ledger.reserve(charge()), ledger.reserve(charge())
     ledger.remember(first, "tickets", ["tea", "cup"], ["one", "two"])
     ledger.remember(second, "tickets", ["tea", "pot"])
+    # What is not committed may yet be given back: nobody may hand it out until then.
+    assert ledger.seen("tickets", ["cup"]) == [Seen(first.id, None)]
+    first.commit()
     assert ledger.seen("tickets", ["cup", "none", "tea", "pot"]) == [
         Seen(first.id, "two"),
         None,
@@ -414,8 +417,10 @@ def test_a_row_is_known_again_and_its_first_release_stays_the_first(ledger):
 
 def test_what_was_released_comes_back_letter_by_letter(ledger):
     odd = ["it's 100 % \\' ? %s", "; DROP TABLE discreet_row; --", "tea \u2603 \U0001f375 $1 {x}"]
-    ledger.remember(ledger.reserve(charge(1.0)), "tickets", ["1", "2", "3"], odd)
-    ledger.remember(ledger.reserve(charge(1.0)), "tickets", ["4"], odd[:1])
+    one, two = ledger.reserve(charge(1.0)), ledger.reserve(charge(1.0))
+    ledger.remember(one, "tickets", ["1", "2", "3"], odd)
+    ledger.remember(two, "tickets", ["4"], odd[:1])
+    ledger.commit_all([(one, None), (two, None)])
     assert [seen.kept for seen in ledger.seen("tickets", ["1", "2", "3", "4"])] == [*odd, odd[0]]
     assert ledger.verify() == []
 

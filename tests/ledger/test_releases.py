@@ -12,6 +12,7 @@ from discreet.errors import BudgetExceeded, InvalidValue, LedgerUnavailable
 from discreet.ledger import Amount, DatasetLedger, Ledger
 from discreet.ledger.charge import cost
 from discreet.mechanisms.word import SanText
+from discreet.randomness import secure_generator
 from discreet.receipt import Receipt, receipt_path
 from discreet.release.booked import BookedSanitizer
 from discreet.release.text import Sanitizer
@@ -145,10 +146,33 @@ def test_the_same_texts_again(book, source):
     # A text of no draws is charged as one of one: what is public of it was shown.
     assert book.budget("tickets").spent.nano - spent.nano <= Amount.spent(per_word()).nano
     assert any("released before" in said for said in second.statement.public)
+    # What it says of the longest text holds for what was drawn before, too.
+    assert second.about["whole"]["document"]["words"] == 5
     with pytest.raises(BudgetExceeded, match="released before"):
         release(source, DatasetLedger(book, "tickets", again="refuse"), "third.csv")
     release(source, DatasetLedger(book, "tickets", again="charge"), "third.csv")
     assert book.budget("tickets").spent.epsilon >= 2 * spent.epsilon
+
+
+def test_what_was_released_with_other_settings_is_not_handed_out_under_these(book):
+    ledger = DatasetLedger(book, "tickets", keep=True)
+    weak = Sanitizer(SanText(SPACE, epsilon=1000.0), ledger=ledger)
+    assert weak.sanitize(TEXTS).values == weak.sanitize(TEXTS).values
+    for other in (made(ledger=ledger), made(ledger=ledger, layout="public")):
+        with pytest.raises(BudgetExceeded, match="no release of the same settings"):
+            other.sanitize(TEXTS)
+
+
+def test_what_another_process_may_yet_give_back_is_not_handed_out(book):
+    ledger = DatasetLedger(book, "tickets", keep=True)
+    first, rng = BookedSanitizer(ledger, made(), 0.0), secure_generator()
+    first.count([TEXTS])
+    with first.reserved(rng) as reservation:
+        first.sanitize(TEXTS, rng)
+        with pytest.raises(BudgetExceeded, match="released before"):
+            made(ledger=ledger).sanitize(TEXTS)
+        reservation.refund()
+    assert book.budget("tickets").spent == Amount()
 
 
 @pytest.mark.parametrize("again", ["stored-first-release", "refuse", "charge"])
@@ -294,7 +318,6 @@ def test_whenever_a_release_is_killed_nothing_is_out_that_was_not_charged(tmp_pa
 
 def test_vectors_are_booked_and_the_same_rows_refused(book, tmp_path):
     from discreet.mechanisms.label import RandomizedResponse
-    from discreet.randomness import secure_generator
     from discreet.release.booked import BookedRows
     from discreet.release.vectors import VectorSet, write_vectors
 

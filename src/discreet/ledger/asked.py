@@ -76,6 +76,8 @@ def asked(
         "amount": [own.nano, own.atto, own.unbounded],
         "postings": chain.of_postings(amounts),
     }
+    if charge.made_with:
+        said["made_with"] = charge.made_with
     if request is not None:
         said["request"] = request
     body = f'{json.dumps(said)[:-1]}, "statement": {statement}}}'

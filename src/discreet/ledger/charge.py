@@ -33,6 +33,8 @@ class Charge:
         persons: Own statements by person, if it is known whose each text is; all of the unit that
             ``statement`` is of.
         version: Of discreet.
+        made_with: A digest of what holds for each unit and how it is drawn: what is kept of a
+            release is handed out again only where it would be made with the same.
 
     >>> whole = PrivacyStatement(notion="pure", epsilon=12.0, unit="document")
     >>> Charge(dataset="tickets", command="sanitize", statement=whole).amount()
@@ -46,6 +48,7 @@ class Charge:
     units: int = 1
     persons: Mapping[str, PrivacyStatement] = field(default_factory=dict, repr=False)
     version: str = __version__
+    made_with: str = ""
 
     def __post_init__(self) -> None:
         for name in ("dataset", "command"):

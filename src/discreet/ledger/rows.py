@@ -1,12 +1,14 @@
 """Input rows that were released before, known again by a keyed fingerprint."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet import check
 from discreet.errors import BudgetExceeded, InvalidValue
+from discreet.ledger.entries import COMMITTED
 from discreet.ledger.schema import Connection, Rows, in_parts
 
 STORED, REFUSE, CHARGE = "stored-first-release", "refuse", "charge"
@@ -30,7 +32,9 @@ class Seen:
 
     entry: str
     kept: str | None
-    """What was released, if it was kept."""
+    """What was released, if it was kept and is committed: what is not may yet be given back."""
+    made_with: str = ""
+    """What its charge said of how it was made."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,9 @@ def screened(
         if len(refused) > 1:
             told = f"were released before (the first is {first})"
         raise BudgetExceeded(
-            f"{len(refused):,} of the rows read so far {told}, and no stored release may be handed "
-            "out; leave out what was released before, or charge it again (--again charge)"
+            f"{len(refused):,} of the rows read so far {told}, and no release of the same "
+            "settings is kept that may be handed out; leave out what was released before, or "
+            "charge it again (--again charge)"
         )
     stored = {place: str(seen.kept) for place, seen in again.items()}
     return Screened(tuple(p for p, seen in enumerate(rows) if seen is None), stored)
@@ -79,7 +84,7 @@ def screened(
 
 def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen | None]:
     """What is known of fingerprints."""
-    known: dict[str, Seen] = {}
+    found: dict[str, tuple[str, object]] = {}
     wanted = list(dict.fromkeys(prints))
     for chunk, marks in in_parts(wanted):
         for fingerprint, entry, kept in connection.rows(
@@ -87,8 +92,31 @@ def seen(connection: Connection, name: str, prints: Sequence[str]) -> list[Seen 
             f"AND fingerprint IN ({marks})",
             *(name, *chunk),
         ):
-            known[str(fingerprint)] = Seen(str(entry), None if kept is None else str(kept))
+            found[str(fingerprint)] = str(entry), kept
+    made_with = _committed(
+        connection, {entry for entry, kept in found.values() if kept is not None}
+    )
+    known = {
+        fingerprint: Seen(entry, str(kept), made_with[entry])
+        if kept is not None and entry in made_with
+        else Seen(entry, None)
+        for fingerprint, (entry, kept) in found.items()
+    }
     return [known.get(each) for each in prints]
+
+
+def _committed(connection: Connection, entries: Iterable[str]) -> dict[str, str]:
+    """How releases were made, of those of these entries that are committed."""
+    made_with: dict[str, str] = {}
+    for chunk, marks in in_parts(sorted(entries)):
+        for entry, body in connection.rows(
+            "SELECT e.entry, e.body FROM discreet_event AS e JOIN discreet_event AS c "
+            "ON c.entry = e.entry AND c.kind = ? WHERE e.kind = 'reserve' "
+            f"AND e.entry IN ({marks})",
+            *(COMMITTED, *chunk),
+        ):
+            made_with[str(entry)] = json.loads(str(body)).get("made_with", "")
+    return made_with
 
 
 def digest_of(rows: Iterable[tuple[str, str | None]]) -> str:

@@ -5,9 +5,11 @@ the budget is gone and nothing was released; never the other way round.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -19,6 +21,7 @@ from discreet.ledger.book import Reservation
 from discreet.ledger.charge import Charge
 from discreet.ledger.dataset import DatasetLedger
 from discreet.ledger.rows import CHARGE, REFUSE, screened
+from discreet.mechanisms.registry import described
 from discreet.protocols import Release, WordMechanism
 from discreet.receipt import Receipt
 from discreet.release._parts import TextSanitizer
@@ -80,17 +83,19 @@ class _Booked:
         lifted: Callable[[int, Unit], PrivacyStatement],
         mechanism: str,
         rng: Generator,
+        made_with: str = "",
     ) -> Iterator[Reservation]:
         wholes = self.wholes
         if wholes.person is None:
             wholes = Wholes(document=max(wholes.document, self.copies.most))
-        self.charge = wholes.charged(
+        charge = wholes.charged(
             lifted,
             dataset=ledger.dataset,
             command=ledger.command,
             mechanism=mechanism,
             units=self.units,
         )
+        self.charge = replace(charge, made_with=made_with)
         with ledger.reserved(self.charge, rng=rng) as self.reservation:
             yield self.reservation
 
@@ -129,6 +134,8 @@ class BookedSanitizer(_Booked):
     mechanism: WordMechanism = field(init=False)
     about: Mapping[str, Any] = field(init=False)
     _stored: dict[str, str] = field(default_factory=dict, repr=False)
+    _all: Wholes = field(default_factory=Wholes, init=False, repr=False)
+    """What a receipt says of whole texts holds for those, too, that were drawn before."""
 
     def __post_init__(self) -> None:
         self.mechanism, self.about = self.made.mechanism, self.made.about
@@ -146,9 +153,15 @@ class BookedSanitizer(_Booked):
 
     def count(self, fields: Iterable[Sequence[str]], persons: Sequence[str] | None = None) -> None:
         """Count what a batch will take; the texts of a row may stand in several fields."""
-        counted = [(texts, self._draws(texts)) for texts in fields]
-        for texts, _ in counted:
+        counted, everything = list[tuple[Sequence[str], Ids]](), list[Ids]()
+        for texts in fields:
             _put(self._read[0], texts)
+            everything.append(self.made.draws(texts))
+            draws_of_new = np.zeros(len(texts), np.int64)
+            new = self._new(texts)
+            draws_of_new[new] = everything[-1][new]
+            counted.append((texts, draws_of_new))
+        self._all.add(np.sum(everything, axis=0, dtype=np.int64), persons)
         draws: Ids = np.sum([own for _, own in counted], axis=0, dtype=np.int64)
         self.rows += len(draws)
         if persons is None:
@@ -156,18 +169,15 @@ class BookedSanitizer(_Booked):
         self.units += int(draws.sum())
         self.wholes.add(draws, persons)
 
-    def _draws(self, texts: Sequence[str]) -> Ids:
-        new, draws = self._new(texts), np.zeros(len(texts), np.int64)
-        if new:
-            draws[new] = self.made.draws([texts[place] for place in new])
-        return draws
-
     def _new(self, texts: Sequence[str]) -> list[int]:
         """Places of texts that were not released before, or are to be released again."""
         own = self.ledger
         if own.again == CHARGE:
             return list(range(len(texts)))
-        seen = own.ledger.seen(own.dataset, texts)
+        seen = [
+            each and (each if each.made_with == self._made_with else replace(each, kept=None))
+            for each in own.ledger.seen(own.dataset, texts)
+        ]
         screening = screened(seen, own.again, rows_before=self.rows)
         for place, kept in screening.stored.items():
             self._stored[texts[place]] = kept
@@ -176,7 +186,19 @@ class BookedSanitizer(_Booked):
     def reserved(self, rng: Generator) -> AbstractContextManager[Reservation]:
         """The budget for all that was counted."""
         lifted = whole_of(self.statement, self.mechanism, self.delta, counted_in(self.about))
-        return self._reserve(self.ledger, lifted, self.mechanism.name, rng)
+        return self._reserve(self.ledger, lifted, self.mechanism.name, rng, self._made_with)
+
+    @cached_property
+    def _made_with(self) -> str:
+        """By this a kept release is known to be one that this sanitizer might have made."""
+        sensitive = getattr(self.mechanism, "sensitive", None)
+        decides = {
+            "statement": self.made.statement.to_dict(),
+            "mechanism": described(self.mechanism),
+            "about": dict(self.about),
+            "sensitive": None if sensitive is None else hashlib.sha256(sensitive).hexdigest(),
+        }
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
     def sanitize(self, texts: Sequence[str], rng: Generator | None = None) -> Release[list[str]]:
         """Release texts that were counted; those released before come out as they did."""
@@ -187,6 +209,9 @@ class BookedSanitizer(_Booked):
         new = [place for place, text in enumerate(texts) if text not in self._stored]
         values = [self._stored.get(text, "") for text in texts]
         draws = np.zeros(len(texts), np.int64)
+        stored = [place for place, text in enumerate(texts) if text in self._stored]
+        if stored:  # each drew as many when it was released
+            draws[stored] = self.made.draws([texts[place] for place in stored])
         if not new:
             if rng is None:
                 raise InvalidValue("a booked release needs its generator")
@@ -204,7 +229,7 @@ class BookedSanitizer(_Booked):
 
     def require_same(self, wholes: Wholes) -> None:
         """Refuse a file that was not the same when it was read a second time."""
-        if wholes != self.wholes:
+        if wholes != self._all:
             raise InputError(_CHANGED)
 
 
