@@ -12,7 +12,7 @@ from discreet.errors import InputError, InvalidValue
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.training.user_entity._bounds import within_bounds
 from discreet.training.user_entity._draws import Rates, StepDraws
-from discreet.training.user_entity._gradients import contributions
+from discreet.training.user_entity._gradients import added_up, contributions, norm_of
 from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
@@ -164,6 +164,26 @@ def test_the_bound_holds_for_a_network():
         ]
         change = sum(float((totals[0][n] - totals[1][n]).norm()) ** 2 for n in totals[0]) ** 0.5
         assert 0 < change <= 0.5 + 3 * 0.1
+
+
+def test_one_user_more_does_not_move_how_the_others_are_rounded():
+    # Sixteen sizes, again and again: whoever adds up some of them in 32 bits rounds alike each
+    # time, and otherwise once a user stands before them all.
+    sizes = np.tile(np.linspace(0.1, 0.99, 16, dtype=np.float32), 200)
+    added = []
+    for users in (sizes, np.append(np.float32(1.0), sizes)):
+        parts = ({"weight": torch.tensor([size])} for size in users)
+        total = added_up(parts, {"weight": torch.zeros(1, dtype=torch.float64)})
+        added.append(float(total["weight"]))
+    assert added[1] - added[0] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_the_norm_of_a_long_row_is_within_a_tenth_of_the_margin():
+    # The gradient of a bias of so many words, all of them alike, as at the beginning.
+    size = 2**18
+    for entry in (0.9, 1.1, 1.3):
+        exact = float(np.float32(entry)) * size**0.5
+        assert norm_of({"bias": torch.full((size,), entry)}) == pytest.approx(exact, rel=1e-5)
 
 
 def test_a_gradient_that_is_no_number_counts_for_nothing():

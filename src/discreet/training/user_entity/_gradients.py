@@ -6,7 +6,6 @@ client can compute it alone; here many users share one pass over the model.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 import torch
@@ -28,7 +27,8 @@ from discreet.training.user_entity.users import UserText
 
 # Users go through the model together until they have so many words.
 _WORDS_TOGETHER = 2000
-_ADDED_TOGETHER = 16
+# The squares of a longer row (a bias of so many words) are added up in 64 bits.
+_LONG_ROW = 2**15
 # Balls are taken this much smaller, so that rounding in 32 bits cannot carry a vector outside.
 _MARGIN = 1e-4
 
@@ -93,12 +93,13 @@ def contributions(
 
 
 def added_up(parts: Iterable[Parameters], total: Parameters) -> Parameters:
-    """Contributions added to a total in 64 bits: a few in 32 bits at a time, which is quicker."""
-    left = iter(parts)
-    for some in left:
-        for part in islice(left, _ADDED_TOGETHER - 1):
-            add_to(some, part)
-        add_to(total, some)
+    """Contributions added to a total in 64 bits.
+
+    Each by itself: of sums of a few in 32 bits one user more would move everybody's rounding, and
+    of ten thousand users that can be more than the margin of a ball.
+    """
+    for part in parts:
+        add_to(total, part)
     return total
 
 
@@ -132,12 +133,13 @@ def sentence_batch(texts: Sequence[ActiveText]) -> SentenceBatch:
 
 
 def norm_of(parameters: Parameters) -> float:
-    """The Euclidean norm of all entries: rows in 32 bits, which are added up in 64."""
-    norms = [
-        torch.linalg.vector_norm(value.reshape(-1, value.shape[-1]), dim=1)
-        for value in parameters.values()
-    ]
-    return float(torch.linalg.vector_norm(torch.cat(norms).double()))
+    """The Euclidean norm of all entries: of short rows in 32 bits, which are added up in 64."""
+    norms = []
+    for value in parameters.values():
+        wide = torch.float64 if value.shape[-1] > _LONG_ROW else None
+        rows = value.reshape(-1, value.shape[-1])
+        norms.append(torch.linalg.vector_norm(rows, dim=1, dtype=wide).double())
+    return float(torch.linalg.vector_norm(torch.cat(norms)))
 
 
 def scaled(parameters: Parameters, factor: float) -> Parameters:
