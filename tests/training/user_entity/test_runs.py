@@ -379,7 +379,7 @@ def test_opacus_clips_every_sentence_by_itself():
     users = gather([Sentence("a", [1]), Sentence("a", [1]), Sentence("b", [2])])
     UserEntityTrainer(chosen, users, model, seed=0).step(0)
     moved = -model.trainable()["weights"].numpy() * 4
-    assert moved == pytest.approx([1.0, 0.25], abs=1e-4)
+    assert moved == pytest.approx([1.0, 0.25], abs=2e-4)  # norms are one in ten thousand smaller
 
 
 def test_training_without_noise_learns():

@@ -195,6 +195,16 @@ def test_a_gradient_that_is_no_number_counts_for_nothing():
     assert total == pytest.approx([2 * CELL_CLIP / np.sqrt(2)] * 2, rel=1e-3)
 
 
+def test_of_single_sentences_too_a_gradient_that_is_no_number_counts_for_nothing():
+    # The model would be no number either, which tells everybody that the sentence is in the text.
+    model = GivenGradients([[float("nan"), 0.0], [float("inf"), 1.0], [3e38, 3e38], [9.0, 0.0]])
+    own = [Sentence("a", [word]) for word in range(4)]
+    chosen = rules(algorithm="sample-level", sentence_rate=1.0, noise=1e-6, population=1)
+    UserEntityTrainer(chosen, gather(own), model, seed=1).step(0)
+    moved = model.trainable()["weights"].numpy()
+    assert moved == pytest.approx([-CLIP, 0.0], abs=1e-3)
+
+
 # -- activation ----------------------------------------------------------------------------------
 
 

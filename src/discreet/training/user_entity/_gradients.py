@@ -133,13 +133,28 @@ def sentence_batch(texts: Sequence[ActiveText]) -> SentenceBatch:
 
 
 def norm_of(parameters: Parameters) -> float:
-    """The Euclidean norm of all entries: of short rows in 32 bits, which are added up in 64."""
+    """The Euclidean norm of all entries."""
+    return float(_norms({name: value[None] for name, value in parameters.items()}))
+
+
+def clipped_each(gradients: Parameters, bound: float) -> Parameters:
+    """Gradients ``(n, *shape)`` of n sentences, each taken into the ball by itself."""
+    factors = _shrink(_norms(gradients), bound).float()
+    out: Parameters = {}
+    for name, value in gradients.items():
+        each = factors.reshape(-1, *[1] * (value.dim() - 1))
+        out[name] = torch.where(each > 0, value * each, 0.0)  # times 0 is 0, whatever the entry
+    return out
+
+
+def _norms(several: Parameters) -> torch.Tensor:
+    """Of each of n vectors: of short rows in 32 bits, which are added up in 64."""
     norms = []
-    for value in parameters.values():
+    for value in several.values():
         wide = torch.float64 if value.shape[-1] > _LONG_ROW else None
-        rows = value.reshape(-1, value.shape[-1])
-        norms.append(torch.linalg.vector_norm(rows, dim=1, dtype=wide).double())
-    return float(torch.linalg.vector_norm(torch.cat(norms)))
+        rows = value.reshape(len(value), -1, value.shape[-1])
+        norms.append(torch.linalg.vector_norm(rows, dim=2, dtype=wide).double())
+    return torch.linalg.vector_norm(torch.cat(norms, dim=1), dim=1)
 
 
 def scaled(parameters: Parameters, factor: float) -> Parameters:

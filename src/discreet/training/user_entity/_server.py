@@ -20,7 +20,12 @@ from discreet.models.factors import FactorModel, Parameters, sentence_gradients
 from discreet.tensors import Arrays
 from discreet.training.kept_state import fits, kept_arrays, restore_kept
 from discreet.training.user_entity._draws import StepDraws
-from discreet.training.user_entity._gradients import ActiveText, dropout_masks, sentence_batch
+from discreet.training.user_entity._gradients import (
+    ActiveText,
+    clipped_each,
+    dropout_masks,
+    sentence_batch,
+)
 from discreet.training.user_entity.rules import TrainingPlan
 
 SAMPLE_LEVEL_CAVEAT = "the noise comes from PyTorch's generator, which is not cryptographic"
@@ -138,5 +143,7 @@ class SampleLevel:
         else:
             factors = self._model.factors(sentence_batch([part]), dropout_masks([part], draws))
             gradients = sentence_gradients(factors, like, len(part.sentences))
+            # Opacus takes norms in 32 bits, and lets what is no number into the sum.
+            gradients = clipped_each(gradients, self._optimizer.max_grad_norm)
         for name, parameter in self._shared.items():
             parameter.grad_sample = gradients[name]  # type: ignore[attr-defined]
