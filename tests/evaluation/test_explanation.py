@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import InvalidValue, NotFound
 from discreet.evaluation.explanation import (
     Explanation,
+    epsilon_table,
     example_words,
     explain,
     explain_choice,
@@ -17,8 +18,16 @@ from discreet.evaluation.explanation import (
     sample_words,
 )
 from discreet.mechanisms.word import NearWords, SanText, SanTextPlus, Uniform
-from discreet.release.strength import DRAWS, keep_rate, mean_keep, refuse_weak_words, weakness
+from discreet.release.strength import (
+    DRAWS,
+    best_guess,
+    keep_rate,
+    mean_keep,
+    refuse_weak_words,
+    weakness,
+)
 from discreet.release.text import Sanitizer
+from discreet.spaces.loaders import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import Notion, PrivacyStatement, Unit
 from small_spaces import all_distances, both_spaces, clustered_space, random_space
@@ -314,3 +323,14 @@ def test_a_law_that_gives_the_same_again_and_again_is_called_a_code(epsilon, nea
     law = np.exp(mechanism.log_probabilities([7])[0])
     assert explained.again == pytest.approx((np.sort(law)[-near:] ** 2).sum())
     assert explain(SanText(clustered_space(40), 3.0), np.arange(40), []).again is None
+
+
+def test_the_table_of_epsilons_has_the_guesses_that_a_run_states():
+    space = load_space("english")
+
+    def near_words(epsilon: float) -> NearWords:
+        return NearWords(space, epsilon)
+
+    for row in epsilon_table(near_words)[1:]:
+        epsilon, _, guess = row.split()[:3]
+        assert guess == f"{best_guess(near_words(float(epsilon))):.2f}"

@@ -273,12 +273,11 @@ def epsilon_table(make: Callable[[float], Any]) -> list[str]:
     for epsilon in _STEPS:
         mechanism = make(epsilon)
         space = mechanism.space
-        known = mechanism.expected_guess
         word = example_words(space)[0]
         others = mechanism.near_outputs(space.id_of(word))[:_SHOWN]
         shown = ", ".join(space.words[other] for other in others)
-        guess = best_guess(mechanism) if known is None else known
-        rows.append((f"{epsilon:g}", odds(epsilon), f"{guess or 0.0:.2f}", f"{word} -> {shown}"))
+        guess = best_guess(mechanism) or 0.0
+        rows.append((f"{epsilon:g}", odds(epsilon), f"{guess:.2f}", f"{word} -> {shown}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
