@@ -13,7 +13,8 @@ from discreet.cli import _choice
 from discreet.cli._settings import takes_settings
 from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, OutputError
 from discreet.evaluation.privacy import output_privacy, word_privacy
-from discreet.mechanisms.word import SanText
+from discreet.mechanisms.word import NearWords, SanText
+from discreet.release.strength import best_guess
 from discreet.report.histograms import Histogram, plot_histograms
 from discreet.spaces import load_space
 
@@ -72,7 +73,15 @@ def test_json_holds_what_a_program_needs(run, vectors):
     assert values["space"]["fingerprint"] == load_space(vectors).fingerprint
     assert values["statement"]["epsilon"] == 2.0
     found = values["privacy"]
-    assert set(found) == FIGURES | {"mass", "sample", "prior", "exact", "runs"}
+    assert set(found) == FIGURES | {
+        "mass",
+        "sample",
+        "prior",
+        "informed_guess",
+        "exact",
+        "runs",
+    }
+    assert found["informed_guess"] is None  # SanText knows none
     assert found["mass"] == 0.95
     assert found["prior"] == "uniform"
     assert found["exact"] == {"words": True, "outputs": True}
@@ -165,6 +174,18 @@ def test_table_for_people(run):
     ):
         assert part in result.stdout
     assert not any(word in result.stdout.split() for word in ("tea", "doctor"))
+
+
+def test_the_guess_by_public_frequencies_stands_beside_that_of_a_uniform_prior(run):
+    given = ("-m", "near-words", "--epsilon", 8, "--words", 20, "--runs", 10)
+    found = figures(run(*given, "--json", space="english"))["privacy"]
+    told = run(*given, space="english").stdout
+    assert found["informed_guess"] == best_guess(NearWords(load_space("english"), 8.0))
+    assert found["informed_guess"] > 2 * found["guess"]["mean"]
+    assert (
+        f"in public, the best guess is right with probability {found['informed_guess']:.2g}."
+        in (told)
+    )
 
 
 def test_words_draws_so_many_of_the_vocabulary_and_the_seed_chooses_them(run):

@@ -18,6 +18,7 @@ from discreet.evaluation.privacy import (
 )
 from discreet.mechanisms.registry import parameters_of
 from discreet.protocols import WordMechanism
+from discreet.release.strength import best_guess, share
 from discreet.settings import Setting, Settings
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.readers import open_documents
@@ -183,6 +184,8 @@ class PrivacyReport:
     settings: PrivacySettings
     output_runs: int
     space_words: int
+    informed_guess: float | None = None
+    """How often the best guess is right by public frequencies, where the mechanism knows."""
 
     @property
     def seen(self) -> Ids:
@@ -248,6 +251,11 @@ class PrivacyReport:
         lost = outputs - int(self.seen.sum())
         if lost:
             lines.append(f"{lost:,} released words never came out again; they are left out.")
+        if self.informed_guess is not None and self.settings.prior == "uniform":
+            lines.append(
+                "For somebody who knows how often words occur in public, the best guess is right "
+                f"with probability {share(self.informed_guess)}."
+            )
         return [*lines, "These figures describe typical words. What is guaranteed for all:"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -262,6 +270,7 @@ class PrivacyReport:
                 "outputs": int(self.seen.sum()),
             },
             "prior": self.settings.prior,
+            "informed_guess": self.informed_guess,
             **{key: asdict(summary) for key, summary in self.summaries().items()},
             "exact": {"words": self.words.exact, "outputs": self.outputs.exact},
             "runs": {"words": self.settings.runs, "outputs": self.output_runs},
@@ -291,7 +300,8 @@ def measure_privacy(
     posterior = output_privacy(
         mechanism, outputs, prior, mass=mass, runs=runs, rng=rng, progress=progress
     )
-    return PrivacyReport(sample, words, posterior, counts, settings, runs, len(mechanism.space))
+    size, informed = len(mechanism.space), best_guess(mechanism)
+    return PrivacyReport(sample, words, posterior, counts, settings, runs, size, informed)
 
 
 def _short(value: float) -> str:
