@@ -176,7 +176,10 @@ class MechanismEntry:
         accepted = self._parameters(builder)
         for key in chosen:
             if key not in accepted:
-                raise InvalidValue(f"{called(key)} is not an option of {self.name}; leave it out")
+                options = ", ".join(called(one.name) for one in self.settings) or "none"
+                raise InvalidValue(
+                    f"{called(key)} is not an option of {self.name}; its options: {options}"
+                )
         missing = [
             key
             for key, (_, parameter) in accepted.items()
