@@ -55,34 +55,15 @@ __all__ = [
     "shuffled",
 ]
 
-_HOMES = {
-    "calibrate": ("epsilon_per_release", "largest_within", "local_epsilon"),
-    "compose": ("RepeatedRelease", "joint_statement"),
-    "lifting": (
-        "for_any_two",
-        "for_group",
-        "for_replacing",
-        "for_smaller",
-        "group_as",
-        "in_parallel",
-    ),
-    "receipts": ("Together", "add_receipts", "add_statements"),
-    "shuffle": ("shuffle_closed_form", "shuffle_delta", "shuffle_epsilon", "shuffled"),
-    "user_entity": (
-        "PublishedFigures",
-        "UserEntityTraining",
-        "moments_epsilon",
-        "noise_for",
-        "published_figures",
-    ),
-}
+_MODULES = ("compose", "lifting", "receipts", "calibrate", "shuffle", "user_entity")
 
 
 def __getattr__(name: str) -> Any:
     # Looked up on first use: most releases add nothing up, and SciPy takes a while to import.
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"discreet.accounting.{home}"), name)
+    for module in _MODULES if name in __all__ else ():
+        home = import_module(f"discreet.accounting.{module}")
+        if hasattr(home, name):
+            return getattr(home, name)
     raise AttributeError(f"module 'discreet.accounting' has no attribute {name!r}")
 
 
