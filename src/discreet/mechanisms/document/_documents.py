@@ -2,12 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Floats, Ids, Rows, ragged_blocks, row_blocks
+from discreet.encoders.candidate_store import CandidateStore
 from discreet.errors import InvalidValue
+from discreet.mechanisms.selection import RULES
 from discreet.mechanisms.sphere import number_rows, refuse
 from discreet.mechanisms.whole_noise import GeometricNoise
 from discreet.statement import Adjacency, Notion, PrivacyStatement, Unit
@@ -114,3 +117,44 @@ class NoisyStatistic(ABC):
             owner = type(self).__name__
             raise InvalidValue(f"outputs of {owner} must be whole numbers of shape {true.shape}")
         return np.asarray(self._noise.log_probabilities(noisy - true).sum(axis=1))
+
+
+class PublicChoice(ABC):
+    """Release one of some public vectors for each document."""
+
+    choices: Rows
+
+    @classmethod
+    def from_store(cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]) -> Self:
+        """With the public side that a store holds.
+
+        Args:
+            store: made from public documents.
+            epsilon: loss allowed for the release of a document, at least 0.
+            selection: ``permute-and-flip`` or ``exponential``.
+        """
+        made: Self = cast(Any, cls)(*cls._held(store, epsilon), epsilon, selection)
+        return made
+
+    @staticmethod
+    @abstractmethod
+    def _held(store: CandidateStore, epsilon: float) -> tuple[Rows, ...]:
+        """What a store has for this epsilon, as the constructor takes it."""
+
+    @abstractmethod
+    def select(
+        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
+    ) -> Ids:
+        """The index of the choice made for each document.
+
+        Args:
+            vectors: ``(N, d)``, the sentence vectors of all documents in order.
+            rng: source of randomness.
+            offsets: where each document starts, and N at the end; None for a single document.
+        """
+
+    def release(
+        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
+        """``(documents, m)``: an independently chosen public vector for each document."""
+        return np.asarray(self.choices[self.select(vectors, rng, offsets)])

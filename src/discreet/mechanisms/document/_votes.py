@@ -3,13 +3,14 @@
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet import check
 from discreet.arrays import Floats, Ids
 from discreet.errors import InvalidValue
 from discreet.exact import ExactProducts
 from discreet.mechanisms.document._documents import (
+    PublicChoice,
     checked_documents,
     document_blocks,
     public_rows,
@@ -73,7 +74,7 @@ class LinearVotes:
         return votes
 
 
-class OneByVotes(LinearVotes):
+class OneByVotes(PublicChoice, LinearVotes):
     """Release one choice, by permute-and-flip or the exponential mechanism on the votes."""
 
     unit = 1
@@ -92,22 +93,10 @@ class OneByVotes(LinearVotes):
         self._rule = Selection(selection, epsilon)
         self.selection = self._rule.rule
 
-    def release(
-        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> NDArray[np.float32]:
-        """``(documents, m)``: an independently chosen public vector for each document."""
-        return np.asarray(self.choices[self.select(vectors, rng, offsets)])
-
     def select(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> Ids:
-        """The index of the choice made for each document.
-
-        Args:
-            vectors: ``(N, d)``, the sentence vectors of all documents in order.
-            rng: source of randomness.
-            offsets: where each document starts, and N at the end; None for a single document.
-        """
+        """The index of the choice made for each document."""
         return self._rule.select(self.votes(vectors, offsets) / self.unit, rng)
 
     def log_probabilities(self, vectors: ArrayLike, offsets: ArrayLike | None = None) -> Floats:

@@ -4,13 +4,14 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet import check
 from discreet.arrays import Floats, Ids, Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._depth import Depths
 from discreet.mechanisms.document._documents import (
+    PublicChoice,
     checked_documents,
     document_blocks,
     public_rows,
@@ -20,7 +21,7 @@ from discreet.mechanisms.selection import RULES, Selection
 from discreet.parallel import ahead
 
 
-class DeepCandidate:
+class DeepCandidate(PublicChoice):
     """Release one of many public document vectors, those deep among the sentences more often.
 
     On each projection the sentences of a document lie on both sides of a candidate f; ``h`` of them
@@ -70,41 +71,19 @@ class DeepCandidate:
         )
         """The guarantee for each sentence of a released document."""
 
-    @classmethod
-    def from_store(
-        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
-    ) -> "DeepCandidate":
-        """With the public side that a store holds.
-
-        Args:
-            store: made from public documents.
-            epsilon: loss allowed for the release of a document, at least 0.
-            selection: ``permute-and-flip`` or ``exponential``.
-        """
-        projections = store.projections_for(epsilon)
-        return cls(store.candidates, projections, epsilon, selection)
+    @staticmethod
+    def _held(store: CandidateStore, epsilon: float) -> tuple[Rows, ...]:
+        return store.candidates, store.projections_for(epsilon)
 
     @property
     def candidates(self) -> Rows:
         """The public vectors to choose from."""
         return self.choices
 
-    def release(
-        self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
-    ) -> NDArray[np.float32]:
-        """``(documents, m)``: the vector of an independently chosen candidate for each document."""
-        return np.asarray(self.choices[self.select(vectors, rng, offsets)])
-
     def select(
         self, vectors: ArrayLike, rng: np.random.Generator, offsets: ArrayLike | None = None
     ) -> Ids:
-        """The index of the candidate chosen for each document.
-
-        Args:
-            vectors: ``(N, m)``, the sentence vectors of all documents in order.
-            rng: source of randomness.
-            offsets: where each document starts, and N at the end; None for a single document.
-        """
+        """The index of the candidate chosen for each document."""
         rows, starts = checked_documents(vectors, offsets, self.dimension, "DeepCandidate")
         depths = self._depths
         chosen = np.empty(len(starts) - 1, dtype=np.int64)

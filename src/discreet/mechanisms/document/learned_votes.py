@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
+from discreet.arrays import Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.mechanisms.document._votes import OneByVotes
-from discreet.mechanisms.selection import RULES
 
 
 class LearnedVotes(OneByVotes):
@@ -42,16 +42,7 @@ class LearnedVotes(OneByVotes):
 
     name: ClassVar[str] = "learned-votes"
 
-    @classmethod
-    def from_store(
-        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
-    ) -> "LearnedVotes":
-        """With the public side that a store holds.
-
-        Args:
-            store: made from public documents.
-            epsilon: loss allowed for the release of a document, at least 0.
-            selection: ``permute-and-flip`` or ``exponential``.
-        """
+    @staticmethod
+    def _held(store: CandidateStore, epsilon: float) -> tuple[Rows, ...]:
         voters = store.voters_for(epsilon)
-        return cls(voters.choices, voters.weights, voters.biases, epsilon, selection)
+        return voters.choices, voters.weights, voters.biases

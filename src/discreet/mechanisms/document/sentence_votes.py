@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arrays import Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.exact import squared_lengths
 from discreet.mechanisms.document._documents import public_rows
@@ -47,18 +48,9 @@ class SentenceVotes(OneByVotes):
         # |s - c|^2 is smallest where s.c - |c|^2 / 2 is largest.
         super().__init__(rows, rows, squared_lengths(rows) / -2, epsilon, selection)
 
-    @classmethod
-    def from_store(
-        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
-    ) -> "SentenceVotes":
-        """With the public side that a store holds.
-
-        Args:
-            store: made from public documents.
-            epsilon: loss allowed for the release of a document, at least 0.
-            selection: ``permute-and-flip`` or ``exponential``.
-        """
-        return cls(store.centroids_for(epsilon), epsilon, selection)
+    @staticmethod
+    def _held(store: CandidateStore, epsilon: float) -> tuple[Rows, ...]:
+        return (store.centroids_for(epsilon),)
 
     @property
     def centroids(self) -> NDArray[np.float32]:

@@ -4,11 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import Floats, Ids
+from discreet.arrays import Floats, Ids, Rows
 from discreet.encoders.candidate_store import CandidateStore
 from discreet.exact import tanh
 from discreet.mechanisms.document._votes import OneByVotes
-from discreet.mechanisms.selection import RULES
 
 GRID = 2**20
 
@@ -49,19 +48,10 @@ class SoftVotes(OneByVotes):
     unit = GRID
     public: ClassVar[str] = "the choices and what a sentence is weighed by"
 
-    @classmethod
-    def from_store(
-        cls, store: CandidateStore, epsilon: float, selection: str = RULES[0]
-    ) -> "SoftVotes":
-        """With the public side that a store holds.
-
-        Args:
-            store: made from public documents with labels.
-            epsilon: loss allowed for the release of a document, at least 0.
-            selection: ``permute-and-flip`` or ``exponential``.
-        """
+    @staticmethod
+    def _held(store: CandidateStore, epsilon: float) -> tuple[Rows, ...]:
         voters = store.soft_voters_for(epsilon)
-        return cls(voters.choices, voters.weights, voters.biases, epsilon, selection)
+        return voters.choices, voters.weights, voters.biases
 
     def _vote(self, scores: Floats) -> Ids:
         return np.rint(GRID / 2 * (1.0 + tanh(scores / 2))).astype(np.int64)
