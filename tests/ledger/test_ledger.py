@@ -280,7 +280,8 @@ def test_many_are_reserved_in_one_transaction_each_by_itself(ledger):
     given = [(charge(1.0, dataset=name), None) for name in "abbbc"]
     found = ledger.reserve_all(given)
     assert [isinstance(each, BudgetExceeded) for each in found] == [False] * 3 + [True, False]
-    ledger.commit_all([(each, "dd") for each in found if not isinstance(each, BudgetExceeded)])
+    made = [each for each in found if not isinstance(each, BudgetExceeded)]
+    ledger.close_all([(each, "committed", "dd") for each in made])
     assert {entry.state for entry in ledger.entries()} == {"committed"}
     assert ledger.verify() == []
 

@@ -48,18 +48,6 @@ _COMMANDS = {
     "vectors": "discreet embed IN.csv -o OUT.parquet -m {trial.mechanism} --epsilon "
     "{trial.epsilon:g} --dim {trial.dimension}{fields}",
 }
-TREE = (
-    ("Do you train the model yourself, and only the model goes out?", "train"),
-    ("Are the recipients bound by your rules, and may they see the words?", "redact"),
-    ("Is it for search, and do the trials keep enough neighbours?", "vectors"),
-    (
-        "In the trials on public text, does enough usefulness remain, and does the attacker learn "
-        "little?",
-        "sanitise",
-    ),
-    ("None of these?", "nothing"),
-)
-"""The questions in their order, and the way that a yes leads to."""
 
 _WORD_SETTINGS = (
     *(("near-words", epsilon) for epsilon in (6.0, 8.0, 10.0, 12.0)),

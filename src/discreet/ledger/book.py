@@ -308,10 +308,6 @@ class Ledger(Looking):
         state = RESERVED if ready.receipt is None else COMMITTED
         return Reservation(ready.entry, ready.dataset, state, False, self)
 
-    def commit_all(self, done: Sequence[tuple[Reservation, str | None]]) -> None:
-        """Commit many reservations in one transaction, each with its receipt's digest."""
-        self.close_all([(reservation, COMMITTED, digest) for reservation, digest in done])
-
     def close_all(self, closing: Sequence[tuple[Reservation, str, str | None]]) -> None:
         """Commit or refund many reservations in one transaction.
 
