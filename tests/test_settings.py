@@ -17,11 +17,11 @@ from discreet.settings import Declared, Setting, Settings, fields_as_keywords, s
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule(Settings):
-    epochs: Annotated[int, Setting("Passes over the rows.", at_least=1)] = 2
-    rate: Annotated[float, Setting("Size of a step.", above=0, below=1, short="-r")] = 0.1
-    rule: Annotated[str, Setting("How to step.", choices=("plain", "adam"))] = "adam"
-    shuffle: Annotated[bool, Setting("Draw the order anew.")] = True
-    dimension: Annotated[int | None, Setting("Width.", at_least=2, flag="--dim")] = None
+    epochs: int = Setting("Passes over the rows.", at_least=1).default(2)
+    rate: float = Setting("Size of a step.", above=0, below=1, short="-r").default(0.1)
+    rule: str = Setting("How to step.", choices=("plain", "adam")).default("adam")
+    shuffle: bool = Setting("Draw the order anew.").default(True)
+    dimension: int | None = Setting("Width.", at_least=2, flag="--dim").default(None)
 
 
 BAD = [

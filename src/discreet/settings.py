@@ -4,10 +4,11 @@ A settings class is a frozen dataclass whose fields say it all::
 
     @dataclass(frozen=True, kw_only=True)
     class Schedule(Settings):
-        epochs: Annotated[int, Setting("Passes over the rows.", at_least=1)] = 2
-        rate: Annotated[float, Setting("Size of a step.", above=0)] = 0.1
+        epochs: int = Setting("Passes over the rows.", at_least=1).default(2)
+        rate: Annotated[float, Setting("Size of a step.", above=0)]
 
-The class refuses what is out of range. The command line and the pages' tables of options are read
+One without a default is an annotation, as are the parameters of a command, whatever they have. The
+class refuses what is out of range. The command line and the pages' tables of options are read
 off the same fields, and so are the keywords of a function that takes such a class
 (:func:`fields_as_keywords`).
 """
@@ -16,13 +17,15 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from discreet import check
 
 R = TypeVar("R")
+T = TypeVar("T")
+_SETTING = "setting"
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 # How a class names what it was given: "epsilon of SanText+ must be".
 _OF_A_CLASS = re.compile(r"(\w+) of [A-Z][\w+]*(?= )")
@@ -50,6 +53,10 @@ class Setting:
     """Whether the command line has it; if not, it is for Python alone."""
     refuse: Callable[[Any], object] | None = None
     """Raises an error for a value that this machine cannot serve."""
+
+    def default(self, value: T) -> T:
+        """The field of a settings class that is this setting, with its default."""
+        return field(default=value, metadata={_SETTING: self})
 
 
 @dataclass(frozen=True)
@@ -116,8 +123,12 @@ def settings_of(kind: type[Any]) -> Iterator[Declared]:
 def declared_in(kind: type[Any]) -> Iterator[Declared]:
     """All settings that a class declares, in their order."""
     hints = get_type_hints(kind, include_extras=True)
+    fields = getattr(kind, "__dataclass_fields__", {})
     for name, parameter in inspect.signature(kind).parameters.items():
-        if (declared := declared_as(name, hints.get(name), parameter.default)) is not None:
+        hint, own = hints.get(name), fields[name].metadata if name in fields else {}
+        if (told := own.get(_SETTING)) is not None:
+            yield Declared(name, hint, parameter.default, told)
+        elif (declared := declared_as(name, hint, parameter.default)) is not None:
             yield declared
 
 
@@ -145,7 +156,7 @@ def fields_as_keywords(function: Callable[..., R]) -> Callable[..., R]:
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Schedule(Settings):
-    ...     epochs: Annotated[int, Setting("Passes over the rows.", at_least=1)] = 2
+    ...     epochs: int = Setting("Passes over the rows.", at_least=1).default(2)
     >>> @fields_as_keywords
     ... def fit(rows: int, *, schedule: Schedule) -> int:
     ...     return rows * schedule.epochs

@@ -68,25 +68,21 @@ class UserEntityTraining(Settings):
         float, Setting("Noise, as a deviation in units of the user's clipping norm.", above=0)
     ]
     steps: Annotated[int, Setting("Number of steps.", at_least=1)]
-    holders: Annotated[
-        int, Setting("An entity occurs in the text of at most this many users.", at_least=0)
-    ] = 10
-    cells: Annotated[
-        int, Setting("An entity occurs in at most this many cells of each user.", at_least=1)
-    ] = 1
-    cell_ratio: Annotated[
-        float,
-        Setting(
-            "Clipping norm of a cell (the sentences of one user that name the same entities) "
-            "over that of a user.",
-            above=0,
-            at_most=1,
-        ),
-    ] = 0.1
-    one_cell: Annotated[
-        bool,
-        Setting("Each user has one cell, or no entity at all: holders are drawn in secret, too."),
-    ] = False
+    holders: int = Setting(
+        "An entity occurs in the text of at most this many users.", at_least=0
+    ).default(10)
+    cells: int = Setting(
+        "An entity occurs in at most this many cells of each user.", at_least=1
+    ).default(1)
+    cell_ratio: float = Setting(
+        "Clipping norm of a cell (the sentences of one user that name the same entities) "
+        "over that of a user.",
+        above=0,
+        at_most=1,
+    ).default(0.1)
+    one_cell: bool = Setting(
+        "Each user has one cell, or no entity at all: holders are drawn in secret, too."
+    ).default(False)
 
     def user_epsilon(self, delta: float) -> float:
         """Loss of one user more or less."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,11 +45,11 @@ class PublicTexts(Settings):
 
     heading: ClassVar[str] = "Public text"
 
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    texts: Annotated[
-        int, Setting("Use so many texts, drawn at random; 0 uses all.", at_least=0)
-    ] = 4000
-    seed: Annotated[int, Setting("Seed of the noise, the halves and the training.", at_least=0)] = 0
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    texts: int = Setting("Use so many texts, drawn at random; 0 uses all.", at_least=0).default(
+        4000
+    )
+    seed: int = Setting("Seed of the noise, the halves and the training.", at_least=0).default(0)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from discreet.arrays import Ids
 from discreet.attacks.bayes import text_prior
@@ -25,26 +25,20 @@ from discreet.training.progress import Announce, silently
 class TextAttackSettings(Settings):
     """What the attackers know, and how many words they attack."""
 
-    model: Annotated[
-        str | None,
-        Setting(
-            "Masked language model with a head, such as 'discreet train pretrain' writes. "
-            "Without one only the attacker who inverts the mechanism is run."
-        ),
-    ] = None
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    prior: Annotated[
-        str | None,
-        Setting(
-            "PUBLIC text whose word counts are the attacker's prior; by default the "
-            "frequency ranks of the space."
-        ),
-    ] = None
-    words: Annotated[
-        int, Setting("Attack so many words, drawn at random; 0 attacks all.", at_least=0)
-    ] = 2000
-    seed: Annotated[int, Setting("Seed of the noise and of the words attacked.", at_least=0)] = 0
-    device: Annotated[str, DEVICE] = AUTO
+    model: str | None = Setting(
+        "Masked language model with a head, such as 'discreet train pretrain' writes. "
+        "Without one only the attacker who inverts the mechanism is run."
+    ).default(None)
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    prior: str | None = Setting(
+        "PUBLIC text whose word counts are the attacker's prior; by default the "
+        "frequency ranks of the space."
+    ).default(None)
+    words: int = Setting(
+        "Attack so many words, drawn at random; 0 attacks all.", at_least=0
+    ).default(2000)
+    seed: int = Setting("Seed of the noise and of the words attacked.", at_least=0).default(0)
+    device: str = DEVICE.default(AUTO)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from discreet import check
 from discreet.cli._settings import Choice
@@ -96,18 +96,15 @@ class WordChoice(MechanismChoice):
 
     families: ClassVar[tuple[str, ...]] = ("word",)
 
-    space: Annotated[
-        str | None,
-        Setting(
-            "Public vocabulary with a vector for each word: starter, english, encoder (all three "
-            f"English), or a file of word2vec, GloVe or fastText; {DEFAULT_SPACE} for "
-            f"{DEFAULTS['word']} and {default_space('')} for others unless given.",
-            short="-s",
-        ),
-    ] = None
-    max_words: Annotated[
-        int | None, Setting("Use only the first N words of a vector file.", at_least=0)
-    ] = None
+    space: str | None = Setting(
+        "Public vocabulary with a vector for each word: starter, english, encoder (all three "
+        f"English), or a file of word2vec, GloVe or fastText; {DEFAULT_SPACE} for "
+        f"{DEFAULTS['word']} and {default_space('')} for others unless given.",
+        short="-s",
+    ).default(None)
+    max_words: int | None = Setting(
+        "Use only the first N words of a vector file.", at_least=0
+    ).default(None)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting
@@ -17,16 +16,13 @@ _MEGABYTE = 2**20
 class ColumnOptions(ColumnSettings):
     """What becomes of each column, as one types it."""
 
-    surrogate: Annotated[
-        Sequence[str],
-        Setting(
-            "Replace the values of this column by surrogates of a type such as email, person or "
-            "code, drawn without looking at them; repeatable.",
-            metavar="COLUMN=TYPE",
-        ),
-    ] = ()
-    keep_others: Annotated[bool, Setting("Write every column that is not named as it is.")] = False
-    drop_others: Annotated[bool, Setting("Leave out every column that is not named.")] = False
+    surrogate: Sequence[str] = Setting(
+        "Replace the values of this column by surrogates of a type such as email, person or "
+        "code, drawn without looking at them; repeatable.",
+        metavar="COLUMN=TYPE",
+    ).default(())
+    keep_others: bool = Setting("Write every column that is not named as it is.").default(False)
+    drop_others: bool = Setting("Leave out every column that is not named.").default(False)
 
     @property
     def said(self) -> ColumnSettings:
@@ -58,7 +54,7 @@ class ColumnOptions(ColumnSettings):
 class ReadingOptions(ReadingSettings):
     """How an input is read, as one types it."""
 
-    max_document_mb: Annotated[float, Setting("Refuse longer documents.", above=0)] = (
+    max_document_mb: float = Setting("Refuse longer documents.", above=0).default(
         MAX_DOCUMENT_BYTES / _MEGABYTE
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from discreet import check
 from discreet.arrays import Progress
@@ -32,18 +32,14 @@ class EncoderSettings(Settings):
 
     heading: ClassVar[str] = "Encoder"
 
-    encoder: Annotated[
-        str,
-        Setting(
-            "Sentence-transformers or transformers model: a directory, or a name in the local "
-            "cache. Nothing is downloaded."
-        ),
-    ] = DEFAULT
-    pooling: Annotated[
-        str | None,
-        Setting("mean or cls; what the model was made with unless given.", choices=POOLINGS),
-    ] = None
-    device: Annotated[str, DEVICE] = AUTO
+    encoder: str = Setting(
+        "Sentence-transformers or transformers model: a directory, or a name in the local "
+        "cache. Nothing is downloaded."
+    ).default(DEFAULT)
+    pooling: str | None = Setting(
+        "mean or cls; what the model was made with unless given.", choices=POOLINGS
+    ).default(None)
+    device: str = DEVICE.default(AUTO)
 
     def load(self) -> "Encoder":
         """The encoder itself."""
@@ -58,28 +54,19 @@ class MapSettings(Settings):
 
     heading: ClassVar[str] = "Map"
 
-    dim: Annotated[
-        int | None,
-        Setting(
-            f"Dimensions to map to before noise is added; {DIMENSION} unless given. A trained map "
-            "has its own.",
-            at_least=2,
-        ),
-    ] = None
-    map: Annotated[
-        str,
-        Setting(
-            "The public map to these dimensions. random: fixed directions, the same in every run; "
-            "pca: principal directions of public text; trained:PATH: from 'discreet train map'."
-        ),
-    ] = "random"
-    public: Annotated[
-        Path | None,
-        Setting("pca: a file of PUBLIC text; without it, frequent words of the starter space."),
-    ] = None
-    public_field: Annotated[str, Setting("pca: column or field of --public with the text.")] = (
-        "text"
-    )
+    dim: int | None = Setting(
+        f"Dimensions to map to before noise is added; {DIMENSION} unless given. A trained map "
+        "has its own.",
+        at_least=2,
+    ).default(None)
+    map: str = Setting(
+        "The public map to these dimensions. random: fixed directions, the same in every run; "
+        "pca: principal directions of public text; trained:PATH: from 'discreet train map'."
+    ).default("random")
+    public: Path | None = Setting(
+        "pca: a file of PUBLIC text; without it, frequent words of the starter space."
+    ).default(None)
+    public_field: str = Setting("pca: column or field of --public with the text.").default("text")
 
     def __post_init__(self) -> None:
         super().__post_init__()

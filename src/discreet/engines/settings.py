@@ -1,7 +1,7 @@
 """Where the parts of a folder are released, and by how many."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from discreet.engines.plan import PART_ROWS
 from discreet.errors import InvalidValue
@@ -20,41 +20,28 @@ class EngineSettings(Settings):
 
     heading: ClassVar[str] = "Folders and clusters"
 
-    engine: Annotated[
-        str | None,
-        Setting(
-            "Where the parts of a folder are released: local (processes of this machine, the "
-            "default for folders and patterns), ray or spark.",
-            choices=ENGINES,
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        Setting("Parts released at the same time; by default one per core.", at_least=1),
-    ] = None
-    address: Annotated[
-        str | None,
-        Setting(
-            "Address of the cluster: ray://HOST:10001, HOST:6379 or auto for Ray, "
-            "spark://HOST:7077, yarn "
-            "or local[N] for Spark. Without it, the engine is started on this machine."
-        ),
-    ] = None
-    part_rows: Annotated[
-        int,
-        Setting(
-            "Least number of Parquet rows in a part: row groups are joined until it is reached.",
-            at_least=1,
-        ),
-    ] = PART_ROWS
+    engine: str | None = Setting(
+        "Where the parts of a folder are released: local (processes of this machine, the "
+        "default for folders and patterns), ray or spark.",
+        choices=ENGINES,
+    ).default(None)
+    workers: int | None = Setting(
+        "Parts released at the same time; by default one per core.", at_least=1
+    ).default(None)
+    address: str | None = Setting(
+        "Address of the cluster: ray://HOST:10001, HOST:6379 or auto for Ray, "
+        "spark://HOST:7077, yarn "
+        "or local[N] for Spark. Without it, the engine is started on this machine."
+    ).default(None)
+    part_rows: int = Setting(
+        "Least number of Parquet rows in a part: row groups are joined until it is reached.",
+        at_least=1,
+    ).default(PART_ROWS)
 
-    keyed_noise: Annotated[
-        bool,
-        Setting(
-            "Let the noise of a part follow from a secret key of this run, so that a part that is "
-            "tried again repeats its draw. The key is deleted when the folder is whole."
-        ),
-    ] = False
+    keyed_noise: bool = Setting(
+        "Let the noise of a part follow from a secret key of this run, so that a part that is "
+        "tried again repeats its draw. The key is deleted when the folder is whole."
+    ).default(False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

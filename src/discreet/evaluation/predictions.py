@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,31 +81,25 @@ class Predictions:
 class PredictionSettings(Settings):
     """Where a file has texts and the truth, and where a network reads."""
 
-    score_field: Annotated[
-        str | None, Setting("Kept column of vectors with the true score, to measure against.")
-    ] = None
-    text_field: Annotated[str, Setting("Field that holds the text, where texts are predicted.")] = (
+    score_field: str | None = Setting(
+        "Kept column of vectors with the true score, to measure against."
+    ).default(None)
+    text_field: str = Setting("Field that holds the text, where texts are predicted.").default(
         "text"
     )
-    pair_field: Annotated[str | None, Setting("Of pairs of texts: the second.")] = None
-    label_field: Annotated[
-        str | None, Setting("Field that holds the true label of a text, to measure against.")
-    ] = None
-    format: Annotated[
-        str | None,
-        Setting(
-            "Format of texts, if their name does not show it: txt, csv, tsv, jsonl, parquet, or "
-            "with .gz."
-        ),
-    ] = None
-    base: Annotated[
-        str | None,
-        Setting(
-            "The model below that of a run with adapters, if it is not where training found it: a "
-            "folder, a GGUF file or smollm2."
-        ),
-    ] = None
-    device: Annotated[str, DEVICE] = AUTO
+    pair_field: str | None = Setting("Of pairs of texts: the second.").default(None)
+    label_field: str | None = Setting(
+        "Field that holds the true label of a text, to measure against."
+    ).default(None)
+    format: str | None = Setting(
+        "Format of texts, if their name does not show it: txt, csv, tsv, jsonl, parquet, or "
+        "with .gz."
+    ).default(None)
+    base: str | None = Setting(
+        "The model below that of a run with adapters, if it is not where training found it: a "
+        "folder, a GGUF file or smollm2."
+    ).default(None)
+    device: str = DEVICE.default(AUTO)
 
 
 @fields_as_keywords

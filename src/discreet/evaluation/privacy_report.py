@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,44 +35,32 @@ class PrivacySettings(Settings):
 
     heading: ClassVar[str] = "Measures"
 
-    public_sample: Annotated[
-        str | None,
-        Setting(
-            "Measure on the words of this PUBLIC text, each as often as it occurs, instead of on "
-            "words of the vocabulary. Never give protected text: the figures depend on it."
-        ),
-    ] = None
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    words: Annotated[
-        int | None,
-        Setting(
-            "Measure only so many words, drawn at random: 1000 of the vocabulary unless given; of "
-            "a text, all unless given.",
-            at_least=1,
-        ),
-    ] = None
-    mass: Annotated[
-        float, Setting("The probability that S_x and S*_y must cover.", above=0, below=1)
-    ] = 0.95
-    prior: Annotated[
-        str,
-        Setting(
-            "What is thought likely before a word is seen, for S*_y. uniform: any word of the "
-            "vocabulary; sample: words as often as in --public-sample.",
-            choices=("uniform", "sample"),
-        ),
-    ] = "uniform"
-    runs: Annotated[
-        int,
-        Setting(
-            "Draws of each word, for the paper's way of counting and for mechanisms whose law has "
-            "no formula.",
-            at_least=1,
-        ),
-    ] = 1000
-    seed: Annotated[
-        int, Setting("Chooses the samples; the same seed gives the same figures.", at_least=0)
-    ] = 0
+    public_sample: str | None = Setting(
+        "Measure on the words of this PUBLIC text, each as often as it occurs, instead of on "
+        "words of the vocabulary. Never give protected text: the figures depend on it."
+    ).default(None)
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    words: int | None = Setting(
+        "Measure only so many words, drawn at random: 1000 of the vocabulary unless given; of "
+        "a text, all unless given.",
+        at_least=1,
+    ).default(None)
+    mass: float = Setting(
+        "The probability that S_x and S*_y must cover.", above=0, below=1
+    ).default(0.95)
+    prior: str = Setting(
+        "What is thought likely before a word is seen, for S*_y. uniform: any word of the "
+        "vocabulary; sample: words as often as in --public-sample.",
+        choices=("uniform", "sample"),
+    ).default("uniform")
+    runs: int = Setting(
+        "Draws of each word, for the paper's way of counting and for mechanisms whose law has "
+        "no formula.",
+        at_least=1,
+    ).default(1000)
+    seed: int = Setting(
+        "Chooses the samples; the same seed gives the same figures.", at_least=0
+    ).default(0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import Annotated
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
@@ -31,30 +30,26 @@ def _listed(known: Mapping[str, str]) -> str:
 class Question(Settings):
     """What is to be done with which public sample."""
 
-    purpose: Annotated[
-        str,
-        Setting(f"What becomes of the release. {_listed(PURPOSES)}.", choices=tuple(PURPOSES)),
-    ] = "read"
-    recipient: Annotated[
-        str, Setting(f"Who gets it. {_listed(RECIPIENTS)}.", choices=tuple(RECIPIENTS))
-    ] = "vendor"
+    purpose: str = Setting(
+        f"What becomes of the release. {_listed(PURPOSES)}.", choices=tuple(PURPOSES)
+    ).default("read")
+    recipient: str = Setting(
+        f"Who gets it. {_listed(RECIPIENTS)}.", choices=tuple(RECIPIENTS)
+    ).default("vendor")
     texts: Sequence[str] = field(default=(), repr=False)
     """Of the sample; none as long as there is no sample."""
     labels: Sequence[str] | None = field(default=None, repr=False)
-    most_named: Annotated[
-        float | None,
-        Setting(
-            "The largest share of words that the best attacker may name; 0.5 for a vendor, "
-            "0.2 for anyone unless given.",
-            above=0,
-            below=1,
-        ),
-    ] = None
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    label_field: Annotated[
-        str | None, Setting("Column or field of the labels, for a classifier.")
-    ] = None
-    seed: Annotated[int, Setting("Seed of the trials.", at_least=0)] = 0
+    most_named: float | None = Setting(
+        "The largest share of words that the best attacker may name; 0.5 for a vendor, "
+        "0.2 for anyone unless given.",
+        above=0,
+        below=1,
+    ).default(None)
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    label_field: str | None = Setting("Column or field of the labels, for a classifier.").default(
+        None
+    )
+    seed: int = Setting("Seed of the trials.", at_least=0).default(0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

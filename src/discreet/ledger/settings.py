@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.ledger.book import Ledger
@@ -28,12 +28,11 @@ class LedgerSettings(Settings):
 
     heading: ClassVar[str] = "Ledger"
 
-    ledger: Annotated[str | None, Setting(LEDGER_HELP)] = None
-    dataset: Annotated[
-        str | None,
-        Setting("Name of the data set in the ledger: its limits must allow the release."),
-    ] = None
-    ledger_key: Annotated[Path | None, Setting(KEY_HELP)] = None
+    ledger: str | None = Setting(LEDGER_HELP).default(None)
+    dataset: str | None = Setting(
+        "Name of the data set in the ledger: its limits must allow the release."
+    ).default(None)
+    ledger_key: Path | None = Setting(KEY_HELP).default(None)
 
     @contextmanager
     def opened(
@@ -56,21 +55,15 @@ class LedgerSettings(Settings):
 class RowLedgerSettings(LedgerSettings):
     """Where a release of rows is booked, and what becomes of rows that come again."""
 
-    again: Annotated[
-        str,
-        Setting(
-            "What to do with a text that was released from this data set before. "
-            "stored-first-release: hand out the release that the ledger kept, and refuse the file "
-            "if it kept none; refuse: refuse the file; charge: draw and charge again.",
-            choices=POLICIES,
-        ),
-    ] = STORED
-    keep_releases: Annotated[
-        bool,
-        Setting(
-            "Store what is released in the ledger, to hand it out if the same text comes again."
-        ),
-    ] = False
+    again: str = Setting(
+        "What to do with a text that was released from this data set before. "
+        "stored-first-release: hand out the release that the ledger kept, and refuse the file "
+        "if it kept none; refuse: refuse the file; charge: draw and charge again.",
+        choices=POLICIES,
+    ).default(STORED)
+    keep_releases: bool = Setting(
+        "Store what is released in the ledger, to hand it out if the same text comes again."
+    ).default(False)
 
     def booked(self, command: str) -> AbstractContextManager[DatasetLedger | None]:
         """Where to book, if anywhere."""
@@ -83,17 +76,14 @@ class RowLedgerSettings(LedgerSettings):
 class VectorLedgerSettings(LedgerSettings):
     """Where a release of vectors is booked, and whose each row is."""
 
-    again: Annotated[
-        str,
-        Setting(
-            "What to do with a text that was released from this data set before: refuse the file, "
-            "or charge again.",
-            choices=("refuse", "charge"),
-        ),
-    ] = "refuse"
-    person_field: Annotated[
-        str | None, Setting("Column or field that says whose text it is, for limits per person.")
-    ] = None
+    again: str = Setting(
+        "What to do with a text that was released from this data set before: refuse the file, "
+        "or charge again.",
+        choices=("refuse", "charge"),
+    ).default("refuse")
+    person_field: str | None = Setting(
+        "Column or field that says whose text it is, for limits per person."
+    ).default(None)
 
     def booked(self, command: str) -> AbstractContextManager[DatasetLedger | None]:
         """Where to book, if anywhere."""
@@ -108,10 +98,7 @@ class PersonSetting(Settings):
 
     heading: ClassVar[str] = "Columns"
 
-    person_field: Annotated[
-        str | None,
-        Setting(
-            "Column or field that says whose text it is: also state what holds for the person "
-            "with the most text, and book it for each person."
-        ),
-    ] = None
+    person_field: str | None = Setting(
+        "Column or field that says whose text it is: also state what holds for the person "
+        "with the most text, and book it for each person."
+    ).default(None)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,27 +28,17 @@ class Material(Settings):
 
     heading: ClassVar[str] = "Mechanism"
 
-    candidates: Annotated[
-        Path | None,
-        Setting(
-            "Documents: a store that 'discreet train candidates' made; a small made-up one unless "
-            "given."
-        ),
-    ] = None
-    labels: Annotated[
-        str | None,
-        Setting(
-            "Labels: all there are, with commas between them, or their number; "
-            f"{_LABELS} unless given."
-        ),
-    ] = None
-    label_prior: Annotated[
-        str | None,
-        Setting(
-            "prior-response: PUBLIC guess at the share of each label, with commas between them; "
-            "falling from 0.4 to 0.1 unless given."
-        ),
-    ] = None
+    candidates: Path | None = Setting(
+        "Documents: a store that 'discreet train candidates' made; a small made-up one unless "
+        "given."
+    ).default(None)
+    labels: str | None = Setting(
+        f"Labels: all there are, with commas between them, or their number; {_LABELS} unless given."
+    ).default(None)
+    label_prior: str | None = Setting(
+        "prior-response: PUBLIC guess at the share of each label, with commas between them; "
+        "falling from 0.4 to 0.1 unless given."
+    ).default(None)
 
     def of(
         self,

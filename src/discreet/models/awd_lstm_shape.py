@@ -18,11 +18,11 @@ class AwdLstmSizes(Settings):
 
     heading: ClassVar[str] = "Network"
 
-    hidden: Annotated[int, Setting("Units of a layer.", at_least=1)] = 128
-    layers: Annotated[int, Setting("Layers of the AWD-LSTM.", at_least=1)] = 1
-    weight_drop: Annotated[float, _dropout("Share of recurrent weights left out.")] = 0.0
-    output_drop: Annotated[float, _dropout("Locked dropout on the last layer.")] = 0.0
-    embedding_drop: Annotated[float, _dropout("Share of words left out.")] = 0.0
+    hidden: int = Setting("Units of a layer.", at_least=1).default(128)
+    layers: int = Setting("Layers of the AWD-LSTM.", at_least=1).default(1)
+    weight_drop: float = _dropout("Share of recurrent weights left out.").default(0.0)
+    output_drop: float = _dropout("Locked dropout on the last layer.").default(0.0)
+    embedding_drop: float = _dropout("Share of words left out.").default(0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +36,11 @@ class AwdLstmShape(AwdLstmSizes):
 
     words: Annotated[int, Setting("Size of the vocabulary.", at_least=1)]
     boundary: Annotated[int, Setting("The word before and after every sentence.", at_least=0)]
-    embedding: Annotated[int, Setting("Length of a word's vector.", at_least=1)] = 100
+    embedding: int = Setting("Length of a word's vector.", at_least=1).default(100)
     tied: bool = True
-    classes: Annotated[int | None, Setting("How many.", at_least=2)] = None
-    input_drop: Annotated[float, _dropout("Locked dropout on word vectors.")] = 0.0
-    hidden_drop: Annotated[float, _dropout("Locked dropout between layers.")] = 0.0
+    classes: int | None = Setting("How many.", at_least=2).default(None)
+    input_drop: float = _dropout("Locked dropout on word vectors.").default(0.0)
+    hidden_drop: float = _dropout("Locked dropout between layers.").default(0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

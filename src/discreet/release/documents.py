@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -36,21 +36,16 @@ class CandidateSettings(Settings):
 
     heading: ClassVar[str] = "Documents"
 
-    candidates: Annotated[
-        Path | None,
-        Setting("--unit document: the public side, a folder from 'discreet train candidates'."),
-    ] = None
-    with_candidate_text: Annotated[
-        bool,
-        Setting("--unit document: write the PUBLIC document that was chosen beside its vector."),
-    ] = False
-    skip_short: Annotated[
-        bool,
-        Setting(
-            "--unit document: leave out documents of fewer than 2 sentences, which are an error "
-            "otherwise."
-        ),
-    ] = False
+    candidates: Path | None = Setting(
+        "--unit document: the public side, a folder from 'discreet train candidates'."
+    ).default(None)
+    with_candidate_text: bool = Setting(
+        "--unit document: write the PUBLIC document that was chosen beside its vector."
+    ).default(False)
+    skip_short: bool = Setting(
+        "--unit document: leave out documents of fewer than 2 sentences, which are an error "
+        "otherwise."
+    ).default(False)
 
 
 @dataclass(frozen=True)

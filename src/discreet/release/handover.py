@@ -1,7 +1,7 @@
 """To whom a release is handed over, and whether it takes the place of another."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.settings import Setting, Settings
 
@@ -18,8 +18,8 @@ class HandoverSettings(Settings):
 
     heading: ClassVar[str] = "Handing over"
 
-    force: Annotated[bool, Setting("Replace an output that exists.")] = False
-    operator: Annotated[str | None, Setting("Who releases this; written into the receipt.")] = None
-    recipient: Annotated[
-        str | None, Setting("Whom this is released for; written into the receipt.")
-    ] = None
+    force: bool = Setting("Replace an output that exists.").default(False)
+    operator: str | None = Setting("Who releases this; written into the receipt.").default(None)
+    recipient: str | None = Setting("Whom this is released for; written into the receipt.").default(
+        None
+    )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.protocols import WordMechanism
@@ -20,33 +20,23 @@ class IdentifierSettings(Settings):
 
     heading: ClassVar[str] = "Identifiers"
 
-    identifiers: Annotated[
-        str | None,
-        Setting(
-            "Replace e-mail addresses, numbers, names and the like by surrogates of their type, "
-            "found by rules (for English), spacy or presidio (spacy:PATH and presidio:PATH take "
-            "another pipeline than en_core_web_md)."
-        ),
-    ] = None
-    consistent: Annotated[
-        str,
-        Setting(
-            "Equal identifiers get equal surrogates: none, document (within each), or key:FILE "
-            "(wherever that secret key is used)."
-        ),
-    ] = "none"
-    surrogates: Annotated[
-        Path | None,
-        Setting("A public list to draw surrogates from: on each line one, a tab and its type."),
-    ] = None
-    keep_mapping: Annotated[
-        Path | None,
-        Setting(
-            "Write which surrogate stands for which value, for 'discreet restore'; only you can "
-            "read the file. "
-            "It is as sensitive as INPUT."
-        ),
-    ] = None
+    identifiers: str | None = Setting(
+        "Replace e-mail addresses, numbers, names and the like by surrogates of their type, "
+        "found by rules (for English), spacy or presidio (spacy:PATH and presidio:PATH take "
+        "another pipeline than en_core_web_md)."
+    ).default(None)
+    consistent: str = Setting(
+        "Equal identifiers get equal surrogates: none, document (within each), or key:FILE "
+        "(wherever that secret key is used)."
+    ).default("none")
+    surrogates: Path | None = Setting(
+        "A public list to draw surrogates from: on each line one, a tab and its type."
+    ).default(None)
+    keep_mapping: Path | None = Setting(
+        "Write which surrogate stands for which value, for 'discreet restore'; only you can "
+        "read the file. "
+        "It is as sensitive as INPUT."
+    ).default(None)
 
     def check_together(self, text_fields: int) -> None:
         """Refuse what belongs to --identifiers without it, and a mapping of several columns."""
@@ -77,65 +67,42 @@ class ReadableSettings(Settings):
 
     heading: ClassVar[str] = "Text"
 
-    readable: Annotated[
-        bool,
-        Setting(
-            "For text that people read: --layout public, --public function-words, --polish and, "
-            "with near-words, --guide ngram (or the guide you give), all at once."
-        ),
-    ] = False
+    readable: bool = Setting(
+        "For text that people read: --layout public, --public function-words, --polish and, "
+        "with near-words, --guide ngram (or the guide you give), all at once."
+    ).default(False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings(ReadableSettings):
     """What of a text passes, how often a word is drawn, and what is said of whole texts."""
 
-    layout: Annotated[
-        str,
-        Setting(
-            "tokens: released words joined by spaces; public: keep white space, punctuation and "
-            "capitals of the input, which are then public.",
-            choices=tuple(LAYOUTS),
-        ),
-    ] = "tokens"
-    public: Annotated[
-        str | None,
-        Setting(
-            "function-words: words such as 'the' and 'of', and punctuation, pass unchanged; the "
-            "statement says so.",
-            choices=(function_words.NAME,),
-        ),
-    ] = None
-    polish: Annotated[
-        bool,
-        Setting(
-            "Correct a and an, spaces around punctuation, capitals (of names and abbreviations by "
-            "a public list), and words that follow themselves, from the released text alone."
-        ),
-    ] = False
-    repeat: Annotated[
-        str,
-        Setting(
-            "each: every occurrence of a word is drawn by itself; once: a word is drawn once for "
-            "all its places in a document and charged once, and which places are equal is public.",
-            choices=REPEATS,
-        ),
-    ] = "each"
-    person_field: Annotated[
-        str | None,
-        Setting(
-            "Column or field that says whose text it is: also state what holds for the person "
-            "with the most text."
-        ),
-    ] = None
-    whole_delta: Annotated[
-        float,
-        Setting(
-            "Delta to trade for a smaller epsilon of whole texts; 0 for none.",
-            at_least=0,
-            below=1,
-        ),
-    ] = DELTA
+    layout: str = Setting(
+        "tokens: released words joined by spaces; public: keep white space, punctuation and "
+        "capitals of the input, which are then public.",
+        choices=tuple(LAYOUTS),
+    ).default("tokens")
+    public: str | None = Setting(
+        "function-words: words such as 'the' and 'of', and punctuation, pass unchanged; the "
+        "statement says so.",
+        choices=(function_words.NAME,),
+    ).default(None)
+    polish: bool = Setting(
+        "Correct a and an, spaces around punctuation, capitals (of names and abbreviations by "
+        "a public list), and words that follow themselves, from the released text alone."
+    ).default(False)
+    repeat: str = Setting(
+        "each: every occurrence of a word is drawn by itself; once: a word is drawn once for "
+        "all its places in a document and charged once, and which places are equal is public.",
+        choices=REPEATS,
+    ).default("each")
+    person_field: str | None = Setting(
+        "Column or field that says whose text it is: also state what holds for the person "
+        "with the most text."
+    ).default(None)
+    whole_delta: float = Setting(
+        "Delta to trade for a smaller epsilon of whole texts; 0 for none.", at_least=0, below=1
+    ).default(DELTA)
 
     @property
     def spared(self) -> str | None:

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,16 +40,16 @@ class VectorColumns(Settings):
 
     heading: ClassVar[str] = "Columns"
 
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    pair_field: Annotated[
-        str | None, Setting("Column or field of the second sentence, if rows are pairs.")
-    ] = None
-    label_field: Annotated[
-        str | None, Setting("Column or field of a label to release with the vector.")
-    ] = None
-    keep: Annotated[
-        Sequence[str], Setting("Write this column as it is beside the vectors; repeatable.")
-    ] = ()
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    pair_field: str | None = Setting(
+        "Column or field of the second sentence, if rows are pairs."
+    ).default(None)
+    label_field: str | None = Setting(
+        "Column or field of a label to release with the vector."
+    ).default(None)
+    keep: Sequence[str] = Setting(
+        "Write this column as it is beside the vectors; repeatable."
+    ).default(())
 
 
 @fields_as_keywords

@@ -19,7 +19,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from discreet import check
 from discreet.errors import InputError, InvalidValue
@@ -42,17 +42,14 @@ class ApiKey(Settings):
     name: str
     sha256: str
     scopes: tuple[str, ...] = USUAL_SCOPES
-    profile: Annotated[str | None, Setting("The profile whose settings hold for it.")] = None
-    budget: Annotated[
-        float | None,
-        Setting(
-            "Epsilon that its requests may cost together, each as much as its longest document; "
-            "for each person, if it may name persons. Unlimited unless given.",
-            above=0,
-        ),
-    ] = None
-    budget_delta: Annotated[float, Setting("And delta.", at_least=0, below=1)] = 0.0
-    rate: Annotated[float | None, Setting("Requests a second.", above=0)] = None
+    profile: str | None = Setting("The profile whose settings hold for it.").default(None)
+    budget: float | None = Setting(
+        "Epsilon that its requests may cost together, each as much as its longest document; "
+        "for each person, if it may name persons. Unlimited unless given.",
+        above=0,
+    ).default(None)
+    budget_delta: float = Setting("And delta.", at_least=0, below=1).default(0.0)
+    rate: float | None = Setting("Requests a second.", above=0).default(None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

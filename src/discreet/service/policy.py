@@ -29,38 +29,31 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 class Profile(Settings):
     """How texts are released: a mechanism, its space, and what becomes of identifiers."""
 
-    mechanism: Annotated[str, Setting("A word mechanism.")] = DEFAULTS["word"]
-    space: Annotated[
-        str | None,
-        Setting("Public vocabulary: starter, english, or a file; the mechanism's own unless said."),
-    ] = None
-    max_words: Annotated[int | None, Setting("Only the first N words of a file.", at_least=1)] = (
+    mechanism: str = Setting("A word mechanism.").default(DEFAULTS["word"])
+    space: str | None = Setting(
+        "Public vocabulary: starter, english, or a file; the mechanism's own unless said."
+    ).default(None)
+    max_words: int | None = Setting("Only the first N words of a file.", at_least=1).default(None)
+    readable: bool = Setting(
+        "For text that people read: layout public, public function-words, polish and, with "
+        "near-words, guide ngram (or the guide that is named), all at once."
+    ).default(False)
+    layout: str = Setting("tokens or public.", choices=tuple(LAYOUTS)).default("public")
+    public: str | None = Setting("function-words pass.", choices=(function_words.NAME,)).default(
         None
     )
-    readable: Annotated[
-        bool,
-        Setting(
-            "For text that people read: layout public, public function-words, polish and, with "
-            "near-words, guide ngram (or the guide that is named), all at once."
-        ),
-    ] = False
-    layout: Annotated[str, Setting("tokens or public.", choices=tuple(LAYOUTS))] = "public"
-    public: Annotated[
-        str | None, Setting("function-words pass.", choices=(function_words.NAME,))
-    ] = None
-    polish: Annotated[bool, Setting("Mend articles, spaces and capitals.")] = False
-    repeat: Annotated[str, Setting("each or once.", choices=REPEATS)] = "each"
-    identifiers: Annotated[
-        str | None,
-        Setting("rules, spacy or presidio, after a colon a pipeline; or none."),
-    ] = "rules"
-    consistent: Annotated[str, Setting("none, document, or key:FILE.")] = "document"
-    accept_weak: Annotated[bool, Setting("Release at a setting that protects next to nothing.")] = (
+    polish: bool = Setting("Mend articles, spaces and capitals.").default(False)
+    repeat: str = Setting("each or once.", choices=REPEATS).default("each")
+    identifiers: str | None = Setting(
+        "rules, spacy or presidio, after a colon a pipeline; or none."
+    ).default("rules")
+    consistent: str = Setting("none, document, or key:FILE.").default("document")
+    accept_weak: bool = Setting("Release at a setting that protects next to nothing.").default(
         False
     )
-    choose: Annotated[
-        bool, Setting("Whether a request may name another mechanism and epsilon, or readable.")
-    ] = False
+    choose: bool = Setting(
+        "Whether a request may name another mechanism and epsilon, or readable."
+    ).default(False)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the mechanism, by the names of its parameters: epsilon and what else it has."""
 
@@ -80,10 +73,10 @@ class Profile(Settings):
 class EmbeddingProfile(Settings):
     """How texts become private vectors."""
 
-    mechanism: Annotated[str, Setting("A sentence mechanism.")] = DEFAULTS["sentence"]
-    encoder: Annotated[str, Setting("The sentence encoder.")] = EncoderSettings().encoder
-    dim: Annotated[int | None, Setting("Dimensions to map to.", at_least=2)] = None
-    map: Annotated[str, Setting("random, pca or trained:PATH.")] = "random"
+    mechanism: str = Setting("A sentence mechanism.").default(DEFAULTS["sentence"])
+    encoder: str = Setting("The sentence encoder.").default(EncoderSettings().encoder)
+    dim: int | None = Setting("Dimensions to map to.", at_least=2).default(None)
+    map: str = Setting("random, pca or trained:PATH.").default("random")
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the mechanism, by the names of its parameters."""
 
@@ -95,26 +88,26 @@ class GatewaySettings(Settings):
     upstream: Annotated[
         str, Setting("URL of an OpenAI-compatible API, such as https://api.openai.com/v1.")
     ]
-    upstream_key_env: Annotated[
-        str | None, Setting("Environment variable that holds the provider's key.")
-    ] = None
-    profile: Annotated[str, Setting("The profile that texts are released with.")] = DEFAULT
+    upstream_key_env: str | None = Setting(
+        "Environment variable that holds the provider's key."
+    ).default(None)
+    profile: str = Setting("The profile that texts are released with.").default(DEFAULT)
     roles: tuple[str, ...] = ("user", "assistant", "tool", "function")
     """Whose messages are sanitised; those of the other roles pass as they are."""
     allow: tuple[str, ...] = ()
     """Fields and kinds of content, beside texts and numbers, that pass as they are."""
-    connect_timeout: Annotated[
-        float, Setting("Seconds until the upstream must have answered the call.", above=0)
-    ] = 5.0
-    timeout: Annotated[
-        float, Setting("Seconds without a byte from the upstream before it is given up.", above=0)
-    ] = 120.0
-    remember_mb: Annotated[
-        float, Setting("Memory for releases of conversations; the oldest are forgotten.", above=0)
-    ] = 256.0
-    remember_minutes: Annotated[
-        float, Setting("Minutes after its last message that a conversation is remembered.", above=0)
-    ] = 240.0
+    connect_timeout: float = Setting(
+        "Seconds until the upstream must have answered the call.", above=0
+    ).default(5.0)
+    timeout: float = Setting(
+        "Seconds without a byte from the upstream before it is given up.", above=0
+    ).default(120.0)
+    remember_mb: float = Setting(
+        "Memory for releases of conversations; the oldest are forgotten.", above=0
+    ).default(256.0)
+    remember_minutes: float = Setting(
+        "Minutes after its last message that a conversation is remembered.", above=0
+    ).default(240.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

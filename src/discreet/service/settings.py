@@ -3,7 +3,7 @@
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
@@ -15,57 +15,46 @@ class ServiceSettings(Settings):
 
     heading: ClassVar[str] = "Service"
 
-    host: Annotated[str, Setting("Address to listen on. Others than loopback need --keys.")] = (
+    host: str = Setting("Address to listen on. Others than loopback need --keys.").default(
         "127.0.0.1"
     )
-    port: Annotated[int, Setting("Port to listen on; 0 takes a free one.", at_most=65535)] = 8008
-    keys: Annotated[
-        Path | None,
-        Setting("File of API keys, hashed; 'discreet serve --new-key NAME' adds one."),
-    ] = None
-    certificate: Annotated[Path | None, Setting("TLS certificate chain, a PEM file.")] = None
-    certificate_key: Annotated[Path | None, Setting("TLS private key, a PEM file.")] = None
-    allow_host: Annotated[
-        str | None,
-        Setting(
-            "Names that clients may call the service by, with commas between them, beside its "
-            "address and localhost."
-        ),
-    ] = None
-    cors_origin: Annotated[
-        str | None,
-        Setting("Web origins whose pages may call it, with commas between them; none unless told."),
-    ] = None
-    max_request_mb: Annotated[float, Setting("Refuse larger requests.", above=0)] = 4.0
-    max_documents: Annotated[int, Setting("Refuse more documents a request.", at_least=1)] = 4096
-    rate: Annotated[
-        float | None,
-        Setting("Requests a second that a key may make; unlimited unless given.", above=0),
-    ] = None
-    waiting: Annotated[
-        int, Setting("Requests that may wait; more are told to come back.", at_least=1)
-    ] = 1024
-    timeout: Annotated[float, Setting("Seconds that a request may take.", above=0)] = 30.0
-    stop_timeout: Annotated[
-        int, Setting("Seconds that running requests have when the service stops.", at_least=1)
-    ] = 30
-    time_grid_ms: Annotated[
-        float,
-        Setting(
-            "Answers to a single document leave at multiples of so many milliseconds after it "
-            "came, so that the time tells less about its words; 0 for at once.",
-            at_least=0,
-        ),
-    ] = 5.0
-    ledger: Annotated[
-        str | None,
-        Setting("Ledger that budgets are kept in: a file, or a URL of sqlite or postgresql."),
-    ] = None
+    port: int = Setting("Port to listen on; 0 takes a free one.", at_most=65535).default(8008)
+    keys: Path | None = Setting(
+        "File of API keys, hashed; 'discreet serve --new-key NAME' adds one."
+    ).default(None)
+    certificate: Path | None = Setting("TLS certificate chain, a PEM file.").default(None)
+    certificate_key: Path | None = Setting("TLS private key, a PEM file.").default(None)
+    allow_host: str | None = Setting(
+        "Names that clients may call the service by, with commas between them, beside its "
+        "address and localhost."
+    ).default(None)
+    cors_origin: str | None = Setting(
+        "Web origins whose pages may call it, with commas between them; none unless told."
+    ).default(None)
+    max_request_mb: float = Setting("Refuse larger requests.", above=0).default(4.0)
+    max_documents: int = Setting("Refuse more documents a request.", at_least=1).default(4096)
+    rate: float | None = Setting(
+        "Requests a second that a key may make; unlimited unless given.", above=0
+    ).default(None)
+    waiting: int = Setting(
+        "Requests that may wait; more are told to come back.", at_least=1
+    ).default(1024)
+    timeout: float = Setting("Seconds that a request may take.", above=0).default(30.0)
+    stop_timeout: int = Setting(
+        "Seconds that running requests have when the service stops.", at_least=1
+    ).default(30)
+    time_grid_ms: float = Setting(
+        "Answers to a single document leave at multiples of so many milliseconds after it "
+        "came, so that the time tells less about its words; 0 for at once.",
+        at_least=0,
+    ).default(5.0)
+    ledger: str | None = Setting(
+        "Ledger that budgets are kept in: a file, or a URL of sqlite or postgresql."
+    ).default(None)
 
-    ledger_key: Annotated[
-        Path | None,
-        Setting("File with the ledger's secret key; beside a file's ledger unless given."),
-    ] = None
+    ledger_key: Path | None = Setting(
+        "File with the ledger's secret key; beside a file's ledger unless given."
+    ).default(None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

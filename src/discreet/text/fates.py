@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.check import one_of
 from discreet.errors import InputError, InvalidValue
@@ -145,16 +145,15 @@ class ColumnSettings(Settings):
 
     heading: ClassVar[str] = "Columns"
 
-    text_field: Annotated[
-        str | Sequence[str],
-        Setting("Column or field that holds a text; repeatable, and each is sanitised."),
-    ] = "text"
-    keep: Annotated[Sequence[str], Setting("Write this column as it is; repeatable.")] = ()
-    drop: Annotated[Sequence[str], Setting("Leave this column out; repeatable.")] = ()
-    surrogates: Annotated[
-        Mapping[str, str] | None, Setting("Columns that are replaced.", option=False)
-    ] = None
-    others: Annotated[str | None, Setting("Every other column.", option=False)] = None
+    text_field: str | Sequence[str] = Setting(
+        "Column or field that holds a text; repeatable, and each is sanitised."
+    ).default("text")
+    keep: Sequence[str] = Setting("Write this column as it is; repeatable.").default(())
+    drop: Sequence[str] = Setting("Leave this column out; repeatable.").default(())
+    surrogates: Mapping[str, str] | None = Setting(
+        "Columns that are replaced.", option=False
+    ).default(None)
+    others: str | None = Setting("Every other column.", option=False).default(None)
 
     @property
     def fates(self) -> Fates:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from discreet.check import fail, whole
 from discreet.errors import InputError
@@ -48,27 +48,19 @@ class ReadingSettings(Settings):
 
     heading: ClassVar[str] = "Reading"
 
-    format: Annotated[
-        str | None,
-        Setting(
-            "Format of the input, if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
-            "with .gz."
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        Setting(
-            "What separates the fields of csv, if not a comma: ';', '|' or tab. The output uses "
-            "it too."
-        ),
-    ] = None
-    encoding: Annotated[
-        str,
-        Setting("Character encoding of INPUT, such as cp1252 or utf-16. OUTPUT is UTF-8."),
-    ] = UTF_8
-    max_document_bytes: Annotated[
-        int, Setting("Longer documents are refused.", at_least=1, option=False)
-    ] = MAX_DOCUMENT_BYTES
+    format: str | None = Setting(
+        "Format of the input, if its name does not show it: txt, csv, tsv, jsonl, parquet, or "
+        "with .gz."
+    ).default(None)
+    delimiter: str | None = Setting(
+        "What separates the fields of csv, if not a comma: ';', '|' or tab. The output uses it too."
+    ).default(None)
+    encoding: str = Setting(
+        "Character encoding of INPUT, such as cp1252 or utf-16. OUTPUT is UTF-8."
+    ).default(UTF_8)
+    max_document_bytes: int = Setting(
+        "Longer documents are refused.", at_least=1, option=False
+    ).default(MAX_DOCUMENT_BYTES)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Settings that several kinds of training share."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.settings import Setting, Settings
 
@@ -16,5 +16,5 @@ class Resumption(Settings):
 
     heading: ClassVar[str] = "Stopping and resuming"
 
-    save_every: Annotated[int, SAVE_EVERY] = 200
-    resume: Annotated[bool, Setting("Continue a run of the same command that was stopped.")] = False
+    save_every: int = SAVE_EVERY.default(200)
+    resume: bool = Setting("Continue a run of the same command that was stopped.").default(False)

@@ -1,7 +1,6 @@
 """What is compared, by which measures, and how much is tried."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 from discreet import check
 from discreet.errors import InvalidValue
@@ -16,80 +15,56 @@ MEASURES = ("accuracy", "macro-F1", "similarity")
 class ComparisonSettings(Settings):
     """Mechanisms, the scale they are put on, and the effort."""
 
-    mechanisms: Annotated[
-        str | None,
-        Setting(
-            "What to compare, with commas between. Settings follow a colon each: "
-            "near-words:guide=ngram:near=2, santext:calibration=published:epsilon=10/12. Common "
-            "ones in useful settings unless given."
-        ),
-    ] = None
-    epsilons: Annotated[
-        str | None, Setting("For mechanisms without epsilons of their own, as in 6,8,10.")
-    ] = None
-    at: Annotated[
-        str | None,
-        Setting(
-            "Turn it round, as in attacker=0.3: find for each mechanism the epsilon at which the "
-            "best attacker names this share of words, and compare there."
-        ),
-    ] = None
-    space: Annotated[
-        str | None,
-        Setting(
-            "Public vocabulary that words come from, for all mechanisms; each has that of "
-            "'sanitize' unless given.",
-            short="-s",
-        ),
-    ] = None
-    function_words: Annotated[
-        bool,
-        Setting(
-            "Let English function words and marks pass unchanged, for every mechanism, as "
-            "'sanitize --readable' does; attackers are judged by the other words."
-        ),
-    ] = False
-    measure: Annotated[
-        str,
-        Setting(
-            "What decides: accuracy, macro-F1 or similarity. Without labels it is similarity.",
-            choices=MEASURES,
-        ),
-    ] = "accuracy"
-    encoder: Annotated[
-        bool, Setting("Read texts with the sentence encoder too, where it is installed.")
-    ] = True
-    language_model: Annotated[
-        bool, Setting("Judge fluency by SmolLM2 too, where it is installed.")
-    ] = True
-    peers: Annotated[
-        bool,
-        Setting(
-            "Compare other packages too (mldp-text, dp-diffractor, dpmlm): each is INSTALLED into "
-            "an environment of its own in the cache, and runs without a network."
-        ),
-    ] = False
-    vectors: Annotated[
-        bool, Setting("Try vectors of sentences and of documents as well; needs the encoder.")
-    ] = False
-    quick: Annotated[bool, Setting("Fewer texts and words: a few minutes.")] = False
-    texts: Annotated[int | None, Setting("Texts of INPUT to use, drawn at random.", at_least=1)] = (
-        None
+    mechanisms: str | None = Setting(
+        "What to compare, with commas between. Settings follow a colon each: "
+        "near-words:guide=ngram:near=2, santext:calibration=published:epsilon=10/12. Common "
+        "ones in useful settings unless given."
+    ).default(None)
+    epsilons: str | None = Setting(
+        "For mechanisms without epsilons of their own, as in 6,8,10."
+    ).default(None)
+    at: str | None = Setting(
+        "Turn it round, as in attacker=0.3: find for each mechanism the epsilon at which the "
+        "best attacker names this share of words, and compare there."
+    ).default(None)
+    space: str | None = Setting(
+        "Public vocabulary that words come from, for all mechanisms; each has that of "
+        "'sanitize' unless given.",
+        short="-s",
+    ).default(None)
+    function_words: bool = Setting(
+        "Let English function words and marks pass unchanged, for every mechanism, as "
+        "'sanitize --readable' does; attackers are judged by the other words."
+    ).default(False)
+    measure: str = Setting(
+        "What decides: accuracy, macro-F1 or similarity. Without labels it is similarity.",
+        choices=MEASURES,
+    ).default("accuracy")
+    encoder: bool = Setting(
+        "Read texts with the sentence encoder too, where it is installed."
+    ).default(True)
+    language_model: bool = Setting("Judge fluency by SmolLM2 too, where it is installed.").default(
+        True
     )
-    folds: Annotated[
-        int | None,
-        Setting("Parts of the texts; each is tested by what learnt from others.", at_least=2),
-    ] = None
-    seeds: Annotated[int | None, Setting("Releases of each setting.", at_least=1)] = None
-    seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
-    workers: Annotated[
-        int | None,
-        Setting(
-            "Processes that measure at the same time; as many as there are cores, up to 4, unless "
-            "given. Each needs about 1 GB of memory.",
-            at_least=1,
-        ),
-    ] = None
+    peers: bool = Setting(
+        "Compare other packages too (mldp-text, dp-diffractor, dpmlm): each is INSTALLED into "
+        "an environment of its own in the cache, and runs without a network."
+    ).default(False)
+    vectors: bool = Setting(
+        "Try vectors of sentences and of documents as well; needs the encoder."
+    ).default(False)
+    quick: bool = Setting("Fewer texts and words: a few minutes.").default(False)
+    texts: int | None = Setting("Texts of INPUT to use, drawn at random.", at_least=1).default(None)
+    folds: int | None = Setting(
+        "Parts of the texts; each is tested by what learnt from others.", at_least=2
+    ).default(None)
+    seeds: int | None = Setting("Releases of each setting.", at_least=1).default(None)
+    seed: int = Setting("Chooses texts, folds and noise.", at_least=0).default(0)
+    workers: int | None = Setting(
+        "Processes that measure at the same time; as many as there are cores, up to 4, unless "
+        "given. Each needs about 1 GB of memory.",
+        at_least=1,
+    ).default(None)
 
     @property
     def effort(self) -> Effort:

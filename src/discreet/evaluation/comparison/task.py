@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
@@ -22,26 +21,26 @@ FEWEST = 20
 class Effort(Settings):
     """How much is measured; every figure says how sure it is."""
 
-    texts: Annotated[int, Setting("Texts of INPUT to use, drawn at random.", at_least=1)] = 5000
-    longest: Annotated[int, Setting("Words of a text to use: the first so many.", at_least=1)] = 200
-    attacked: Annotated[
-        int, Setting("Words to attack, in whole texts; about so many.", at_least=1)
-    ] = 6000
-    encoded: Annotated[
-        int, Setting("Texts of usual length for the encoder; fewer of long ones.", at_least=1)
-    ] = 200
-    judged: Annotated[
-        int, Setting("Words whose fluency language models judge, in whole texts.", at_least=1)
-    ] = 1000
-    asked: Annotated[
-        int, Setting("Words that another package is asked to release at a setting.", at_least=60)
-    ] = 600
-    searched: Annotated[int, Setting("Texts among which a search is tried.", at_least=50)] = 1000
-    seeds: Annotated[int, Setting("Releases of each setting.", at_least=1)] = 1
-    folds: Annotated[
-        int, Setting("Parts of the texts; each is tested by what learnt from others.", at_least=2)
-    ] = 5
-    seed: Annotated[int, Setting("Chooses texts, folds and noise.", at_least=0)] = 0
+    texts: int = Setting("Texts of INPUT to use, drawn at random.", at_least=1).default(5000)
+    longest: int = Setting("Words of a text to use: the first so many.", at_least=1).default(200)
+    attacked: int = Setting("Words to attack, in whole texts; about so many.", at_least=1).default(
+        6000
+    )
+    encoded: int = Setting(
+        "Texts of usual length for the encoder; fewer of long ones.", at_least=1
+    ).default(200)
+    judged: int = Setting(
+        "Words whose fluency language models judge, in whole texts.", at_least=1
+    ).default(1000)
+    asked: int = Setting(
+        "Words that another package is asked to release at a setting.", at_least=60
+    ).default(600)
+    searched: int = Setting("Texts among which a search is tried.", at_least=50).default(1000)
+    seeds: int = Setting("Releases of each setting.", at_least=1).default(1)
+    folds: int = Setting(
+        "Parts of the texts; each is tested by what learnt from others.", at_least=2
+    ).default(5)
+    seed: int = Setting("Chooses texts, folds and noise.", at_least=0).default(0)
 
 
 QUICK = Effort(

@@ -3,7 +3,6 @@
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
@@ -16,23 +15,19 @@ from discreet.text.entities.gazetteer import load_gazetteer
 class EntitySettings(Settings):
     """What finds entities; several sources can be combined."""
 
-    labels: Annotated[bool, Setting("Take the BIO tags of the data (--tags-field).")] = False
-    gazetteer: Annotated[
-        Path | None,
-        Setting("A list with one entity per line, optionally followed by a tab and its category."),
-    ] = None
-    spacy: Annotated[str | None, Setting("An installed spaCy pipeline, by name or by path.")] = None
-    presidio: Annotated[str | None, Setting("Presidio, on top of this spaCy pipeline.")] = None
-    categories: Annotated[
-        str | None,
-        Setting(
-            "Which to look for, separated by commas: person, org, loc, gpe, misc, norp, fac, pii "
-            "(these unless given), date, time, money, ...; all; or labels of your own."
-        ),
-    ] = None
-    least_score: Annotated[
-        float | None, Setting("Drop what Presidio is less sure of (0.4).", above=0, at_most=1)
-    ] = None
+    labels: bool = Setting("Take the BIO tags of the data (--tags-field).").default(False)
+    gazetteer: Path | None = Setting(
+        "A list with one entity per line, optionally followed by a tab and its category."
+    ).default(None)
+    spacy: str | None = Setting("An installed spaCy pipeline, by name or by path.").default(None)
+    presidio: str | None = Setting("Presidio, on top of this spaCy pipeline.").default(None)
+    categories: str | None = Setting(
+        "Which to look for, separated by commas: person, org, loc, gpe, misc, norp, fac, pii "
+        "(these unless given), date, time, money, ...; all; or labels of your own."
+    ).default(None)
+    least_score: float | None = Setting(
+        "Drop what Presidio is less sure of (0.4).", above=0, at_most=1
+    ).default(None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,7 @@
 """How models of texts are trained."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from discreet.devices import AUTO, DEVICE
 from discreet.encoders.settings import DEFAULT
@@ -18,26 +18,24 @@ class FineTuning(Settings):
 
     heading: ClassVar[str] = "Training"
 
-    frozen: Annotated[bool, Setting("Leave the encoder alone; fit a linear layer on top.")] = False
-    epochs: Annotated[int, Setting("Passes with all weights.", at_least=1)] = 2
-    batch: Annotated[int, Setting("Texts or pairs in a step.", at_least=1)] = 32
-    learning_rate: Annotated[float, Setting("Highest rate of all weights.", above=0)] = 5e-5
-    max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
-    penalty: Annotated[
-        float, Setting("Penalty on the squared weights of a linear layer.", above=0)
-    ] = 1.0
-    seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
-    device: Annotated[str, DEVICE] = AUTO
-    warmup: Annotated[float, Setting("Share of the steps.", above=0, below=1, option=False)] = (
-        WARMUP
+    frozen: bool = Setting("Leave the encoder alone; fit a linear layer on top.").default(False)
+    epochs: int = Setting("Passes with all weights.", at_least=1).default(2)
+    batch: int = Setting("Texts or pairs in a step.", at_least=1).default(32)
+    learning_rate: float = Setting("Highest rate of all weights.", above=0).default(5e-5)
+    max_tokens: int = Setting("Longer texts are cut.", at_least=3).default(128)
+    penalty: float = Setting("Penalty on the squared weights of a linear layer.", above=0).default(
+        1.0
     )
+    seed: int = Setting("The same seed gives the same model.", at_least=0).default(0)
+    device: str = DEVICE.default(AUTO)
+    warmup: float = Setting("Share of the steps.", above=0, below=1, option=False).default(WARMUP)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuningResumption(Resumption):
     """The same as for others, saved less often: a step is short."""
 
-    save_every: Annotated[int, SAVE_EVERY] = 500
+    save_every: int = SAVE_EVERY.default(500)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +44,14 @@ class LabelledText(Settings):
 
     heading: ClassVar[str] = "Text and labels"
 
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    pair_field: Annotated[str | None, Setting("The second text, for tasks about pairs.")] = None
-    label_field: Annotated[str, Setting("Column or field that holds the label.")] = "label"
-    regression: Annotated[bool, Setting("Labels are numbers, not classes.")] = False
-    test: Annotated[
-        str | None, Setting("Examples to test on, with the same fields; sanitise them too.")
-    ] = None
-    rows: Annotated[int | None, Setting("Train on so many random rows.", at_least=2)] = None
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    pair_field: str | None = Setting("The second text, for tasks about pairs.").default(None)
+    label_field: str = Setting("Column or field that holds the label.").default("label")
+    regression: bool = Setting("Labels are numbers, not classes.").default(False)
+    test: str | None = Setting(
+        "Examples to test on, with the same fields; sanitise them too."
+    ).default(None)
+    rows: int | None = Setting("Train on so many random rows.", at_least=2).default(None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,29 +60,26 @@ class Pretraining(Settings):
 
     heading: ClassVar[str] = "Training"
 
-    steps: Annotated[int, Setting("Steps with all weights.", at_least=0)] = 1000
-    head_steps: Annotated[
-        int | None,
-        Setting(
-            "Steps before that with the head alone, on the text as it is; by default 300 if the "
-            "model comes without a head, else 0.",
-            at_least=0,
-        ),
-    ] = None
-    batch: Annotated[int, Setting("Windows of text in a step.", at_least=1)] = 32
-    window: Annotated[int, Setting("Words in a window.", at_least=2)] = 64
-    learning_rate: Annotated[float, Setting("Highest rate of all weights.", above=0)] = 1e-4
-    warmup: Annotated[
-        float, Setting("Share of the steps in which the rate rises.", above=0, below=1)
-    ] = WARMUP
-    share: Annotated[
-        float, Setting("Share of the words to predict.", above=0, below=1, flag="--mask-share")
-    ] = 0.15
-    seed: Annotated[int, Setting("The same seed gives the same model.", at_least=0)] = 0
-    device: Annotated[str, DEVICE] = AUTO
-    head_learning_rate: Annotated[
-        float, Setting("Highest rate of the head.", above=0, option=False)
-    ] = 1e-3
+    steps: int = Setting("Steps with all weights.", at_least=0).default(1000)
+    head_steps: int | None = Setting(
+        "Steps before that with the head alone, on the text as it is; by default 300 if the "
+        "model comes without a head, else 0.",
+        at_least=0,
+    ).default(None)
+    batch: int = Setting("Windows of text in a step.", at_least=1).default(32)
+    window: int = Setting("Words in a window.", at_least=2).default(64)
+    learning_rate: float = Setting("Highest rate of all weights.", above=0).default(1e-4)
+    warmup: float = Setting(
+        "Share of the steps in which the rate rises.", above=0, below=1
+    ).default(WARMUP)
+    share: float = Setting(
+        "Share of the words to predict.", above=0, below=1, flag="--mask-share"
+    ).default(0.15)
+    seed: int = Setting("The same seed gives the same model.", at_least=0).default(0)
+    device: str = DEVICE.default(AUTO)
+    head_learning_rate: float = Setting("Highest rate of the head.", above=0, option=False).default(
+        1e-3
+    )
 
 
 BODIES = {"bilstm": 2e-3, "masked": 5e-4}
@@ -97,25 +92,21 @@ class RewriterTraining(Settings):
 
     heading: ClassVar[str] = "Training"
 
-    body: Annotated[
-        str,
-        Setting(
-            "bilstm: a bidirectional LSTM; masked: the layers of a BERT-style model.",
-            choices=tuple(BODIES),
-        ),
-    ] = "bilstm"
-    model: Annotated[str, Setting("--body masked: a directory, or a cached name.")] = DEFAULT
-    epochs: Annotated[int, Setting("Passes over the text, each with fresh noise.", at_least=1)] = 4
-    write_words: Annotated[int, Setting("Different words it may write.", at_least=1)] = 10_000
-    seed: Annotated[int, Setting("Seed of the training.", at_least=0)] = 0
-    device: Annotated[str, DEVICE] = AUTO
-    hidden: Annotated[
-        int, Setting("Of a bilstm: its size in each direction.", at_least=1, option=False)
-    ] = 128
-    learning_rate: Annotated[
-        float | None,
-        Setting("Highest learning rate; by default that of BODIES.", above=0, option=False),
-    ] = None
+    body: str = Setting(
+        "bilstm: a bidirectional LSTM; masked: the layers of a BERT-style model.",
+        choices=tuple(BODIES),
+    ).default("bilstm")
+    model: str = Setting("--body masked: a directory, or a cached name.").default(DEFAULT)
+    epochs: int = Setting("Passes over the text, each with fresh noise.", at_least=1).default(4)
+    write_words: int = Setting("Different words it may write.", at_least=1).default(10_000)
+    seed: int = Setting("Seed of the training.", at_least=0).default(0)
+    device: str = DEVICE.default(AUTO)
+    hidden: int = Setting(
+        "Of a bilstm: its size in each direction.", at_least=1, option=False
+    ).default(128)
+    learning_rate: float | None = Setting(
+        "Highest learning rate; by default that of BODIES.", above=0, option=False
+    ).default(None)
 
     @property
     def rate(self) -> float:

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated
 
 import numpy as np
 
@@ -63,11 +62,11 @@ class Rules(SharedRules):
     sentences, and so have the sentences without an entity if there are so many.
     """
 
-    noise: Annotated[float, Setting("Standard deviation, in units of clip.", above=0)] = 2.5
-    cell_clip: Annotated[float, Setting("Norm of a cell's part, at most.", above=0)] = CELL_RATIO
-    user_cap: Annotated[int, Setting("Sentences of a user.", at_least=1)] = 15
-    entity_cap: Annotated[int, Setting("Sentences with an entity.", at_least=1)] = 10
-    sentence_cap: Annotated[int, Setting("Sentences without one.", at_least=1)] = 1000
+    noise: float = Setting("Standard deviation, in units of clip.", above=0).default(2.5)
+    cell_clip: float = Setting("Norm of a cell's part, at most.", above=0).default(CELL_RATIO)
+    user_cap: int = Setting("Sentences of a user.", at_least=1).default(15)
+    entity_cap: int = Setting("Sentences with an entity.", at_least=1).default(10)
+    sentence_cap: int = Setting("Sentences without one.", at_least=1).default(1000)
 
     def __post_init__(self) -> None:
         super().__post_init__()

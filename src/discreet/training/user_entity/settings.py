@@ -38,60 +38,40 @@ class SharedRules(Settings):
 
     heading: ClassVar[str] = "Privacy"
 
-    algorithm: Annotated[
-        str,
-        Setting(
-            "certified: users and entities, with figures that hold; user-level: DP-FedAvg; "
-            "sample-level: DP-SGD, one sentence. No guarantee: published and published-optimized "
-            "(the paper's), de-identified, noiseless.",
-            choices=ALGORITHMS,
-        ),
-    ] = "certified"
-    user_rate: Annotated[float, Setting("Chance of a user a step.", above=0, at_most=1)] = 0.05
-    entity_rate: Annotated[float, Setting("Chance of an entity a step.", above=0, at_most=1)] = 0.5
-    sentence_rate: Annotated[
-        float,
-        Setting(
-            "Chance of a sentence without an entity; in sample-level of any sentence.",
-            at_least=0,
-            at_most=1,
-        ),
-    ] = 1.0
-    delta: Annotated[float, Setting("Failure probability.", above=0, below=1)] = 1e-5
-    clip: Annotated[float, Setting("Norm of a user's contribution, at most.", above=0)] = 1.0
-    holders: Annotated[
-        int, Setting("An entity is used with at most so many users.", at_least=0)
-    ] = 10
-    cells: Annotated[
-        int,
-        Setting(
-            "An entity is used in at most so many cells (see --cell-ratio) of a user.", at_least=1
-        ),
-    ] = 1
-    one_cell: Annotated[
-        bool,
-        Setting(
-            "Use one cell of each user, or its sentences without an entity, and no more: less "
-            "noise, for users with a text or two each."
-        ),
-    ] = False
-    population: Annotated[
-        int,
-        Setting(
-            "About how many users there are (sample-level: sentences), as a public guess; only "
-            "scales the steps.",
-            at_least=1,
-        ),
-    ] = 1000
-    learning_rate: Annotated[float, Setting("Learning rate of the optimiser.", above=0)] = 0.01
-    optimizer: Annotated[
-        str,
-        Setting(
-            "adam, whose steps do not depend on --clip and --population, or sgd, which the "
-            "published algorithms always use.",
-            choices=("sgd", "adam"),
-        ),
-    ] = "adam"
+    algorithm: str = Setting(
+        "certified: users and entities, with figures that hold; user-level: DP-FedAvg; "
+        "sample-level: DP-SGD, one sentence. No guarantee: published and published-optimized "
+        "(the paper's), de-identified, noiseless.",
+        choices=ALGORITHMS,
+    ).default("certified")
+    user_rate: float = Setting("Chance of a user a step.", above=0, at_most=1).default(0.05)
+    entity_rate: float = Setting("Chance of an entity a step.", above=0, at_most=1).default(0.5)
+    sentence_rate: float = Setting(
+        "Chance of a sentence without an entity; in sample-level of any sentence.",
+        at_least=0,
+        at_most=1,
+    ).default(1.0)
+    delta: float = Setting("Failure probability.", above=0, below=1).default(1e-5)
+    clip: float = Setting("Norm of a user's contribution, at most.", above=0).default(1.0)
+    holders: int = Setting("An entity is used with at most so many users.", at_least=0).default(10)
+    cells: int = Setting(
+        "An entity is used in at most so many cells (see --cell-ratio) of a user.", at_least=1
+    ).default(1)
+    one_cell: bool = Setting(
+        "Use one cell of each user, or its sentences without an entity, and no more: less "
+        "noise, for users with a text or two each."
+    ).default(False)
+    population: int = Setting(
+        "About how many users there are (sample-level: sentences), as a public guess; only "
+        "scales the steps.",
+        at_least=1,
+    ).default(1000)
+    learning_rate: float = Setting("Learning rate of the optimiser.", above=0).default(0.01)
+    optimizer: str = Setting(
+        "adam, whose steps do not depend on --clip and --population, or sgd, which the "
+        "published algorithms always use.",
+        choices=("sgd", "adam"),
+    ).default("adam")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,21 +83,17 @@ class SharedRules(Settings):
 class RuleOptions(SharedRules):
     """Rules as people give them: noise or epsilon, and a cell's norm as a share of a user's."""
 
-    noise: Annotated[
-        float | None, Setting("Noise in units of --clip; or give --epsilon.", above=0)
-    ] = None
-    epsilon: Annotated[
-        float | None,
-        Setting("Find the least noise for this after all steps.", above=0, short="-e"),
-    ] = None
-    cell_ratio: Annotated[
-        float,
-        Setting(
-            "Norm of a cell's contribution, at most, as a share of --clip. A cell: the sentences "
-            "of one user that name the same entities.",
-            above=0,
-        ),
-    ] = CELL_RATIO
+    noise: float | None = Setting("Noise in units of --clip; or give --epsilon.", above=0).default(
+        None
+    )
+    epsilon: float | None = Setting(
+        "Find the least noise for this after all steps.", above=0, short="-e"
+    ).default(None)
+    cell_ratio: float = Setting(
+        "Norm of a cell's contribution, at most, as a share of --clip. A cell: the sentences "
+        "of one user that name the same entities.",
+        above=0,
+    ).default(CELL_RATIO)
 
     def rules(self) -> "Rules":
         """The rules; if epsilon was given, before the noise for it is found."""
@@ -139,36 +115,30 @@ class Records(Settings):
 
     heading: ClassVar[str] = "Records"
 
-    user: Annotated[str, Setting("Whose sentence.", flag="--user-field")] = "user"
-    tokens: Annotated[
-        str | None, Setting("A list of words (instead of a text).", flag="--tokens-field")
-    ] = None
-    text: Annotated[str, Setting("A text.", flag="--text-field")] = "text"
-    tags: Annotated[
-        str | None, Setting("BIO tags that mark entities, one per token.", flag="--tags-field")
-    ] = None
-    entities: Annotated[
-        str | None, Setting("The list that 'discreet entities' adds.", flag="--entities-field")
-    ] = None
-    label: Annotated[
-        str | None, Setting("Classify sentences by this field.", flag="--label-field")
-    ] = None
+    user: str = Setting("Whose sentence.", flag="--user-field").default("user")
+    tokens: str | None = Setting(
+        "A list of words (instead of a text).", flag="--tokens-field"
+    ).default(None)
+    text: str = Setting("A text.", flag="--text-field").default("text")
+    tags: str | None = Setting(
+        "BIO tags that mark entities, one per token.", flag="--tags-field"
+    ).default(None)
+    entities: str | None = Setting(
+        "The list that 'discreet entities' adds.", flag="--entities-field"
+    ).default(None)
+    label: str | None = Setting("Classify sentences by this field.", flag="--label-field").default(
+        None
+    )
 
-    gazetteer: Annotated[Path | None, Setting("A file of sensitive entities, one per line.")] = None
-    categories: Annotated[
-        str | None,
-        Setting(
-            "Kinds of entities that are sensitive, with commas: person,org,disease,... or all. "
-            "Without it entities of other kinds than person, org, loc, gpe, misc, norp, fac and "
-            "pii are refused."
-        ),
-    ] = None
-    labels: Annotated[
-        str | None,
-        Setting(
-            "The possible labels, with commas; one with a comma in double quotes. They are public."
-        ),
-    ] = None
+    gazetteer: Path | None = Setting("A file of sensitive entities, one per line.").default(None)
+    categories: str | None = Setting(
+        "Kinds of entities that are sensitive, with commas: person,org,disease,... or all. "
+        "Without it entities of other kinds than person, org, loc, gpe, misc, norp, fac and "
+        "pii are refused."
+    ).default(None)
+    labels: str | None = Setting(
+        "The possible labels, with commas; one with a comma in double quotes. They are public."
+    ).default(None)
 
     @property
     def words(self) -> str:
@@ -213,57 +183,41 @@ class Records(Settings):
 class NetworkSettings(AwdLstmSizes):
     """What is trained, and the public words it knows."""
 
-    space: Annotated[
-        str,
-        Setting("Public vocabulary and first vectors: starter or a vector file.", short="-s"),
-    ] = "starter"
-    max_words: Annotated[int | None, Setting("Only the first N words of the space.")] = None
-    vocabulary: Annotated[Path | None, Setting("A PUBLIC list of words instead of a space.")] = None
-    embedding: Annotated[int | None, Setting("Length of word vectors, with --vocabulary.")] = None
-    start: Annotated[
-        Path | None,
-        Setting(
-            "Start from the model in this folder, which this command trained. What it has spent is "
-            "added, unless --start-public."
-        ),
-    ] = None
-    start_public: Annotated[
-        bool, Setting("Say that the model of --start or --model has seen PUBLIC text only.")
-    ] = False
-    trained: Annotated[
-        str | None,
-        Setting(
-            "Train only these parts of the AWD-LSTM, with commas: embedding, lstm, output. Fewer "
-            "parameters, less noise."
-        ),
-    ] = None
-    model: Annotated[
-        str | None,
-        Setting(
-            "A transformers model that is here already: its folder, a GGUF file, or smollm2, if "
-            "that package is installed. If discreet trained it on raw text, what it has spent is "
-            "added, unless --start-public."
-        ),
-    ] = None
-    adapters: Annotated[
-        str,
-        Setting(
-            "What of --model is trained. Beside each of its matrices, which stay: lora, two thin "
-            "matrices; half, one of the two; core, a square of --rank between the matrix's main "
-            "directions. Or all: every weight of the model itself. Fewer numbers, less noise.",
-            choices=TRAINED,
-        ),
-    ] = "core"
-    rank: Annotated[int, Setting("Rank of the adapters of --model.", at_least=1)] = 4
-    last_blocks: Annotated[
-        int | None,
-        Setting(
-            "Train in the last N blocks of --model only: fewer numbers, and quicker, since what is "
-            "below is computed once for each sentence.",
-            at_least=1,
-        ),
-    ] = None
-    device: Annotated[str, DEVICE] = AUTO
+    space: str = Setting(
+        "Public vocabulary and first vectors: starter or a vector file.", short="-s"
+    ).default("starter")
+    max_words: int | None = Setting("Only the first N words of the space.").default(None)
+    vocabulary: Path | None = Setting("A PUBLIC list of words instead of a space.").default(None)
+    embedding: int | None = Setting("Length of word vectors, with --vocabulary.").default(None)
+    start: Path | None = Setting(
+        "Start from the model in this folder, which this command trained. What it has spent is "
+        "added, unless --start-public."
+    ).default(None)
+    start_public: bool = Setting(
+        "Say that the model of --start or --model has seen PUBLIC text only."
+    ).default(False)
+    trained: str | None = Setting(
+        "Train only these parts of the AWD-LSTM, with commas: embedding, lstm, output. Fewer "
+        "parameters, less noise."
+    ).default(None)
+    model: str | None = Setting(
+        "A transformers model that is here already: its folder, a GGUF file, or smollm2, if "
+        "that package is installed. If discreet trained it on raw text, what it has spent is "
+        "added, unless --start-public."
+    ).default(None)
+    adapters: str = Setting(
+        "What of --model is trained. Beside each of its matrices, which stay: lora, two thin "
+        "matrices; half, one of the two; core, a square of --rank between the matrix's main "
+        "directions. Or all: every weight of the model itself. Fewer numbers, less noise.",
+        choices=TRAINED,
+    ).default("core")
+    rank: int = Setting("Rank of the adapters of --model.", at_least=1).default(4)
+    last_blocks: int | None = Setting(
+        "Train in the last N blocks of --model only: fewer numbers, and quicker, since what is "
+        "below is computed once for each sentence.",
+        at_least=1,
+    ).default(None)
+    device: str = DEVICE.default(AUTO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,36 +226,29 @@ class RunSettings(Settings):
 
     heading: ClassVar[str] = "Run"
 
-    steps: Annotated[int, Setting("Number of steps.", at_least=1)] = 100
-    strict: Annotated[bool, Setting("Refuse data beyond --holders, --cells; else drop.")] = False
-    budget: Annotated[
-        float | None, Setting("Stop before a step that would take epsilon above this.")
-    ] = None
-    evaluate: Annotated[
-        str | None, Setting("A PUBLIC file like INPUT, to measure perplexity on.")
-    ] = None
-    evaluate_every: Annotated[int, Setting("Steps between measurements.", at_least=1)] = 50
-    checkpoint_every: Annotated[int, Setting("Steps between checkpoints.", at_least=1)] = 10
-    resume: Annotated[bool, Setting("Continue the run in the output folder.")] = False
-    again: Annotated[
-        bool,
-        Setting(
-            "Train although a run beside the output folder has used some of the same users. What "
-            "both spend adds up, and the statement says so."
-        ),
-    ] = False
-    federated: Annotated[
-        int | None,
-        Setting("Simulate so many clients with Flower, each with a part of the users."),
-    ] = None
-    drop_out: Annotated[
-        float,
-        Setting(
-            "Simulate, with --federated, that a client is silent in a step with this chance.",
-            at_least=0,
-            below=1,
-        ),
-    ] = 0.0
+    steps: int = Setting("Number of steps.", at_least=1).default(100)
+    strict: bool = Setting("Refuse data beyond --holders, --cells; else drop.").default(False)
+    budget: float | None = Setting(
+        "Stop before a step that would take epsilon above this."
+    ).default(None)
+    evaluate: str | None = Setting("A PUBLIC file like INPUT, to measure perplexity on.").default(
+        None
+    )
+    evaluate_every: int = Setting("Steps between measurements.", at_least=1).default(50)
+    checkpoint_every: int = Setting("Steps between checkpoints.", at_least=1).default(10)
+    resume: bool = Setting("Continue the run in the output folder.").default(False)
+    again: bool = Setting(
+        "Train although a run beside the output folder has used some of the same users. What "
+        "both spend adds up, and the statement says so."
+    ).default(False)
+    federated: int | None = Setting(
+        "Simulate so many clients with Flower, each with a part of the users."
+    ).default(None)
+    drop_out: float = Setting(
+        "Simulate, with --federated, that a client is silent in a step with this chance.",
+        at_least=0,
+        below=1,
+    ).default(0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,7 +259,7 @@ class BoundsSettings(Settings):
         float,
         Setting("For a user and an entity together, after all steps.", above=0, short="-e"),
     ]
-    steps: Annotated[int, Setting("Number of steps.", at_least=1)] = 40
-    user_rate: Annotated[float, Setting("Chance of a user a step.", above=0, at_most=1)] = 0.25
-    entity_rate: Annotated[float, Setting("Chance of an entity a step.", above=0, at_most=1)] = 1.0
-    delta: Annotated[float, Setting("Failure probability.", above=0, below=1)] = 1e-5
+    steps: int = Setting("Number of steps.", at_least=1).default(40)
+    user_rate: float = Setting("Chance of a user a step.", above=0, at_most=1).default(0.25)
+    entity_rate: float = Setting("Chance of an entity a step.", above=0, at_most=1).default(1.0)
+    delta: float = Setting("Failure probability.", above=0, below=1).default(1e-5)

@@ -22,15 +22,15 @@ class MapTrainingSettings(Settings):
     heading: ClassVar[str] = "Training"
 
     epsilon: Annotated[float, Setting("Epsilon of the noise that the map is for.", short="-e")]
-    mechanism: Annotated[str, Setting("purkayastha, priv-unit or planar-laplace.", short="-m")] = (
+    mechanism: str = Setting("purkayastha, priv-unit or planar-laplace.", short="-m").default(
         "purkayastha"
     )
     dimensions: tuple[int, ...] = DIMENSIONS
     """Candidates for the dimension it maps to; one alone is taken as it is."""
-    hidden: Annotated[int, Setting("Width of a tanh layer; 0: a linear map.", at_least=0)] = 32
-    epochs: Annotated[int, Setting("Passes over the text.", at_least=1)] = 15
-    seed: Annotated[int, Setting("Seed of the training.", at_least=0)] = 0
-    device: Annotated[str, replace(DEVICE, option=False)] = AUTO
+    hidden: int = Setting("Width of a tanh layer; 0: a linear map.", at_least=0).default(32)
+    epochs: int = Setting("Passes over the text.", at_least=1).default(15)
+    seed: int = Setting("Seed of the training.", at_least=0).default(0)
+    device: str = replace(DEVICE, option=False).default(AUTO)
 
     def __post_init__(self) -> None:
         from discreet.models.sphere_noise import trainable
@@ -48,24 +48,18 @@ class MapText(Settings):
 
     heading: ClassVar[str] = "Text and labels"
 
-    text_field: Annotated[str, Setting("Column or field that holds the text.")] = "text"
-    label_field: Annotated[
-        str | None,
-        Setting(
-            "PUBLIC class of each text: the map learns to keep classes apart. Without it, it "
-            "learns to keep as much of the vector as it can."
-        ),
-    ] = None
-    more: Annotated[
-        str | None,
-        Setting(
-            "Further PUBLIC text with the same fields, such as whole reviews where PUBLIC has "
-            "sentences. Validation, on PUBLIC alone, says how much its labels weigh."
-        ),
-    ] = None
-    dim: Annotated[
-        str, Setting("Dimensions to map to; auto tries several on held-out public text.")
-    ] = _AUTO
+    text_field: str = Setting("Column or field that holds the text.").default("text")
+    label_field: str | None = Setting(
+        "PUBLIC class of each text: the map learns to keep classes apart. Without it, it "
+        "learns to keep as much of the vector as it can."
+    ).default(None)
+    more: str | None = Setting(
+        "Further PUBLIC text with the same fields, such as whole reviews where PUBLIC has "
+        "sentences. Validation, on PUBLIC alone, says how much its labels weigh."
+    ).default(None)
+    dim: str = Setting("Dimensions to map to; auto tries several on held-out public text.").default(
+        _AUTO
+    )
 
     @property
     def dimensions(self) -> tuple[int, ...]:
@@ -86,21 +80,18 @@ class TaskSettings(Settings):
 
     heading: ClassVar[str] = "Training"
 
-    hidden: Annotated[
-        int, Setting("Units of the layer that reads a released vector.", at_least=1)
-    ] = 64
-    epochs: Annotated[
-        int | None,
-        Setting(
-            f"Passes over the rows, free of charge; {EPOCHS} unless given. With --published: "
-            f"{PUBLISHED_EPOCHS} unless given.",
-            at_least=1,
-        ),
-    ] = None
-    seed: Annotated[int, Setting("Seed of the training, not of the noise.", at_least=0)] = 0
-    batch: Annotated[int, Setting("Rows in a step.", at_least=1, option=False)] = 256
-    rate: Annotated[float, Setting("Highest learning rate.", above=0, option=False)] = 5e-3
-    device: Annotated[str, replace(DEVICE, option=False)] = AUTO
+    hidden: int = Setting("Units of the layer that reads a released vector.", at_least=1).default(
+        64
+    )
+    epochs: int | None = Setting(
+        f"Passes over the rows, free of charge; {EPOCHS} unless given. With --published: "
+        f"{PUBLISHED_EPOCHS} unless given.",
+        at_least=1,
+    ).default(None)
+    seed: int = Setting("Seed of the training, not of the noise.", at_least=0).default(0)
+    batch: int = Setting("Rows in a step.", at_least=1, option=False).default(256)
+    rate: float = Setting("Highest learning rate.", above=0, option=False).default(5e-3)
+    device: str = replace(DEVICE, option=False).default(AUTO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,25 +100,20 @@ class PublishedTask(Settings):
 
     heading: ClassVar[str] = "As published, on raw text"
 
-    epsilon: Annotated[float | None, Setting("--published: noise of every epoch.", short="-e")] = (
-        None
-    )
-    mechanism: Annotated[
-        str | None, Setting("--published: purkayastha, priv-unit or planar-laplace.", short="-m")
-    ] = None
-    dim: Annotated[
-        int | None, Setting(f"--published: dimensions; {PUBLISHED_DIMENSION} unless given.")
-    ] = None
-    labels: Annotated[str | None, Setting("--published: the possible labels, with commas.")] = None
-    label_epsilon: Annotated[
-        float | None,
-        Setting(
-            "--published: loss allowed for the label, drawn once; without it labels are public."
-        ),
-    ] = None
-    text_field: Annotated[str, Setting("--published: the text.")] = "text"
-    pair_field: Annotated[str | None, Setting("--published: second text of a pair.")] = None
-    label_field: Annotated[str, Setting("--published: the label.")] = "label"
+    epsilon: float | None = Setting("--published: noise of every epoch.", short="-e").default(None)
+    mechanism: str | None = Setting(
+        "--published: purkayastha, priv-unit or planar-laplace.", short="-m"
+    ).default(None)
+    dim: int | None = Setting(
+        f"--published: dimensions; {PUBLISHED_DIMENSION} unless given."
+    ).default(None)
+    labels: str | None = Setting("--published: the possible labels, with commas.").default(None)
+    label_epsilon: float | None = Setting(
+        "--published: loss allowed for the label, drawn once; without it labels are public."
+    ).default(None)
+    text_field: str = Setting("--published: the text.").default("text")
+    pair_field: str | None = Setting("--published: second text of a pair.").default(None)
+    label_field: str = Setting("--published: the label.").default("label")
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -146,29 +132,28 @@ class PublishedTask(Settings):
 class EndToEndSettings(Settings):
     """How an encoder, M1, M2 and the task layers are trained together, through the noise."""
 
-    mechanism: Annotated[
-        str | None,
-        Setting("purkayastha, priv-unit or planar-laplace; none: without noise.", short="-m"),
-    ] = "purkayastha"
-    epsilon: Annotated[
-        float | None, Setting("Epsilon of every epoch; none without noise.", short="-e", above=0)
-    ] = None
-    dimension: Annotated[int, Setting("Dimensions that M1 maps to.", at_least=2, flag="--dim")] = (
+    mechanism: str | None = Setting(
+        "purkayastha, priv-unit or planar-laplace; none: without noise.", short="-m"
+    ).default("purkayastha")
+    epsilon: float | None = Setting(
+        "Epsilon of every epoch; none without noise.", short="-e", above=0
+    ).default(None)
+    dimension: int = Setting("Dimensions that M1 maps to.", at_least=2, flag="--dim").default(
         PUBLISHED_DIMENSION
     )
-    epochs: Annotated[int, Setting("Passes over the rows; each costs epsilon.", at_least=1)] = (
+    epochs: int = Setting("Passes over the rows; each costs epsilon.", at_least=1).default(
         PUBLISHED_EPOCHS
     )
-    batch: Annotated[int, Setting("Texts or pairs in a step.", at_least=1)] = 64
-    learning_rate: Annotated[float, Setting("Highest rate of the encoder.", above=0)] = 2e-5
-    map_rate: Annotated[
-        float, Setting("Highest rate of M1, M2 and the task layers, which are new.", above=0)
-    ] = 1e-3
-    max_tokens: Annotated[int, Setting("Longer texts are cut.", at_least=3)] = 128
-    frozen_layers: Annotated[
-        int, Setting("Lowest layers of the encoder that stay as they are.", at_least=0)
-    ] = 0
-    seed: Annotated[int, Setting("Of weights and order, not of the noise.", at_least=0)] = 0
+    batch: int = Setting("Texts or pairs in a step.", at_least=1).default(64)
+    learning_rate: float = Setting("Highest rate of the encoder.", above=0).default(2e-5)
+    map_rate: float = Setting(
+        "Highest rate of M1, M2 and the task layers, which are new.", above=0
+    ).default(1e-3)
+    max_tokens: int = Setting("Longer texts are cut.", at_least=3).default(128)
+    frozen_layers: int = Setting(
+        "Lowest layers of the encoder that stay as they are.", at_least=0
+    ).default(0)
+    seed: int = Setting("Of weights and order, not of the noise.", at_least=0).default(0)
 
     def __post_init__(self) -> None:
         from discreet.models.sphere_noise import trainable
