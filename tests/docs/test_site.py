@@ -96,6 +96,12 @@ def test_lists_and_tables_are_shown_as_such(site):
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
+def test_settings_are_shown_by_their_defaults(site):
+    page = re.sub(r"<[^>]+>", "", (site / "api" / "release.html").read_text())
+    assert "HandoverSettings" in page
+    assert not re.findall(r"\bSetting\(|\.default\(", page)
+
+
 def test_the_front_page_of_the_library_lists_exactly_the_public_names():
     listed = re.findall(r"^::: discreet\.(\w+)$", (DOCS / "api" / "index.md").read_text(), re.M)
     assert sorted(listed) == sorted(discreet.__all__)
