@@ -132,7 +132,7 @@ def test_beside_the_cap_is_never_out_of_reach(dimension, epsilon, monkeypatch):
     """However rare it is there: a vector that another one's release reaches would tell the two."""
     asked = []
 
-    def rare(exponent, rng):
+    def rare(exponent, _rng):
         asked.append(exponent[0])
         return exponent > 30.0  # what is that rare happens
 
