@@ -26,10 +26,10 @@ from discreet.text.chunk_table import ChunkTable, Ints, concatenate, string_arra
 
 CONTINUATION = "##"
 INNER_MARKS = "'’‐‑-"
+"""Apostrophes and hyphens, which may stand inside a word."""
 ANY_NUMBER = ("20", "10", "100")
 """What a number is read as that a vocabulary does not have: the first of these that it has."""
 _NUMBER = re.compile("[0-9]+(?:[.,][0-9]+)*")
-"""Apostrophes and hyphens, which may stand inside a word."""
 SPECIAL = re.compile(r"[\[<]/?\w+[\]>]")
 """Entries that are no words, such as ``[UNK]``; text cannot reach them."""
 
