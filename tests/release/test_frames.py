@@ -237,7 +237,7 @@ def test_the_mechanism_is_that_of_the_command_unless_given():
     assert release.receipt.about["space"]["name"] == "english"
     with pytest.raises(DiscreetError, match="near-words needs epsilon"):
         sanitize(["tea"])
-    with pytest.raises(DiscreetError, match="nonsense is not an .*its options: epsilon, near"):
+    with pytest.raises(DiscreetError, match=r"nonsense is not an .*its options: epsilon, near"):
         sanitize(["tea"], epsilon=8, nonsense=1)
 
 

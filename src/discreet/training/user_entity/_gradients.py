@@ -154,7 +154,8 @@ def _norms(several: Parameters) -> torch.Tensor:
         wide = torch.float64 if value.shape[-1] > _LONG_ROW else None
         rows = value.reshape(len(value), -1, value.shape[-1])
         norms.append(torch.linalg.vector_norm(rows, dim=2, dtype=wide).double())
-    return torch.linalg.vector_norm(torch.cat(norms, dim=1), dim=1)
+    out: torch.Tensor = torch.linalg.vector_norm(torch.cat(norms, dim=1), dim=1)
+    return out
 
 
 def scaled(parameters: Parameters, factor: float) -> Parameters:
