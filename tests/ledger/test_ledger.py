@@ -421,7 +421,7 @@ def test_what_was_released_comes_back_letter_by_letter(ledger):
     one, two = ledger.reserve(charge(1.0)), ledger.reserve(charge(1.0))
     ledger.remember(one, "tickets", ["1", "2", "3"], odd)
     ledger.remember(two, "tickets", ["4"], odd[:1])
-    ledger.commit_all([(one, None), (two, None)])
+    ledger.close_all([(one, "committed", None), (two, "committed", None)])
     assert [seen.kept for seen in ledger.seen("tickets", ["1", "2", "3", "4"])] == [*odd, odd[0]]
     assert ledger.verify() == []
 
