@@ -4,6 +4,7 @@ import pytest
 
 from command import MARKER, UNKNOWN, WORDS
 from discreet import DiscreetError
+from discreet.release.choice import chosen_sanitizer
 
 TEXT = f"Ask {MARKER} Roe about the lamp"
 
@@ -49,4 +50,10 @@ def test_it_needs_a_sanitizer(engine, settings):
         engine.anonymize(TEXT, found(0, 3), operators={"DEFAULT": OperatorConfig("near_words", {})})
     with pytest.raises(DiscreetError, match="accept_weak"):
         near_words(**settings | {"epsilon": 1000.0})
+    weak = chosen_sanitizer(**settings | {"epsilon": 1000.0}, accept_weak=True)
+    with pytest.raises(DiscreetError, match="accept_weak"):
+        near_words(weak)
+    with pytest.raises(DiscreetError, match="not both"):
+        near_words(weak, epsilon=1.0)
+    assert near_words(weak, accept_weak=True).operator_name == "near_words"
     assert near_words(**settings).operator_name == "near_words"

@@ -11,8 +11,7 @@ from typing import Any
 
 from discreet.errors import InvalidValue, needs_extra
 from discreet.integrations._conversation import Conversations, ReleasesMessages
-from discreet.release.choice import PYTHON, chosen_sanitizer
-from discreet.release.strength import refuse_weak_words
+from discreet.release.choice import given_or_chosen
 from discreet.release.text import TextSanitizer
 
 with needs_extra("the middleware of LangChain", "langchain"):
@@ -39,7 +38,7 @@ class SanitizingMiddleware(ReleasesMessages, AgentMiddleware):  # type: ignore[m
 
     def __init__(self, sanitizer: TextSanitizer | None = None, **options: Any) -> None:
         super().__init__()
-        self._conversations = Conversations(_chosen(sanitizer, options))
+        self._conversations = Conversations(given_or_chosen(sanitizer, options))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
@@ -69,7 +68,7 @@ def sanitizing_runnable(sanitizer: TextSanitizer | None = None, **options: Any) 
     >>> len(sanitizing_runnable(epsilon=8).invoke("The doctor saw me.").split())
     5
     """
-    conversations = Conversations(_chosen(sanitizer, options))
+    conversations = Conversations(given_or_chosen(sanitizer, options))
 
     def released(given: Any) -> Any:
         if isinstance(given, str):
@@ -84,16 +83,6 @@ def sanitizing_runnable(sanitizer: TextSanitizer | None = None, **options: Any) 
         )
 
     return RunnableLambda(released, name="sanitize")
-
-
-def _chosen(sanitizer: TextSanitizer | None, options: dict[str, Any]) -> TextSanitizer:
-    if sanitizer is None:
-        return chosen_sanitizer(**options)
-    if set(options) - {"accept_weak"}:
-        raise InvalidValue("give a sanitizer, or what it is made from, and not both")
-    if not options.get("accept_weak"):
-        refuse_weak_words(sanitizer, PYTHON)
-    return sanitizer
 
 
 def _thread() -> str:

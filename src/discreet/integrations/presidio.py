@@ -8,7 +8,7 @@ release *all* of the text: ``discreet.sanitize(texts, identifiers="presidio", ..
 from typing import Any
 
 from discreet.errors import needs_extra
-from discreet.release.choice import chosen_sanitizer
+from discreet.release.choice import given_or_chosen
 from discreet.release.text import Sanitizer
 from discreet.statement import PrivacyStatement
 
@@ -54,8 +54,7 @@ def near_words(sanitizer: Sanitizer | None = None, **options: Any) -> OperatorCo
         sanitizer: a :class:`discreet.Sanitizer`; or
         options: what :func:`discreet.release.choice.chosen_sanitizer` takes, such as ``epsilon``.
     """
-    made = chosen_sanitizer(**options) if sanitizer is None else sanitizer
-    return OperatorConfig(_NAME, {SANITIZER: made})
+    return OperatorConfig(_NAME, {SANITIZER: given_or_chosen(sanitizer, options)})
 
 
 def statement_of(config: OperatorConfig) -> PrivacyStatement:

@@ -10,7 +10,7 @@ from discreet.guides.ngram import NGramGuide
 from discreet.mechanisms.registry import DEFAULTS, default_space, find
 from discreet.protocols import WordMechanism
 from discreet.release.strength import refuse_weak_words
-from discreet.release.text import READABLE, Sanitizer
+from discreet.release.text import READABLE, Sanitizer, TextSanitizer
 from discreet.spaces import EmbeddingSpace, load_space
 from discreet.text.function_words import on_the_list
 from discreet.text.identifiers import Identifiers
@@ -82,6 +82,22 @@ def chosen_sanitizer(
     if not accept_weak:
         refuse_weak_words(made, PYTHON)
     return made
+
+
+def given_or_chosen(sanitizer: TextSanitizer | None, options: Mapping[str, Any]) -> TextSanitizer:
+    """A sanitizer that is made already, unless its setting is weak; or one made from options.
+
+    Args:
+        sanitizer: made already, or None.
+        options: what :func:`chosen_sanitizer` takes; beside a sanitizer ``accept_weak`` alone.
+    """
+    if sanitizer is None:
+        return chosen_sanitizer(**options)
+    if options.keys() - {"accept_weak"}:
+        raise InvalidValue("give a sanitizer, or what it is made from, and not both")
+    if not options.get("accept_weak"):
+        refuse_weak_words(sanitizer, PYTHON)
+    return sanitizer
 
 
 def chosen_mechanism(
