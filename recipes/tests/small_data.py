@@ -1,11 +1,16 @@
 """Small data sets in the form that recipes read."""
 
+import contextlib
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.errors import InvalidValue
+from discreet.settings import declared_in
+from discreet_recipes.options import member_of
 from tiny_bert import sentences
 
 
@@ -26,3 +31,14 @@ def write_labelled(folder: Path, counts: dict[str, int]) -> Path:
         ]
         write_rows(folder / f"{name}.jsonl.gz", rows)
     return folder
+
+
+def shorter(options: Any) -> Iterator[Any]:
+    """The same options with each of their lists cut to its first, and to none where that may be.
+
+    Nothing of them has to be computed once all of it was: what is shown must be there as well.
+    """
+    for each in declared_in(type(options)):
+        for kept in (getattr(options, each.name)[:1], ()) if member_of(each) else ():
+            with contextlib.suppress(InvalidValue):
+                yield replace(options, **{each.name: kept})

@@ -15,7 +15,7 @@ from discreet_recipes.sentdp.methods import classifier
 from discreet_recipes.sentdp.pages import ALL, AT_LEAST_8, PAPER, PAPER_TABLE_1, values
 from discreet_recipes.sentdp.run import guesser, needed_candidates, scores
 from discreet_recipes.sentdp.sizes import QUICK
-from small_data import write_rows
+from small_data import shorter, write_rows
 from tiny_bert import MARKS, write_bert
 
 WORDS = ["tea", "warm", "good", "cup", "run", "walk", "very", "cold", "the", "is", "was", "a"]
@@ -130,6 +130,9 @@ def test_the_whole_recipe(data, encoder, tmp_path, monkeypatch):
     sentdp.run(data, tmp_path, SIZE, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
+    for one in shorter(SIZE):
+        sentdp.run(data, tmp_path, one, said.append)
+    assert said == []
     # Of epsilons that nobody asked for nothing is claimed.
     for epsilons, about in (((), 0), ((1.0,), 2), ((1.0, 10.0), 3)):
         record = sentdp.run(data, tmp_path, replace(SIZE, epsilons=epsilons), said.append)

@@ -13,7 +13,7 @@ from discreet.training.vectors import _bottleneck
 from discreet_recipes.sentence_ldp import run as sentence_ldp
 from discreet_recipes.sentence_ldp.data import load_part
 from discreet_recipes.sentence_ldp.sizes import QUICK
-from small_data import write_labelled, write_rows
+from small_data import shorter, write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
 
 SIZE = replace(
@@ -100,6 +100,10 @@ def test_the_whole_recipe(place, tmp_path, monkeypatch):
     sentence_ldp.run(place / "nowhere", tmp_path, size, said.append)
     assert said == []
     assert (tmp_path / "README.md").read_text() == page
+    # Any list may be shorter, or none: what was finished is shown, and nothing claimed of the rest.
+    for one in shorter(size):
+        sentence_ldp.run(place / "nowhere", tmp_path, one, said.append)
+    assert said == []
 
 
 def test_data_that_is_missing_or_broken_is_one_sentence(place, tmp_path):

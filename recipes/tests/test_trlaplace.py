@@ -15,7 +15,7 @@ from discreet_recipes.trlaplace import run as trlaplace
 from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
 from discreet_recipes.trlaplace.data import TrLaplaceSetting, build, random_space, read_tasks
 from discreet_recipes.trlaplace.sizes import QUICK
-from small_data import write_labelled, write_rows
+from small_data import shorter, write_labelled, write_rows
 from tiny_bert import WORDS, write_bert
 
 SMALL = replace(
@@ -89,6 +89,8 @@ def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path):
     # A second run has nothing left to compute.
     said.clear()
     trlaplace.run(data, tmp_path / "out", options, said.append)
+    for one in (*shorter(options), replace(options, epsilons=(100.0,), high_epsilons=())):
+        trlaplace.run(data, tmp_path / "out", one, said.append)
     assert said == []
 
 

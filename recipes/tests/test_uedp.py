@@ -28,7 +28,7 @@ from discreet_recipes.uedp.accounting import (
 from discreet_recipes.uedp.pages import ResultRow, add_claims
 from discreet_recipes.uedp.reach import Reach, add_reach, reach_of, weights_of
 from discreet_recipes.uedp.sizes import CATEGORIES, PAPER, QUICK
-from small_data import write_rows
+from small_data import shorter, write_rows
 from tiny_bert import MARKS, write_bert
 from tiny_causal import llama, save_model
 
@@ -169,6 +169,8 @@ def test_the_whole_recipe(data, tmp_path, monkeypatch):
     monkeypatch.setattr(uedp._Bench, "_trained", stop)
     again = uedp.run(data, tmp_path / "out", SIZE, silent)
     assert again.tables == record.tables
+    for one in shorter(SIZE):
+        uedp.run(data, tmp_path / "out", one, silent)
 
 
 @pytest.mark.usefixtures("undrawn")

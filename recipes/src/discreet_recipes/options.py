@@ -1,15 +1,19 @@
 """What recipes can be told: how the settings that they have in common are declared."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, get_args, get_origin
+from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 from discreet.devices import AUTO, DEVICE
+from discreet.errors import InvalidValue
 from discreet.settings import Declared, Setting, Settings, declared_in
 
 Numbers = tuple[float, ...]
 Counts = tuple[int, ...]
 Names = tuple[str, ...]
 """Lists: with commas on the command line."""
+Pair = tuple[int, int]
+Triple = tuple[int, int, int]
+"""As many numbers as there are things to say."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +53,38 @@ class Options(Settings):
     there.
     """
 
+    never_none: ClassVar[Names] = ()
+    """Lists without which there is nothing to run."""
     device: Annotated[str, DEVICE] = AUTO
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for declared in declared_in(type(self)):
-            member = member_of(declared)
-            if member is not None:
-                for value in getattr(self, declared.name):
-                    member.checked(value, f"each of {declared.name} of {type(self).__name__}")
+            if member_of(declared) is not None:
+                called = f"{declared.name} of {type(self).__name__}"
+                checked_list(declared, getattr(self, declared.name), called)
+            if declared.name in self.never_none and not getattr(self, declared.name):
+                raise InvalidValue(f"{declared.flag} cannot be none")
 
 
 def member_of(declared: Declared) -> Declared | None:
-    """Of a setting that is a tuple of any length: one member of it."""
+    """Of a setting that is a tuple: one member of it."""
     if get_origin(declared.kind) is not tuple:
         return None
     return replace(declared, kind=get_args(declared.kind)[0])
+
+
+def checked_list(declared: Declared, given: tuple[Any, ...], called: str) -> tuple[Any, ...]:
+    """The members of a list, each checked, if there are as many as its type says.
+
+    >>> (pair,) = (each for each in declared_in(Options) if each.name == "device")
+    >>> pair = replace(pair, kind=Pair, setting=count("Rows."))
+    >>> checked_list(pair, (3,), "--rows")
+    Traceback (most recent call last):
+    discreet.errors.InvalidValue: --rows must be 2 values with commas between them
+    """
+    kinds = get_args(declared.kind)
+    if kinds[-1] is not ... and len(given) != len(kinds):
+        raise InvalidValue(f"{called} must be {len(kinds)} values with commas between them")
+    member = replace(declared, kind=kinds[0])
+    return tuple(member.checked(value, f"each of {called}") for value in given)

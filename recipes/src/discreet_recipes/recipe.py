@@ -10,7 +10,7 @@ from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting, declared_in
 from discreet_recipes.data_files import missing_files
-from discreet_recipes.options import Model, Options, member_of
+from discreet_recipes.options import Model, Options, checked_list, member_of
 
 if TYPE_CHECKING:
     from discreet_recipes.record import Record
@@ -148,14 +148,13 @@ def _read(declared: Declared, value: Any) -> Any:
     member = member_of(declared)
     if member is None:
         return value
-    if value.strip() == "none":
-        return ()
+    given = "" if value.strip() == "none" else value
     try:
-        parts = tuple(member.kind(part.strip()) for part in value.split(",") if part.strip())
+        parts = tuple(member.kind(part.strip()) for part in given.split(",") if part.strip())
     except ValueError as error:
         kind = "whole numbers" if member.kind is int else "numbers"
         raise InvalidValue(f"{declared.flag} must be {kind} with commas between them") from error
-    return tuple(member.checked(part, f"each of {declared.flag}") for part in parts)
+    return checked_list(declared, parts, declared.flag)
 
 
 def _said(value: Any) -> str:

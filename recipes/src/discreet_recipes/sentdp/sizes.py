@@ -7,12 +7,12 @@ from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
 from discreet_recipes.options import (
     PACKAGED,
-    Counts,
     Names,
     Numbers,
     Options,
     SentenceEncoder,
     Trials,
+    Triple,
     count,
     positive,
     words_of,
@@ -36,11 +36,11 @@ class SentDPOptions(Options):
     ]
     data_sets: Annotated[Names, Setting("Data sets.", choices=DATA_SETS)]
     news: Annotated[
-        Counts,
+        Triple,
         count("Public, validation and private documents of 20 Newsgroups."),
     ]
-    reviews: Annotated[Counts, count("The same of IMDb.")]
-    yelp: Annotated[Counts, count("The same of Yelp, ten sentences each.")]
+    reviews: Annotated[Triple, count("The same of IMDb.")]
+    yelp: Annotated[Triple, count("The same of Yelp, ten sentences each.")]
     epsilons: Annotated[Numbers, positive("Epsilons, for a sentence.")]
     candidates: Annotated[int, count("Candidates of DeepCandidate.", 2)]
     trials: Trials

@@ -12,8 +12,10 @@ from discreet_recipes.options import (
     Names,
     Numbers,
     Options,
+    Pair,
     SentenceEncoder,
     Trials,
+    Triple,
     count,
     positive,
 )
@@ -28,8 +30,8 @@ class SentenceLDPOptions(Options):
 
     encoder: SentenceEncoder
     data_sets: Annotated[Names, Setting("Data sets of the curves and attacks.", choices=DATA_SETS)]
-    sst2: Annotated[Counts, count("Public, private and test rows of SST-2.")]
-    imdb: Annotated[Counts, count("The same of IMDb.")]
+    sst2: Annotated[Triple, count("Public, private and test rows of SST-2.")]
+    imdb: Annotated[Triple, count("The same of IMDb.")]
     dimensions: Annotated[Counts, count("Dimensions m' of the sweep.", 2)]
     epsilons: Annotated[Numbers, positive("Epsilons of a vector.")]
     label_epsilons: Annotated[Numbers, positive("Epsilons of a label.")]
@@ -39,9 +41,9 @@ class SentenceLDPOptions(Options):
     trials: Trials
     attacked: Annotated[int, count("Rows that are attacked.")]
     model: Annotated[str, Model("BERT-style model that is trained end to end.")]
-    tuned: Annotated[Counts, count("SST-2 rows it is trained on; then test rows.", 10)]
+    tuned: Annotated[Pair, count("SST-2 rows it is trained on; then test rows.", 10)]
     tuned_public: Annotated[
-        Counts,
+        Pair,
         count("PUBLIC rows for release once: of SST-2 dev and of Yelp sentences.", 0),
     ]
     least_words: Annotated[int, count("Shorter training rows are left out.")]
@@ -51,7 +53,7 @@ class SentenceLDPOptions(Options):
     map_rate: Annotated[float, positive("Learning rate of M1, M2 and the task layers.")]
     frozen_layers: Annotated[int, count("Lowest layers that are not trained.", 0)]
     public_epochs: Annotated[
-        Counts,
+        Pair,
         count("Epochs on PUBLIC rows for release once, free: of SST-2 dev, and before of Yelp."),
     ]
     tuned_mechanisms: Annotated[Names, Setting("Noise of the runs end to end.", choices=MECHANISMS)]

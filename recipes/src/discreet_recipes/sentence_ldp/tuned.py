@@ -152,12 +152,11 @@ def sentiment(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
 
 
 def _public(data: Path, size: SentenceLDPOptions) -> list[tuple[Labelled, int]]:
-    phrases, sentences = (*size.tuned_public, 0)[:2]
+    phrases, sentences = size.tuned_public
     parts = [labelled_rows(data, "sst2-dev", phrases)]
     if sentences:
         parts.append(_long_enough(data, "yelp-dev", sentences, size.least_words))
-    epochs = (*size.public_epochs, size.public_epochs[-1])  # one number is for both
-    return list(zip(parts, epochs, strict=False))[::-1]
+    return list(zip(parts, size.public_epochs, strict=False))[::-1]
 
 
 def questions(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
@@ -193,13 +192,13 @@ def tuned_parts(
     tasks = {"sst2": sentiment, **({"qnli": questions} if size.qnli else {})}
     for name, make in tasks.items():
         made = cache(partial(_announced, say, name, make, data, size, folder / name))
-        first = size.tuned_dimensions[0]
         for mechanism in (None, *size.tuned_mechanisms):
-            ways = {"end_to_end": size.tuned_dimensions if name == "sst2" else (first,)}
+            dimensions = size.tuned_dimensions
+            ways = {"end_to_end": dimensions if name == "sst2" else dimensions[:1]}
             if mechanism is not None and name == "sst2":
                 ways["release_once"] = size.once_dimensions
-            for way, dimensions in ways.items():
-                for dimension in dimensions:
+            for way, wanted in ways.items():
+                for dimension in wanted:
                     key = f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}"
                     out[key] = [
                         part(

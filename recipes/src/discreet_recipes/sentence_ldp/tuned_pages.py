@@ -49,15 +49,14 @@ def add_tuned(
             "released of all others, which no epsilon bounds. The interval is of 95 %, over the "
             f"{tests:,} test rows.",
         )
-        if name == "sst2" and size.tuned_mechanisms:
+        if name == "sst2":
             _claim(record, title, figures, epsilon)
 
 
 def _trained_on(name: str, size: SentenceLDPOptions) -> str:
     if name == "qnli":
         return f"{size.qnli * 2 // 3:,} pairs"
-    phrases, sentences = (*size.tuned_public, 0)[:2]
-    epochs = (*size.public_epochs, size.public_epochs[-1])
+    (phrases, sentences), epochs = size.tuned_public, size.public_epochs
     return (
         f"{size.tuned[0]:,} protected rows at most, of at least {size.least_words} word(s); public "
         f"rows at most: {sentences:,} of Yelp for {epochs[1]} epoch(s), then {phrases:,} of SST-2 "
@@ -75,7 +74,7 @@ def _rows(
         for place, mechanism in enumerate((None, *MECHANISMS)):
             for way, words in _WAYS.items():
                 by_seed = runs.get(f"{name}-{way}-{mechanism or 'unprotected'}-{dimension}")
-                if by_seed is None:
+                if not by_seed:
                     continue
                 over_seeds = [sum(one["accuracy"]) / len(one["accuracy"]) for one in by_seed]
                 mean = sum(over_seeds) / len(over_seeds)
@@ -111,8 +110,10 @@ def _claim(
     figures: Mapping[tuple[str, str | None, int], float],
     epsilon: float,
 ) -> None:
-    dimension = min(size for way, _, size in figures if way == "end_to_end")
-    few = min(size for way, _, size in figures if way == "release_once")
+    dimension = min((size for way, _, size in figures if way == "end_to_end"), default=None)
+    few = min((size for way, _, size in figures if way == "release_once"), default=None)
+    if dimension is None or few is None:
+        return
     base = figures["end_to_end", None, dimension]
     named = ((m, figures.get(("end_to_end", m, dimension))) for m in MECHANISMS)
     loops = {mechanism: accuracy for mechanism, accuracy in named if accuracy is not None}

@@ -1,6 +1,6 @@
 """The tables, the plot and the claims of the recipe trlaplace, from what it measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -217,9 +217,37 @@ def _in_the_paper(setting: TrLaplaceSetting) -> float | None:
 def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) -> None:
     """Each claim of the paper beside what was measured."""
     privacy = measured.privacy
+    _add_claims_of_the_box(record, privacy, epsilons)
+    names = ("laplace", "gaussian", "truncated-laplace")
+    high = max(e for e in (*epsilons, 100.0) if TrLaplaceSetting("laplace", e) in privacy)
+    far = {name: privacy[TrLaplaceSetting(name, high)]["keep"] for name in names}
+    record.add_claim(
+        "Truncated Laplace beats Laplace and Gaussian at the same guarantee",
+        "at every epsilon below 1",
+        ", ".join(f"{n} {v:.3f}" for n, v in far.items())
+        + f" of the words kept at epsilon {high:g}",
+        verdict(far["truncated-laplace"] > max(far["laplace"], far["gaussian"]) + 0.02),
+        "with a box that keeps delta the noise is Laplace noise for all practical purposes",
+        main=True,
+    )
+    record.add_key_figure(
+        "utility",
+        f"words of public text kept at the guarantee ({high:g}, 1e-5) a word",
+        ", ".join(f"{n} {v:.2f}" for n, v in far.items()),
+    )
+    if any(measured.utility.values()):
+        _add_utility_claims(record, measured)
+
+
+def _add_claims_of_the_box(
+    record: Record, privacy: Mapping[TrLaplaceSetting, Any], epsilons: Sequence[float]
+) -> None:
+    """Those of the published mechanism, at epsilons where it is defined."""
     within = [
         e for e in epsilons if TrLaplaceSetting("truncated-laplace", e, "published") in privacy
     ]
+    if not within:
+        return
     at = 0.1 if 0.1 in within else min(within)
     box = privacy[TrLaplaceSetting("truncated-laplace", at, "published")]
     delta = 1.0 if box["true_epsilon"] is None else box["true_delta"]
@@ -243,25 +271,6 @@ def add_claims(record: Record, measured: Measured, epsilons: Sequence[float]) ->
         "with the noise of its own theorem nearly no word survives in this space; the paper "
         "measures after an auto-encoder and does not say that its training text was public",
     )
-    names = ("laplace", "gaussian", "truncated-laplace")
-    high = max(e for e in (*epsilons, 100.0) if TrLaplaceSetting("laplace", e) in privacy)
-    far = {name: privacy[TrLaplaceSetting(name, high)]["keep"] for name in names}
-    record.add_claim(
-        "Truncated Laplace beats Laplace and Gaussian at the same guarantee",
-        "at every epsilon below 1",
-        ", ".join(f"{n} {v:.3f}" for n, v in far.items())
-        + f" of the words kept at epsilon {high:g}",
-        verdict(far["truncated-laplace"] > max(far["laplace"], far["gaussian"]) + 0.02),
-        "with a box that keeps delta the noise is Laplace noise for all practical purposes",
-        main=True,
-    )
-    record.add_key_figure(
-        "utility",
-        f"words of public text kept at the guarantee ({high:g}, 1e-5) a word",
-        ", ".join(f"{n} {v:.2f}" for n, v in far.items()),
-    )
-    if any(measured.utility.values()):
-        _add_utility_claims(record, measured)
 
 
 def _add_utility_claims(record: Record, measured: Measured) -> None:

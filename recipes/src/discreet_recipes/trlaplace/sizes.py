@@ -1,7 +1,7 @@
 """What the recipe trlaplace can be told, and its three named settings."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
@@ -26,6 +26,7 @@ TASKS = ("sst2", "agnews", "yelp")
 class TrLaplaceOptions(Options):
     """Options of the recipe trlaplace; a mechanism is name:epsilon or name:epsilon:published."""
 
+    never_none: ClassVar[Names] = ("space", "tasks", "epsilons")
     space: Annotated[
         Names,
         words_of(

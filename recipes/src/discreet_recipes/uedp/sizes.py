@@ -1,12 +1,23 @@
 """What the recipe uedp can be told, and its three named settings."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from discreet.errors import InvalidValue
 from discreet.models.adapter_kinds import ALL, TRAINED
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
-from discreet_recipes.options import Counts, Names, Numbers, Options, count, positive, words_of
+from discreet_recipes.options import (
+    Counts,
+    Names,
+    Numbers,
+    Options,
+    Pair,
+    Triple,
+    count,
+    positive,
+    words_of,
+)
 
 NONE = "none"
 CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
@@ -16,6 +27,7 @@ CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
 class UeDPOptions(Options):
     """Options of the recipe uedp."""
 
+    never_none: ClassVar[Names] = ("epsilons", "published_noises")
     space: Annotated[str, words_of("Public words and first vectors of the network.")]
     model: Annotated[
         str,
@@ -35,7 +47,7 @@ class UeDPOptions(Options):
         ),
     ]
     public_steps: Annotated[
-        Counts,
+        Pair,
         count("Steps on public text before: of AG News for CoNLL-2003, of CoNLL-2003 for AG News."),
     ]
     epsilons: Annotated[
@@ -87,19 +99,24 @@ class UeDPOptions(Options):
         Setting("What of pretrained models is trained: kinds of adapters, all.", choices=TRAINED),
     ]
     last_blocks: Annotated[
-        Counts,
+        Pair,
         count("In how many of their last blocks: next words, topics; 0 for all.", 0),
     ]
     pretrained_steps: Annotated[
-        Counts, count("Steps of their certified training: next words, topics.")
+        Pair, count("Steps of their certified training: next words, topics.")
     ]
     next_words: Annotated[
-        Counts,
+        Triple,
         count("Documents they learn next words from, sentences of each, documents to test on."),
     ]
     pretrained_topics: Annotated[
-        Counts, count("Texts they learn topics from, first words of each, texts to test on.")
+        Triple, count("Texts they learn topics from, first words of each, texts to test on.")
     ]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.topics) not in (0, 2):
+            raise InvalidValue("--topics must be 2 values with a comma between them, or none")
 
 
 QUICK = UeDPOptions(
