@@ -132,12 +132,12 @@ def summary(pieces: list[Piece]) -> Iterator[str]:
         for subject in dict.fromkeys(subject for subject, _ in verdicts)
     ]
     yield from (*markdown_table(("subject", *VERDICTS), counts), "", "Key figures:", "")
-    figures = {
-        (piece.recipe.subject, figure["subject"], figure["what"]): figure["figure"]
-        for piece in reversed(pieces)  # the whole recipe's, if a piece measured it again
-        for figure in reversed(piece.record["headlines"])
-    }
-    rows = [[*which, figure] for which, figure in reversed(figures.items())]
+    figures: dict[tuple[str, str, str], str] = {}
+    for piece in pieces:  # the whole recipe's, if a piece measured it again
+        for figure in piece.record["headlines"]:
+            which = (piece.recipe.subject, figure["subject"], figure["what"])
+            figures.setdefault(which, figure["figure"])
+    rows = [[*which, figure] for which, figure in figures.items()]
     yield from (*markdown_table(("paper", "of", "what", "figure"), rows), "")
 
 

@@ -72,6 +72,10 @@ def test_the_recipe_runs_from_data_to_pages(data, space, tmp_path):
     kept = columns.index("N_w")
     assert by["santext", "released"][kept] > 0.9
     assert by["truncated-laplace", "released"][kept] < 0.2
+    # Over two seeds; the original is one text.
+    spread = columns.index("sd of accuracy")
+    assert by["santext", "released"][spread] >= 0
+    assert by["none", "original"][spread] is None
     delta = columns.index("delta that holds")
     assert float(by["truncated-laplace", "released"][delta]) > 0.5
     assert {claim.verdict for claim in record.claims} <= set(VERDICTS[:3])

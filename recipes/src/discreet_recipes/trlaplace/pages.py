@@ -1,5 +1,6 @@
 """The tables, the plot and the claims of the recipe trlaplace, from what it measured."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ PUBLISHED = {
 _PLAIN_AUTO_ENCODED = 0.706
 _REWRITTEN = ("loss", "ROUGE-1", "BLEU", "N_w", "BERTScore")
 _NAMES = ("N_w", "ROUGE-1", "BLEU", "BERTScore", "fluency", "accuracy")
+_SPREAD = "sd of accuracy"
 
 Rows = dict[TrLaplaceSetting, dict[str, Any]]
 """A row of figures for each setting."""
@@ -45,7 +47,7 @@ class Measured:
     """By space; None is without noise."""
 
 
-def add_tables(record: Record, measured: Measured) -> None:
+def add_tables(record: Record, measured: Measured, seeds: int) -> None:
     """The privacy test, the utility test of each task, and the curve of kept words."""
     record.add_table(
         "privacy",
@@ -89,6 +91,7 @@ def add_tables(record: Record, measured: Measured) -> None:
                 "text": stage,
                 "loss": row["loss"] if stage == "rewritten" else None,
                 **{name: row[f"{stage} {name}"] for name in _NAMES},
+                **({_SPREAD: _spread(row[f"{stage} accuracy sd"], seeds)} if seeds > 1 else {}),
             }
             for s, row in by_setting.items()
             for stage in ("released", "rewritten")
@@ -98,7 +101,14 @@ def add_tables(record: Record, measured: Measured) -> None:
         rows.append(
             {"mechanism": "none", "text": "original", **dict(zip(_NAMES, top, strict=True))}
         )
-        record.add_table(f"utility-{task}", f"Utility test on {task}", rows)
+        record.add_table(
+            f"utility-{task}",
+            f"Utility test on {task}",
+            rows,
+            f"Means over {seeds} rewriters, and over as many draws of the noise."
+            if seeds > 1
+            else "",
+        )
     kept: dict[str, dict[float, float]] = {}
     for s, row in measured.privacy.items():
         published = ", delta does not hold" if s.calibration == "published" else ""
@@ -194,6 +204,15 @@ def _add_seconds(
         verdict(float(np.mean(box)) <= 1.1 * max(means.values())),
         "sampled by the inverse of its distribution function, where the paper rejects",
     )
+
+
+def _spread(deviation: float, seeds: int) -> float:
+    """The standard deviation over seeds as other pages have it, of that about the seeds' mean.
+
+    >>> _spread(float(np.std([0.1, 0.3])), 2)  # stdev([0.1, 0.3])
+    0.1414
+    """
+    return round(deviation * math.sqrt(seeds / (seeds - 1)), 4)
 
 
 def _setting(setting: TrLaplaceSetting) -> dict[str, Cell]:

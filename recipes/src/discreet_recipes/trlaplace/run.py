@@ -101,7 +101,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
             )
             for s in settings_of_auto_encoder(options)
         }
-    add_tables(record, measured)
+    add_tables(record, measured, options.seeds)
     add_auto_encoder(record, measured, rewritten.name, options)
     add_claims(record, measured, options.epsilons)
     return record.finish()
