@@ -22,10 +22,11 @@ from discreet_recipes.santext.data import (
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
+from discreet_recipes.santext.run import run
 from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD
 from discreet_recipes.santext.tuned import TunedBench
 from discreet_recipes.santext.tuned_pages import Shown, add_shown
-from small_data import write_labelled, write_rows
+from small_data import shorter, write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
 
 SMALL = replace(QUICK, train=60, seeds=2, words=20)
@@ -320,3 +321,53 @@ def test_what_was_not_asked_for_is_not_shown(tmp_path):
     assert not record.claims
     assert [table.name for table in record.tables] == ["vocabularies"]
     assert "Sizes of the vocabularies" in record.finish().page.read_text()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_any_list_may_be_shorter(data, tmp_path, monkeypatch):
+    """What was run is shown and nothing is claimed of the rest, whichever list was cut."""
+    figures = _figures(0.5, 0.6, 0.7)
+    said = ("epsilon", "calibration")
+    private, models = (
+        {name: value for name, value in some[0].items() if name not in said}
+        for some in (figures.privacy, figures.pretraining)
+    )
+    attacks = models["plain"]["attack"]["defence"]["mask"]
+    defence = dict.fromkeys(("mask", "bayes", "informed", "unprotected"), attacks)
+    guarantee = {"claimed": 8.0, "found": 4.0, "passed": True, "over": "pairs"}
+    measured = {
+        "accuracy": [0.6, 0.7],
+        "privacy": private,
+        "both": {**private, "accuracy": [0.6, 0.7]},
+        "pearson": [0.5],
+        "pretraining": models,
+        "masked": {"accuracy": [0.6], "defence": defence},
+        "speed": figures.speed,
+        "guarantee": guarantee,
+    }
+    for name, value in measured.items():
+        monkeypatch.setattr(Bench, name, lambda *_a, _value=value, **_k: _value)
+    monkeypatch.setattr(TunedBench, "score", lambda *_: 0.6)
+    whole = replace(
+        SMALL,
+        pieces="starter",
+        epsilons=(4.0, 8.0),
+        noise_epsilons=(20.0, 40.0),
+        order_epsilons=(2.0, 4.0),
+        pair_epsilons=(4.0, 8.0),
+        tuned_epsilons=(4.0, 8.0),
+        mask_epsilons=(12.0, 16.0),
+        piece_epsilons=(12.0, 14.0),
+        both_epsilons=(4.0, 8.0),
+        curve_steps=(1, SMALL.steps),
+        shares=(0.5, 0.9),
+        probabilities=(0.1, 0.3),
+    )
+    names = {table.name for table in run(data, tmp_path, whole, lambda _: None).tables}
+    sizes = [len(names)]
+    for one in shorter(whole):
+        record = run(data, tmp_path, one, lambda _: None)
+        assert {table.name for table in record.tables} <= names
+        sizes.append(len(record.tables))
+    assert len(sizes) > 20
+    assert min(sizes) < max(sizes)
