@@ -11,9 +11,9 @@ docs/images/run/ are written from what is kept there. Every command is written o
 own settings.
 """
 
+import argparse
 import json
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,6 +171,8 @@ def section(piece: Piece, before: Sequence[Piece]) -> Iterator[str]:
 
 def main(run: Path | None = None) -> None:
     """Write the page from what is kept, after taking over what is in the folder."""
+    if run is not None and not run.is_dir():
+        raise SystemExit(f"there is no folder {run}")
     for record in sorted(run.glob("*/record.json")) if run is not None else ():
         if record.parent.name.partition(".")[0] in {recipe.name for recipe in RECIPES}:
             keep(record, record.parent.name)
@@ -191,4 +193,7 @@ def main(run: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    layout = argparse.RawDescriptionHelpFormatter
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    arguments.add_argument("run", nargs="?", type=Path, help="as discreet reproduce all -o RUN")
+    main(arguments.parse_args().run)

@@ -1,5 +1,6 @@
 """All recipes in one go: a page, and a failure that does not take the others with it."""
 
+import json
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -35,7 +36,7 @@ class Small(Recipe):
     def run(self, data, folder, options, say):
         if self.fails:
             raise InputError("there is no file x.jsonl.gz; check --data")
-        record = Record.of(self, folder, {"rows": options.rows}, say)
+        record = Record.of(self, folder, {"rows": options.rows, "device": options.device}, say)
         record.part("one", lambda: str(data))
         record.add_claim(f"claim of {self.name}", "1", "2", "does not hold", "because", main=True)
         record.add_claim("a detail", "3", "4", "holds")
@@ -98,6 +99,16 @@ def test_the_page_opens_with_a_summary_of_all_claims_and_figures(tmp_path):
     assert (tmp_path / "out" / "b" / "README.md").is_file()
     assert "[1/2] a; about 6 minutes left" in said
     assert "[2/2] b; about 3 minutes left" in said
+
+
+def test_all_recipes_run_on_the_device_that_was_given(tmp_path):
+    recipes, where = [_recipe("a"), _recipe("b")], {"size": "quick", "say": lambda _line: None}
+    reproduce_all(recipes, tmp_path, tmp_path / "out", device="cpu", **where)
+    kept = [json.loads((tmp_path / "out" / n / "record.json").read_text()) for n in "ab"]
+    assert [one["settings"]["device"] for one in kept] == ["cpu", "cpu"]
+    with pytest.raises(InvalidValue, match="device"):
+        reproduce_all(recipes, tmp_path, tmp_path / "none", device="toaster", **where)
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_recipe_that_fails_is_named_and_the_others_are_shown(tmp_path):

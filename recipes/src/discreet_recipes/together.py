@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from discreet.devices import AUTO, check_device
 from discreet.errors import DiscreetError
 from discreet.report.claims import VERDICTS
 from discreet.report.page import write_page
@@ -30,13 +31,21 @@ _SUBJECTS = {
 
 
 def reproduce_all(
-    recipes: Sequence[Recipe], data: Path, folder: Path, *, size: str, say: Say
+    recipes: Sequence[Recipe],
+    data: Path,
+    folder: Path,
+    *,
+    size: str,
+    say: Say,
+    device: str = AUTO,
 ) -> Path:
     """Run recipes one after the other and write ``index.html`` and the rest of the report.
 
     Raises:
-        DiscreetError: Some recipe failed; the page was written with the others.
+        DiscreetError: Some recipe failed; the page was written with the others. Or there is no
+            such device; then nothing was begun.
     """
+    check_device(device)
     quick = size == "quick"
     left = sum(recipe.quick_minutes for recipe in recipes)
     failed: dict[str, str] = {}
@@ -47,7 +56,7 @@ def reproduce_all(
         say(f"[{number}/{len(recipes)}] {recipe.name}{guess}")
         left -= recipe.quick_minutes
         try:
-            options = recipe.sized(size)
+            options = replace(recipe.sized(size), device=device)
             records[recipe] = recipe.run(data, folder / recipe.name, options, say)
         except DiscreetError as error:
             failed[recipe.name] = str(error)

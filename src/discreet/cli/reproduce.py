@@ -10,6 +10,7 @@ import typer
 from discreet.cli._groups import command_group
 from discreet.cli._settings import Choice, takes_settings
 from discreet.cli._terminal import say
+from discreet.devices import AUTO, DEVICE
 from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting
 
@@ -53,6 +54,7 @@ def _commands(recipes: Any) -> typer.Typer:
         output: Annotated[Path, Setting("Folder for page and records.", short="-o")],
         quick: Annotated[bool, Setting(recipes.SIZES["quick"])] = False,
         standard: Annotated[bool, Setting(recipes.SIZES["standard"])] = False,
+        device: Annotated[str, DEVICE] = AUTO,
     ) -> None:
         """Run the five recipes one after the other and write OUTPUT/index.html.
 
@@ -68,7 +70,9 @@ def _commands(recipes: Any) -> typer.Typer:
         if quick and standard:
             raise InvalidValue("--quick and --standard exclude each other")
         size = "quick" if quick else "standard"
-        page = recipes.reproduce_all(recipes.RECIPES, data, output, size=size, say=say)
+        page = recipes.reproduce_all(
+            recipes.RECIPES, data, output, size=size, say=say, device=device
+        )
         say(f"Written: {page}")
 
     return group
