@@ -1,7 +1,7 @@
 """All recipes in one go: a page, and a failure that does not take the others with it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import pytest
@@ -16,6 +16,7 @@ from discreet_recipes.options import Model, Options
 from discreet_recipes.recipe import SIZES, Recipe
 from discreet_recipes.record import Record
 from discreet_recipes.together import RECIPES, reproduce_all
+from small_data import write_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +160,19 @@ def test_what_is_missing_is_named_before_any_work(tmp_path):
     with pytest.raises(NotFound, match=r"no a-train\.jsonl\.gz, no b-20\.jsonl\.gz in"):
         Recipe.run(recipe, tmp_path, tmp_path / "out", recipe.standard, print)
     assert not (tmp_path / "out").exists()
+
+
+def test_rows_that_a_file_does_not_have_are_named_before_any_work(tmp_path):
+    recipe = replace(_recipe("a"), rows=lambda options: {"a-train": ("rows", options.rows)})
+    write_rows(tmp_path / "a-train.jsonl.gz", [{"text": "a"}] * 19)
+    write_rows(tmp_path / "b-20.jsonl.gz", [])
+    words = r"a-train\.jsonl\.gz has 19 rows where --rows asks for 20: ask for fewer"
+    with pytest.raises(InvalidValue, match=words):
+        Recipe.run(recipe, tmp_path, tmp_path / "out", recipe.standard, print)
+    assert not (tmp_path / "out").exists()
+    write_rows(tmp_path / "a-train.jsonl.gz", [{"text": "a"}] * 20)
+    with pytest.raises(NotFound, match="small"):  # its model, looked for next
+        recipe.require(tmp_path, recipe.standard)
 
 
 def test_a_model_that_is_not_there_or_cannot_read_is_named_before_any_work(tmp_path):

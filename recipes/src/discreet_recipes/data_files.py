@@ -1,6 +1,8 @@
 """The data sets that recipes read: gzipped JSON lines in the folder that ``--data`` names."""
 
-from collections.abc import Iterable, Sequence
+import gzip
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,19 @@ def missing_files(data: Path, names: Iterable[str]) -> list[str]:
     """Those of the files that are not in the folder, each once."""
     paths = (data / f"{name}.jsonl.gz" for name in dict.fromkeys(names))
     return [path.name for path in paths if not path.is_file()]
+
+
+def short_files(data: Path, needed: Mapping[str, tuple[str, int]]) -> list[str]:
+    """What each file lacks, in words, of the rows that an option asks for."""
+    out = []
+    for name, (option, most) in needed.items():
+        path = data_file(data, name)
+        with gzip.open(path) as lines:
+            found = sum(1 for _ in islice(lines, most))
+        if found < most:
+            flag = "--" + option.replace("_", "-")
+            out.append(f"{path.name} has {found:,} rows where {flag} asks for {most:,}")
+    return out
 
 
 def data_file(data: Path, name: str) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting, declared_in
-from discreet_recipes.data_files import missing_files
+from discreet_recipes.data_files import missing_files, short_files
 from discreet_recipes.options import Model, Options, checked_list, member_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Recipe:
     """As the paper has it: its sizes, and its models once they are given."""
     files: Callable[[Any], Sequence[str]]
     """From options to the names of the files that are read."""
+    rows: Callable[[Any], Mapping[str, tuple[str, int]]] = lambda _options: {}
+    """And to the files of which a number of rows is asked for: by which option, and how many."""
 
     def sized(self, size: str) -> Options:
         """The options of that name: quick, standard or paper."""
@@ -115,6 +117,9 @@ class Recipe:
                 f"there is no {', no '.join(absent)} in {data}; --data must name a folder that has "
                 f"all that {self.name} reads with these settings"
             )
+        short = short_files(data, self.rows(options))
+        if short:
+            raise InvalidValue(f"{'; '.join(short)}: ask for fewer, or give the whole file")
         for each in declared_in(type(options)):
             if isinstance(each.setting, Model):
                 require_model(getattr(options, each.name))
