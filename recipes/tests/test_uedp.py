@@ -2,12 +2,13 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from discreet import devices
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.report.claims import VERDICTS
@@ -28,6 +29,7 @@ from discreet_recipes.uedp.accounting import (
 from discreet_recipes.uedp.pages import ResultRow, add_claims
 from discreet_recipes.uedp.reach import Reach, add_reach, reach_of, weights_of
 from discreet_recipes.uedp.sizes import CATEGORIES, PAPER, QUICK
+from second_device import second_device
 from small_data import shorter, write_rows
 from tiny_bert import MARKS, write_bert
 from tiny_causal import llama, save_model
@@ -305,6 +307,29 @@ def test_topics_are_learnt_from_texts_of_users(data):
     assert quality(model, corpus.test()).error_rate == 0.0
 
 
+def test_the_recipe_trains_on_the_device_that_it_was_given(data, tmp_path, monkeypatch):
+    """As on the processor, with the public start trained there as well."""
+    monkeypatch.setattr(corpora, "_PUBLIC_TEXTS", 10)
+    rules = replace(uedp._PLAIN, algorithm="noiseless", user_rate=1.0, population=12)
+
+    def perplexity(folder):
+        record = Record.of(uedp.RECIPE, tmp_path / folder, asdict(SIZE), silent)
+        bench = uedp._Bench(record, corpora.conll_corpus(data, SIZE.words, SIZE), SIZE)
+        (where,) = {value.device.type for value in bench._model().weights().values()}
+        return where, bench._trained(rules, "all", 1)["perplexity"]
+
+    monkeypatch.setenv(devices.VARIABLE, "cpu")
+    where, here = perplexity("here")
+    assert where == "cpu"
+    monkeypatch.delenv(devices.VARIABLE)
+    monkeypatch.setattr(devices, "_may_have_one", lambda: True)
+    monkeypatch.setattr(devices, "_present", lambda: ("meta",))
+    with second_device():
+        where, there = perplexity("there")
+    assert where == "meta"
+    assert there == pytest.approx(here, rel=1e-4)
+
+
 # -- pretrained models --------------------------------------------------------------------------
 
 
@@ -367,6 +392,16 @@ def test_pretrained_models_alone(data, small_models, tmp_path, monkeypatch):
     assert uedp.run(data, tmp_path / "out", size, silent).tables == record.tables
 
 
+def test_pretrained_models_are_on_the_device_that_was_given(data, small_models, monkeypatch):
+    size = replace(SIZE, language_model=str(small_models[0]), last_blocks=(1, 0))
+    monkeypatch.delenv(devices.VARIABLE, raising=False)
+    monkeypatch.setattr(devices, "_may_have_one", lambda: True)
+    monkeypatch.setattr(devices, "_present", lambda: ("meta",))
+    with second_device():
+        model = pretrained.next_words(data, size).load("core")
+        assert {value.device.type for value in model.weights().values()} == {"meta"}
+
+
 def test_figures_that_are_near_settle_nothing():
     def better(*pairs):
         kinds = {str(i): {"a": one, "b": other} for i, (one, other) in enumerate(pairs)}
@@ -381,6 +416,14 @@ def test_figures_that_are_near_settle_nothing():
 def test_the_papers_models_must_be_named():
     with pytest.raises(InvalidValue, match="--language-model and --topic-model must be given"):
         uedp.RECIPE.require(Path(), PAPER)
+
+
+@pytest.mark.parametrize("option", ["language_model", "topic_model"])
+def test_a_pretrained_model_that_is_not_there_is_named_before_any_work(data, tmp_path, option):
+    size = replace(SIZE, **{option: "/none/such"})
+    with pytest.raises(NotFound, match="/none/such"):
+        uedp.RECIPE.run(data, tmp_path / "out", size, silent)
+    assert not (tmp_path / "out").exists()
 
 
 def test_some_sentences_are_the_same_of_masked_text(data):

@@ -16,9 +16,16 @@ Triple = tuple[int, int, int]
 """As many numbers as there are things to say."""
 
 
+NONE = "none"
+"""In the place of a model: what needs one is left out."""
+
+
 @dataclass(frozen=True)
 class Model(Setting):
-    """A model by its directory or name; that it is here is seen before any work."""
+    """A model by its directory or name, or ``none``; that it is here is seen before any work."""
+
+    language: bool = False
+    """Whether it may be a GGUF file or ``smollm2``, as in ``train user-entity --model``."""
 
 
 def words_of(help: str) -> Setting:

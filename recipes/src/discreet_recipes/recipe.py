@@ -10,7 +10,7 @@ from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting, declared_in
 from discreet_recipes.data_files import missing_files, short_files
-from discreet_recipes.options import Model, Options, checked_list, member_of
+from discreet_recipes.options import NONE, Model, Options, checked_list, member_of
 
 if TYPE_CHECKING:
     from discreet_recipes.record import Record
@@ -121,8 +121,8 @@ class Recipe:
         if short:
             raise InvalidValue(f"{'; '.join(short)}: ask for fewer, or give the whole file")
         for each in declared_in(type(options)):
-            if isinstance(each.setting, Model):
-                require_model(getattr(options, each.name))
+            if isinstance(each.setting, Model) and getattr(options, each.name) != NONE:
+                require_model(getattr(options, each.name), language=each.setting.language)
 
     def run(self, data: Path, folder: Path, options: Options, say: Say) -> "Record":
         """Run it and write its record.
@@ -139,13 +139,13 @@ class Recipe:
         return record
 
 
-def require_model(name: str) -> None:
+def require_model(name: str, *, language: bool = False) -> None:
     """Raise an error unless there is such a model on this machine, with its tokeniser."""
+    from discreet.encoders.causal import model_folder
     from discreet.encoders.encoder import locate_model  # slow to import: no help need wait for it
     from discreet.encoders.library import refuse_no_tokenizer
 
-    directory, _ = locate_model(name)
-    refuse_no_tokenizer(directory)
+    refuse_no_tokenizer(model_folder(name) if language else locate_model(name)[0])
 
 
 def _read(declared: Declared, value: Any) -> Any:
@@ -153,7 +153,7 @@ def _read(declared: Declared, value: Any) -> Any:
     member = member_of(declared)
     if member is None:
         return value
-    given = "" if value.strip() == "none" else value
+    given = "" if value.strip() == NONE else value
     try:
         parts = tuple(member.kind(part.strip()) for part in given.split(",") if part.strip())
     except ValueError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.devices import array_of
 from discreet.encoders.encoder import locate_model
 from discreet.models.adapter_kinds import ALL, TRAINED
 from discreet.models.language import AdaptedLanguageModel
@@ -16,6 +17,7 @@ from discreet.tensors import Arrays
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet.wording import counted
+from discreet_recipes.options import NONE
 from discreet_recipes.record import Record
 from discreet_recipes.uedp.data import (
     AG_NEWS,
@@ -36,7 +38,8 @@ from discreet_recipes.uedp.pretrained_pages import (
     add_next_words,
     add_pretrained_topics,
 )
-from discreet_recipes.uedp.sizes import NONE, UeDPOptions
+from discreet_recipes.uedp.sizes import UeDPOptions
+from discreet_recipes.uedp.start import device
 
 PRIVATE = Rules(
     user_rate=0.25, entity_rate=1.0, cell_clip=0.25, holders=2, cells=1, optimizer="adam"
@@ -172,7 +175,11 @@ class Task:
     def load(self, kind: str) -> AdaptedLanguageModel:
         """The model before its first step."""
         return AdaptedLanguageModel.load(
-            self.model, adapters=kind, last_blocks=self.last_blocks, classes=self.classes
+            self.model,
+            adapters=kind,
+            last_blocks=self.last_blocks,
+            classes=self.classes,
+            device=device(),
         )
 
 
@@ -304,9 +311,7 @@ class _Bench:
 
     @cached_property
     def _begun(self) -> Arrays:
-        return {
-            name: value.detach().numpy().copy() for name, value in self._model.weights().items()
-        }
+        return {name: array_of(value).copy() for name, value in self._model.weights().items()}
 
     @cached_property
     def _tested(self) -> Users:

@@ -16,6 +16,7 @@ from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.settings import PUBLISHED
 from discreet.training.user_entity.trainer import Quality, UserEntityTrainer, quality
 from discreet.training.user_entity.users import UserText
+from discreet_recipes.options import NONE
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.uedp import RECIPE, canaries, pretrained, start
@@ -44,7 +45,7 @@ from discreet_recipes.uedp.pages import (
     add_vocabularies,
 )
 from discreet_recipes.uedp.reach import Reach, add_reach, reach_of, weights_of
-from discreet_recipes.uedp.sizes import NONE, UeDPOptions
+from discreet_recipes.uedp.sizes import UeDPOptions
 
 _LISTS = (
     "epsilons",
@@ -347,7 +348,7 @@ class _Bench:
 
     def _model(self) -> AwdLstm:
         if self.corpus.classes is not None:
-            return self.corpus.words.network(classes=self.corpus.classes)
+            return self.corpus.words.network(classes=self.corpus.classes, device=start.device())
         name = f"{self._name}-start-{self._record.digest_of(_START)}.safetensors"
         path = self._record.folder / "parts" / name
         if not path.is_file():

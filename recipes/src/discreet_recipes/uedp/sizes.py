@@ -8,7 +8,9 @@ from discreet.models.adapter_kinds import ALL, TRAINED
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
 from discreet_recipes.options import (
+    NONE,
     Counts,
+    Model,
     Names,
     Numbers,
     Options,
@@ -19,7 +21,6 @@ from discreet_recipes.options import (
     words_of,
 )
 
-NONE = "none"
 CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
 
 
@@ -82,14 +83,15 @@ class UeDPOptions(Options):
     canaries: Annotated[int, count("Runs of the attack.")]
     language_model: Annotated[
         str,
-        Setting(
+        Model(
             "A pretrained causal model, for next words on CoNLL-2003 in GPT-2's place: smollm2, or "
-            "the folder or GGUF file of one; or none."
+            "the folder or GGUF file of one; or none.",
+            language=True,
         ),
     ]
     topic_model: Annotated[
         str,
-        Setting(
+        Model(
             "A pretrained model, for topics of AG News in BERT's place: the folder or name of one; "
             "or none."
         ),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from discreet.devices import array_of, find_device
 from discreet.models.awd_lstm import PARTS, AwdLstm
 from discreet.tensors import load_tensors, save_tensors
 from discreet.training.user_entity.build import PublicWords
@@ -20,11 +21,17 @@ _LEARNING_RATE = 0.008
 _FALLING = (1.0, 1.0, 0.4, 0.15)
 
 
+def device() -> str:
+    """Where the recipe trains, by its option: contributions are added up in 64 bits."""
+    return find_device(doubles=True)
+
+
 def first_network(words: PublicWords) -> AwdLstm:
     """Before any text: the space's vectors, and as bias of a word Zipf's law of its public rank."""
-    model = words.network()
-    ranks = torch.arange(1, len(words.vocabulary) - 1)
-    model.weights()["output.bias"][-len(ranks) :] = math.log(10) - torch.log(ranks + 2.7)
+    model = words.network(device=device())
+    bias = model.weights()["output.bias"]
+    ranks = torch.arange(1, len(words.vocabulary) - 1, device=bias.device)
+    bias[-len(ranks) :] = math.log(10) - torch.log(ranks + 2.7)
     return model
 
 
@@ -52,10 +59,11 @@ def trained_on_public(
             share = _FALLING[step * len(_FALLING) // steps]
             trainer.server.optimizer.param_groups[0]["lr"] = _LEARNING_RATE * share
             trainer.step(step)
-    arrays = {name: value.numpy() for name, value in model.weights().items()}
+    arrays = {name: array_of(value) for name, value in model.weights().items()}
     save_tensors(path, _KIND, arrays, {})
 
 
 def network(path: Path, words: PublicWords, trained: Sequence[str] = PARTS) -> AwdLstm:
     """The network of that file, of which some parts are to be trained."""
-    return words.network(start=load_tensors(path, _KIND)[0], trained=trained)
+    first = load_tensors(path, _KIND)[0]
+    return words.network(start=first, trained=trained, device=device())
