@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from discreet.errors import NotFound
 from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet_recipes.record import Record
+from discreet_recipes.santext import RECIPE, tuned
 from discreet_recipes.santext import bench as santext
 from discreet_recipes.santext.bench import Bench
 from discreet_recipes.santext.data import (
@@ -22,8 +24,8 @@ from discreet_recipes.santext.data import (
     settings_at,
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
-from discreet_recipes.santext.run import run
-from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD
+from discreet_recipes.santext.run import _PRETRAINING, run
+from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD, SanTextOptions
 from discreet_recipes.santext.tuned import TunedBench
 from discreet_recipes.santext.tuned_pages import Shown, add_shown
 from small_data import shorter, write_labelled, write_rows
@@ -217,6 +219,27 @@ def test_figure_4_is_judged_by_the_published_law_at_the_last_epsilon(
     # What is missed without noise stands in the row of the text as it is.
     assert table.rows[-1][0] == "unsanitised"
     assert "0.350" in table.rows[-1][4]
+
+
+def test_parts_that_are_kept_are_known_though_options_came_later(tmp_path):
+    kept = Path(__file__).parents[1] / "records" / "santext.pairs-and-pretraining"
+    settings = json.loads((kept.parent / f"{kept.name}.json").read_text())["settings"]
+    assert not SanTextOptions.later.keys() & settings.keys()
+    uses = (*_PRETRAINING, "steps", "attacked")
+    now = Record.of(RECIPE, tmp_path, {**settings, **SanTextOptions.later}, print)
+    assert (kept / "parts" / f"pretraining-12-{now.digest_of(uses)}.json").is_file()
+    other = {**settings, **SanTextOptions.later, "windows": 6}
+    assert Record.of(RECIPE, tmp_path, other, print).digest_of(uses) != now.digest_of(uses)
+
+
+def test_qnli_is_trained_on_its_training_part_where_more_is_asked_for(data, monkeypatch):
+    pair = {"question": "is tea good", "sentence": "tea is good", "label": "entailment"}
+    write_rows(data / "qnli-train.jsonl.gz", [pair] * 9)
+    write_rows(data / "qnli-dev.jsonl.gz", [pair] * 4)
+    monkeypatch.setattr(tuned, "PAIRS_OF_QNLI_DEV", 4)
+    for asked, rows in ((3, (2, 1)), (8, (8, 4))):
+        bench = TunedBench(data, replace(SMALL, qnli=asked), load_space("starter"))
+        assert tuple(map(len, bench._questions(0))) == rows
 
 
 def test_words_without_frequencies_are_ranked_by_their_order():

@@ -206,7 +206,8 @@ def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, si
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["santext", "--paper"], "--space and --pieces and --encoder must be given"),
+        (["santext", "--paper"], "--space and --pieces and --encoder and --corpus must be given"),
+        (["santext", "--corpus", "/none/such.txt"], "there is no file /none/such.txt"),
         (["santext", "--paper", "--quick"], "--quick and --paper exclude each other"),
         (["sentdp", "--quick", "--epsilons", "1,x"], "--epsilons must be numbers with commas"),
         (["sentdp", "--quick", "--data-sets", "20news,other"], "each of --data-sets must be"),

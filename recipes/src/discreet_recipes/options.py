@@ -1,10 +1,13 @@
 """What recipes can be told: how the settings that they have in common are declared."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 from discreet.devices import AUTO, DEVICE
-from discreet.errors import InvalidValue
+from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting, Settings, declared_in
 
 Numbers = tuple[float, ...]
@@ -26,6 +29,16 @@ class Model(Setting):
 
     language: bool = False
     """Whether it may be a GGUF file or ``smollm2``, as in ``train user-entity --model``."""
+
+
+def file_of(help: str) -> Setting:
+    """A file of the reader's own, or ``none``."""
+
+    def refuse(name: str) -> None:
+        if name not in ("", NONE) and not Path(name).is_file():
+            raise NotFound(f"there is no file {name}")
+
+    return Setting(help, refuse=refuse)
 
 
 def words_of(help: str) -> Setting:
@@ -62,6 +75,9 @@ class Options(Settings):
 
     never_none: ClassVar[Names] = ()
     """Lists without which there is nothing to run."""
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Options that came when records were kept already, with the value that these were made with:
+    as long as an option has it, a part that is kept is not computed again."""
     device: Annotated[str, DEVICE] = AUTO
 
     def __post_init__(self) -> None:

@@ -61,6 +61,8 @@ class Record:
     key_figures: list[KeyFigure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
+    as_before: frozenset[str] = frozenset()
+    """Settings that parts need not say: they came later, and have the value of before."""
 
     @classmethod
     def of(
@@ -75,8 +77,18 @@ class Record:
         """A record that opens with what the paper ran, what we run and where that differs."""
         # Where it was computed changes the last digits and is no reason to compute it again.
         lists = {*lists, "device"}
+        as_before = {name for name, value in recipe.quick.later.items() if settings[name] == value}
         paragraphs = [recipe.the_paper_ran, recipe.we_run, *differences]
-        return cls(folder, recipe.name, settings, say, frozenset(lists), recipe.title, paragraphs)
+        return cls(
+            folder,
+            recipe.name,
+            settings,
+            say,
+            frozenset(lists),
+            recipe.title,
+            paragraphs,
+            as_before=frozenset(as_before),
+        )
 
     @property
     def section(self) -> Section:
@@ -208,7 +220,7 @@ class Record:
     def digest_of(self, uses: Sequence[str] | None) -> str:
         """Of the settings named, or of all but the lists."""
         names = self.settings.keys() - self.lists if uses is None else set(uses)
-        own = {name: self.settings[name] for name in names}
+        own = {name: self.settings[name] for name in names - self.as_before}
         encoded = json.dumps(own, sort_keys=True, default=str).encode()
         return hashlib.sha256(encoded).hexdigest()[:12]
 

@@ -31,14 +31,13 @@ from discreet.training.texts.masked_lm import pretrain
 from discreet.training.texts.settings import FineTuning, Pretraining
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.guarantee import audited
+from discreet_recipes.options import NONE
 from discreet_recipes.recipe import Say
 from discreet_recipes.santext.data import SanTextSetting, W, in_few_dimensions, ranked, settings_at
 from discreet_recipes.santext.sizes import SanTextOptions
 from discreet_recipes.santext.tuned import sanitised
 
-_BATCH = 16
 _EXAMPLES = 50  # the longest two of the first so many are shown
-_SOURCE = {"name": "sst2-dev and imdb-val"}
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class Bench:
         for seed in range(self.size.tuned_seeds):
             train = self._subset("sst2-train", self.size.tuned, seed)
             tokens = (self._released(mechanism, train.texts, rng), None)
-            tuning = FineTuning(epochs=self.size.epochs, seed=seed)
+            tuning = self._tuning(seed)
             for name, model in models.items():
                 self.say(f"santext: fine-tuning, pretraining {name}")
                 tuned = fine_tune(copy.deepcopy(model), train, tuning, tokens=tokens)
@@ -185,7 +184,7 @@ class Bench:
             tuned = fine_tune(
                 load_masked_model(self.size.encoder),
                 train,
-                FineTuning(epochs=self.size.epochs, seed=seed),
+                self._tuning(seed),
                 tokens=(self._released(mechanism, train.texts, rng), None),
             )
             accuracy.append(float(_right(tuned, noisy_test, test).mean()))
@@ -227,13 +226,28 @@ class Bench:
             out[name] = time.perf_counter() - started
         return out
 
+    def _tuning(self, seed: int) -> FineTuning:
+        size = self.size
+        return FineTuning(
+            epochs=size.epochs, batch=size.tuned_batch, learning_rate=size.tuned_rate, seed=seed
+        )
+
+    def _pretraining(self, *, steps: int, head_steps: int) -> Pretraining:
+        return Pretraining(
+            steps=steps,
+            head_steps=head_steps,
+            batch=self.size.windows,
+            window=self.size.window,
+            learning_rate=self.size.pretraining_rate,
+        )
+
     @cached_property
     def with_head(self) -> MaskedModel:
         """The encoder with a head that was trained alone, on public text as it is."""
         self.say("santext: a head for the encoder, on public text")
         model = load_masked_model(self.size.encoder)
-        settings = Pretraining(steps=0, head_steps=self.size.head_steps, batch=_BATCH)
-        pretrain(model, self.public, self.pieces, None, settings, source=_SOURCE)
+        settings = self._pretraining(steps=0, head_steps=self.size.head_steps)
+        pretrain(model, self.public, self.pieces, None, settings, source=self._source)
         return replace(model, has_head=True)
 
     def _pretrained(self, mechanism: WordMechanism | None, steps: int) -> MaskedModel:
@@ -243,8 +257,8 @@ class Bench:
         model = copy.deepcopy(self.with_head)
         text = "as it is" if mechanism is None else "sanitised"
         self.say(f"santext: pretraining on public text, {text}")
-        settings = Pretraining(steps=steps, head_steps=0, batch=_BATCH)
-        pretrain(model, self.public, self.pieces, mechanism, settings, source=_SOURCE)
+        settings = self._pretraining(steps=steps, head_steps=0)
+        pretrain(model, self.public, self.pieces, mechanism, settings, source=self._source)
         if mechanism is None:
             self._plain[steps] = model
         return model
@@ -254,9 +268,15 @@ class Bench:
         """By steps: without noise there is nothing to do again for another epsilon."""
         return {}
 
+    @property
+    def _source(self) -> dict[str, str]:
+        return {"name": "sst2-dev and imdb-val" if self.size.corpus == NONE else "a public corpus"}
+
     @cached_property
     def public(self) -> list[str]:
-        """Text that plays the public one: phrases and reviews of other films."""
+        """Text that plays the public one: phrases and reviews of other films, or a file's."""
+        if self.size.corpus != NONE:
+            return read_labelled(self.size.corpus, label_field=None).texts
         return [*self._read("sst2-dev").texts, *self._read("imdb-val", self.size.reviews).texts]
 
     @cached_property

@@ -33,7 +33,8 @@ _SWEEP = (*_SPACE, "train", "seeds")
 _PAIRS = (*_SPACE, "encoder", "pairs", "pair_tests")
 _PRETRAINING = (
     *("format", "piece vectors", "encoder", "reviews", "head_steps"),
-    *("tuned", "tuned_seeds", "tuned_tests", "epochs"),
+    *("tuned", "tuned_seeds", "tuned_tests", "epochs", "tuned_batch", "tuned_rate"),
+    *("corpus", "windows", "window", "pretraining_rate"),
 )
 
 

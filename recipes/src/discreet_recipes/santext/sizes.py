@@ -1,11 +1,14 @@
 """What the recipe santext can be told, and its three named settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
 from discreet_recipes.options import (
+    NONE,
     PACKAGED,
     Counts,
     Model,
@@ -13,17 +16,32 @@ from discreet_recipes.options import (
     Options,
     Vocabulary,
     count,
+    file_of,
     positive,
     words_of,
 )
 
 PAIR_TASKS = ("stsb", "medsts")
+PAIRS_OF_QNLI_DEV = 5463
+"""Whoever asks for more needs its training part, which is then trained on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SanTextOptions(Options):
     """Options of the recipe santext."""
 
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "tuned_batch": 32,
+            "tuned_rate": 5e-5,
+            "pair_batch": 32,
+            "pair_rate": 5e-5,
+            "corpus": NONE,
+            "windows": 16,
+            "window": 64,
+            "pretraining_rate": 1e-4,
+        }
+    )
     space: Annotated[str, words_of("Public words with vectors, as for sanitize.")]
     vocabulary: Vocabulary
     pieces: Annotated[
@@ -71,6 +89,17 @@ class SanTextOptions(Options):
     pair_seeds: Annotated[int, count("Repetitions of fine-tuning on joint pairs.")]
     tuned_tests: Annotated[int, count("Phrases to test the tuned model on.", 10)]
     epochs: Annotated[int, count("Epochs of fine-tuning on phrases.")]
+    tuned_batch: Annotated[int, count("Phrases, or pairs of QNLI, in a step of fine-tuning.")]
+    tuned_rate: Annotated[float, positive("Highest rate of that.")]
+    pair_batch: Annotated[int, count("Pairs with a score in a step of fine-tuning.")]
+    pair_rate: Annotated[float, positive("Highest rate of that.")]
+    corpus: Annotated[
+        str,
+        file_of("Public text to pretrain on, a line or row each; none: that of SST-2 and IMDb."),
+    ]
+    windows: Annotated[int, count("Windows of text in a step of pretraining.")]
+    window: Annotated[int, count("Words in a window.", 2)]
+    pretraining_rate: Annotated[float, positive("Highest rate of pretraining.")]
     attacked: Annotated[int, count("Words that are attacked.")]
 
 
@@ -110,6 +139,7 @@ QUICK = SanTextOptions(
     tuned_tests=872,
     epochs=1,
     attacked=300,
+    **SanTextOptions.later,
 )
 STANDARD = replace(
     QUICK,
@@ -151,7 +181,9 @@ PAPER = replace(
     pairs=1642,
     pair_tests=412,
     pair_epsilons=(1.0, 2.0, 3.0),
-    qnli=5463,
+    pair_epochs=3,
+    pair_batch=8,
+    qnli=104_743,
     qnli_epochs=3,
     tuned_epsilons=(1.0, 2.0, 3.0),
     piece_epsilons=(12.0, 14.0, 16.0),
@@ -163,6 +195,12 @@ PAPER = replace(
     tuned_seeds=5,
     pair_seeds=5,
     epochs=3,
+    tuned_batch=64,
+    tuned_rate=2e-5,
+    corpus="",  # the paper's is WikiCorpus, 600 million words, read once
+    windows=6,
+    window=512,
+    pretraining_rate=5e-5,
     attacked=20_000,
     both_epsilons=(1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0),
 )
@@ -172,4 +210,6 @@ def files(options: SanTextOptions) -> list[str]:
     """What it reads."""
     pairs = [f"{options.pair_task}-{part}" for part in ("train", "test")]
     questions = ["qnli-dev"] if options.qnli else []
+    if options.qnli > PAIRS_OF_QNLI_DEV:
+        questions.append("qnli-train")
     return [*files_of("sst2"), *pairs, *questions, "imdb-val"]

@@ -17,7 +17,7 @@ from discreet.training.texts.settings import FineTuning
 from discreet.training.vectors.reading import joint_tokens
 from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.santext.data import SanTextSetting, settings_at
-from discreet_recipes.santext.sizes import SanTextOptions
+from discreet_recipes.santext.sizes import PAIRS_OF_QNLI_DEV, SanTextOptions
 
 Examples = Callable[[int], tuple[Labelled, Labelled]]
 
@@ -47,8 +47,12 @@ class TunedBench:
 
     def uses(self, task: str) -> tuple[str, ...]:
         """The settings that a score depends on, beside the space and the seed."""
-        rows = {"sst2": ("epochs", "tuned", "tuned_tests"), "qnli": ("qnli_epochs", "qnli")}
-        pairs = ("pair_epochs", "pair_task", "pairs", "pair_tests")
+        steps = ("tuned_batch", "tuned_rate")
+        rows = {
+            "sst2": ("epochs", "tuned", "tuned_tests", *steps),
+            "qnli": ("qnli_epochs", "qnli", *steps),
+        }
+        pairs = ("pair_epochs", "pair_task", "pairs", "pair_tests", "pair_batch", "pair_rate")
         return ("encoder", *rows.get(task, pairs))
 
     def seeds(self, task: str) -> int:
@@ -58,9 +62,15 @@ class TunedBench:
     def score(self, task: str, setting: SanTextSetting, seed: int) -> float:
         """Accuracy, or Pearson's correlation."""
         examples = {"sst2": self._phrases, "qnli": self._questions}.get(task, self._scored)
+        scored = task == self.size.pair_task
         epochs = {"sst2": self.size.epochs, "qnli": self.size.qnli_epochs}
-        tuning = FineTuning(epochs=epochs.get(task, self.size.pair_epochs), seed=seed)
-        return self._one(examples, setting, tuning, regression=task == self.size.pair_task)
+        tuning = FineTuning(
+            epochs=epochs.get(task, self.size.pair_epochs),
+            batch=self.size.pair_batch if scored else self.size.tuned_batch,
+            learning_rate=self.size.pair_rate if scored else self.size.tuned_rate,
+            seed=seed,
+        )
+        return self._one(examples, setting, tuning, regression=scored)
 
     def _one(
         self, examples: Examples, setting: SanTextSetting, tuning: FineTuning, *, regression: bool
@@ -98,8 +108,11 @@ class TunedBench:
         return train, test
 
     def _questions(self, seed: int) -> tuple[Labelled, Labelled]:
-        """QNLI's training part is not to be had: two thirds of its development part train."""
+        """Two thirds of the development part train, unless more is asked for than it has."""
         fields = ("question", "sentence", "label")
+        if self.size.qnli > PAIRS_OF_QNLI_DEV:
+            train = _pairs(self.data, "qnli-train", self.size.qnli, fields)
+            return train, _pairs(self.data, "qnli-dev", PAIRS_OF_QNLI_DEV, fields)
         every = _pairs(self.data, "qnli-dev", self.size.qnli, fields)
         order = np.random.default_rng(seed).permutation(len(every))
         first = len(every) * 2 // 3
