@@ -420,7 +420,7 @@ def test_the_papers_models_must_be_named():
 
 @pytest.mark.parametrize("option", ["language_model", "topic_model"])
 def test_a_pretrained_model_that_is_not_there_is_named_before_any_work(data, tmp_path, option):
-    size = replace(SIZE, **{option: "/none/such"})
+    size = replace(SIZE, pretrained_topics=(30, 6, 8), **{option: "/none/such"})
     with pytest.raises(NotFound, match="/none/such"):
         uedp.RECIPE.run(data, tmp_path / "out", size, silent)
     assert not (tmp_path / "out").exists()

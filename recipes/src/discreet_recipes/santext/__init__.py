@@ -33,4 +33,5 @@ RECIPE = Recipe(
     standard=sizes.STANDARD,
     papers=sizes.PAPER,
     files=sizes.files,
+    rows=sizes.rows,
 )

@@ -68,7 +68,14 @@ class SanTextOptions(Options):
         bool, Setting("Fine-tune the encoder on joint [SEP] pairs; off: a frozen one.")
     ]
     pair_epochs: Annotated[int, count("Epochs of fine-tuning on joint pairs with a score.")]
-    qnli: Annotated[int, count("Joint pairs of qnli-dev; 0 leaves QNLI out.", 0)]
+    qnli: Annotated[
+        int,
+        count(
+            "Joint pairs of qnli-dev, of which two thirds train; more than it has: pairs of "
+            "qnli-train, tested on qnli-dev. 0 leaves QNLI out.",
+            0,
+        ),
+    ]
     qnli_epochs: Annotated[int, count("Epochs of fine-tuning on them.")]
     tuned_epsilons: Annotated[Numbers, positive("Epsilons of Table 1 with the fine-tuned encoder.")]
     piece_epsilons: Annotated[Numbers, positive("Epsilons of pretraining, in the space of pieces.")]
@@ -204,6 +211,18 @@ PAPER = replace(
     attacked=20_000,
     both_epsilons=(1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0),
 )
+
+
+def rows(options: SanTextOptions) -> dict[str, tuple[str, int]]:
+    """How many rows of these it must find."""
+    phrases = max(("train", options.train), ("tuned", options.tuned), key=lambda one: one[1])
+    questions = "dev" if options.qnli <= PAIRS_OF_QNLI_DEV else "train"
+    return {
+        "sst2-train": phrases,
+        f"{options.pair_task}-train": ("pairs", options.pairs),
+        f"{options.pair_task}-test": ("pair_tests", options.pair_tests),
+        **({f"qnli-{questions}": ("qnli", options.qnli)} if options.qnli else {}),
+    }
 
 
 def files(options: SanTextOptions) -> list[str]:

@@ -52,6 +52,7 @@ class TextAutoEncoder:
         public: Public text as ids. It may write the words of this text.
         mechanism: None is the paper's column of epsilon = infinity.
         epochs: Each with fresh noise.
+        batch: Texts in a step; 0 for a twentieth of them, 1,024 at most, as in the paper.
         seed: Of weights, order and noise.
     """
 
@@ -62,6 +63,7 @@ class TextAutoEncoder:
         mechanism: WordMechanism | None,
         *,
         epochs: int,
+        batch: int = 0,
         seed: int = 0,
     ) -> None:
         self._mechanism = mechanism
@@ -75,7 +77,7 @@ class TextAutoEncoder:
         rng = np.random.default_rng([seed, 1])
         started, computed = time.perf_counter(), time.process_time()
         self._noise_seconds = 0.0
-        self._train(public, epochs, rng)
+        self._train(public, epochs, batch, rng)
         self.seconds = {
             "epoch_seconds": (time.perf_counter() - started) / epochs,
             "processor_seconds": (time.process_time() - computed) / epochs,
@@ -84,9 +86,9 @@ class TextAutoEncoder:
         """How long an epoch took, by the clock and of the processor, and the noise of it. What else
         the machine does changes the first."""
 
-    def _train(self, public: TokenBatch, epochs: int, rng: np.random.Generator) -> None:
+    def _train(self, public: TokenBatch, epochs: int, batch: int, rng: np.random.Generator) -> None:
         texts = [row for row in _rows(public) if len(row)]
-        batch = max(1, min(_MOST_BATCH, len(texts) // _LEAST_STEPS))
+        batch = batch or max(1, min(_MOST_BATCH, len(texts) // _LEAST_STEPS))
         optimizer = torch.optim.Adam(self._model.parameters(), _LEARNING_RATE, _BETAS)
         self._model.train()
         for _ in range(epochs):

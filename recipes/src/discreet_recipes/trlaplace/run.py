@@ -96,7 +96,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
                 partial(_auto_encoded, s, space, rewritten, options),
                 (
                     *("format", "delta", "vocabulary", "public", "test", "compared", "encoder"),
-                    *("auto_texts", "auto_epochs"),
+                    *("auto_texts", "auto_epochs", "auto_batch"),
                 ),
             )
             for s in settings_of_auto_encoder(options)
@@ -173,7 +173,9 @@ def _auto_encoded(
     tokenizer = tokenizer_for(space.words, space.unknown, space.subwords)
     mechanism = None if setting is None else build(setting, space)
     public = tokenizer.encode(task.public[: size.auto_texts])
-    trained = TextAutoEncoder(space, public, mechanism, epochs=size.auto_epochs)
+    trained = TextAutoEncoder(
+        space, public, mechanism, epochs=size.auto_epochs, batch=size.auto_batch
+    )
     tested = tokenizer.encode(task.test.texts[: size.compared])
     rewriting = trained.measured(tested, np.random.default_rng(7))
     original, written = (

@@ -1,7 +1,9 @@
 """What the recipe trlaplace can be told, and its three named settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from discreet.settings import Setting
 from discreet_recipes.data_files import files_of
@@ -27,6 +29,7 @@ class TrLaplaceOptions(Options):
     """Options of the recipe trlaplace; a mechanism is name:epsilon or name:epsilon:published."""
 
     never_none: ClassVar[Names] = ("space", "tasks", "epsilons")
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType({"auto_batch": 0})
     space: Annotated[
         Names,
         words_of(
@@ -47,9 +50,9 @@ class TrLaplaceOptions(Options):
     santext_epsilons: Annotated[Numbers, positive("Epsilons of SanText, per distance.")]
     utility: Annotated[Names, Setting("Mechanisms of the utility test, the published box first.")]
     news_utility: Annotated[Names, Setting("Those of AG News, whose texts are long.")]
-    public: Annotated[int, count("Public texts of each set.", 10)]
-    train: Annotated[int, count("Texts to train a classifier on.", 10)]
-    test: Annotated[int, count("Texts to test on.", 10)]
+    public: Annotated[int, count("Public texts of each set, at most.", 10)]
+    train: Annotated[int, count("Texts to train a classifier on; of AG News and Yelp at most.", 10)]
+    test: Annotated[int, count("Texts to test on, at most.", 10)]
     compared: Annotated[int, count("Test texts for ROUGE, BLEU and BERTScore.")]
     epochs: Annotated[int, count("Epochs of the rewriter.")]
     words: Annotated[int, count("Words of the privacy test.")]
@@ -58,6 +61,9 @@ class TrLaplaceOptions(Options):
     auto_epsilons: Annotated[Numbers, positive("Epsilons of the paper's auto-encoder.")]
     auto_texts: Annotated[int, count("Texts that the auto-encoder is trained on.", 10)]
     auto_epochs: Annotated[int, count("Epochs of the auto-encoder.")]
+    auto_batch: Annotated[
+        int, count("Texts in a step of it; 0 for a twentieth of them, 1,024 at most.", 0)
+    ]
 
 
 QUICK = TrLaplaceOptions(
@@ -91,6 +97,7 @@ QUICK = TrLaplaceOptions(
     auto_epsilons=(0.05,),
     auto_texts=1500,
     auto_epochs=2,
+    auto_batch=0,
 )
 _UTILITY = (
     *(f"truncated-laplace:{e}:published" for e in (0.1, 1, 10)),
@@ -150,7 +157,13 @@ PAPER = replace(
     test=13_645,
     seeds=5,
     auto_epochs=100,
+    auto_batch=1024,
 )
+
+
+def rows(options: TrLaplaceOptions) -> dict[str, tuple[str, int]]:
+    """How many rows of these it must find; other sets give what they have."""
+    return {"sst2-train": ("train", options.train)} if "sst2" in options.tasks else {}
 
 
 def files(options: TrLaplaceOptions) -> list[str]:

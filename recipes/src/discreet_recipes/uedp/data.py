@@ -17,7 +17,7 @@ from discreet.training.user_entity.settings import Records
 from discreet.training.user_entity.users import Sentence, UserText, gather
 from discreet_recipes.data_files import data_file
 from discreet_recipes.record import Record
-from discreet_recipes.uedp.sizes import UeDPOptions
+from discreet_recipes.uedp.sizes import UeDPOptions, news_part
 
 CONLL = {
     "person": ("person",),
@@ -227,7 +227,7 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News; entities are found once for the folder. Its own texts are no public ones here."""
     words = public_words(size.space, size.words)
     known = words.vocabulary
-    texts = ag_news_texts(data, "dev", size.ag_news)
+    texts = ag_news_texts(data, news_part(size.ag_news), size.ag_news)
     entities = record.part("agnews-entities", lambda: found_entities(texts), ("ag_news",))
     owners = users_of_texts(len(texts), seed=0)
     return Corpus(
@@ -250,7 +250,7 @@ def topics_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     known = words.vocabulary
     (texts, topics), tested = (
         ag_news_topics(data, part, most)
-        for part, most in zip(("dev", "test"), size.topics, strict=True)
+        for part, most in zip((news_part(size.topics[0]), "test"), size.topics, strict=True)
     )
     entities = record.part("topics-entities", lambda: found_entities(texts), ("topics",))
     owners = users_of_texts(len(texts), seed=0)

@@ -38,7 +38,7 @@ from discreet_recipes.uedp.pretrained_pages import (
     add_next_words,
     add_pretrained_topics,
 )
-from discreet_recipes.uedp.sizes import UeDPOptions
+from discreet_recipes.uedp.sizes import UeDPOptions, news_part
 from discreet_recipes.uedp.start import device
 
 PRIVATE = Rules(
@@ -210,7 +210,8 @@ def topics(record: Record, data: Path, size: UeDPOptions) -> Task:
     """Topics of AG News, whose users are made at random as in the paper."""
     most, words, tests = size.pretrained_topics
     (texts, own), (asked, right) = (
-        ag_news_topics(data, part, count) for part, count in (("dev", most), ("test", tests))
+        ag_news_topics(data, part, count)
+        for part, count in ((news_part(most), most), ("test", tests))
     )
     short = [first_words(text, words) for text in texts]
     owners = users_of_texts(len(texts), seed=0)

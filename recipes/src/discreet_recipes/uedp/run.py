@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.accounting.user_entity import UserEntityTraining
 from discreet.models.awd_lstm import AwdLstm
+from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.settings import PUBLISHED
 from discreet.training.user_entity.trainer import Quality, UserEntityTrainer, quality
@@ -56,7 +57,7 @@ _LISTS = (
     "adapters",
 )
 # The settings that the public start depends on, and those that noise and figures do.
-_START = ("space", "model", "public_steps")
+_START = ("space", "model", "layers", "units", "public_steps")
 _BUDGET = ("steps", "private")
 _PER_SEED = ("perplexity", "error_rate", "entities", "others")
 _TIMED_STEPS = 500
@@ -347,14 +348,16 @@ class _Bench:
         }
 
     def _model(self) -> AwdLstm:
+        sizes = AwdLstmSizes(layers=self._size.layers, hidden=self._size.units)
         if self.corpus.classes is not None:
-            return self.corpus.words.network(classes=self.corpus.classes, device=start.device())
+            classes = self.corpus.classes
+            return self.corpus.words.network(sizes, classes=classes, device=start.device())
         name = f"{self._name}-start-{self._record.digest_of(_START)}.safetensors"
         path = self._record.folder / "parts" / name
         if not path.is_file():
             self._record.say(f"{self._record.recipe}: {self._name}, training on public text")
-            start.trained_on_public(path, self.corpus.words, self.corpus.public())
-        return start.network(path, self.corpus.words)
+            start.trained_on_public(path, self.corpus.words, sizes, self.corpus.public())
+        return start.network(path, self.corpus.words, sizes)
 
     @property
     def _uses(self) -> tuple[str, ...]:

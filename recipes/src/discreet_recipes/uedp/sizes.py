@@ -1,7 +1,9 @@
 """What the recipe uedp can be told, and its three named settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from discreet.errors import InvalidValue
 from discreet.models.adapter_kinds import ALL, TRAINED
@@ -21,6 +23,7 @@ from discreet_recipes.options import (
     words_of,
 )
 
+_TEXTS_OF_NEWS_DEV = 10_001
 CATEGORIES = ("all", "person", "org", "loc", "misc", "gpe", "pii")
 
 
@@ -29,6 +32,7 @@ class UeDPOptions(Options):
     """Options of the recipe uedp."""
 
     never_none: ClassVar[Names] = ("epsilons", "published_noises")
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType({"layers": 1, "units": 128})
     space: Annotated[str, words_of("Public words and first vectors of the network.")]
     model: Annotated[
         str,
@@ -38,6 +42,8 @@ class UeDPOptions(Options):
             choices=("awd-lstm", NONE),
         ),
     ]
+    layers: Annotated[int, count("Layers of the AWD-LSTM.")]
+    units: Annotated[int, count("Units of a layer.")]
     words: Annotated[int, count("Words of the vocabulary.", 2)]
     vocabularies: Annotated[Counts, count("Other numbers of words, to compare.", 2)]
     steps: Annotated[
@@ -124,6 +130,8 @@ class UeDPOptions(Options):
 QUICK = UeDPOptions(
     space="starter",
     model="awd-lstm",
+    layers=1,
+    units=128,
     words=3000,
     vocabularies=(1000,),
     steps=5,
@@ -154,28 +162,50 @@ STANDARD = replace(
     categories=CATEGORIES,
     topics=(4000, 2000),
 )
+# A word's vector has as many numbers as the space's; the paper's have 100, drawn at random. Its
+# vocabularies are those of the data, 8,882 words (CoNLL-2003) and 30,000 (AG News), ours public.
 PAPER = replace(
     STANDARD,
+    layers=3,
+    units=1150,
     words=20_000,
     vocabularies=(2000, 8000),
     steps=100,  # 500 of the published algorithms, as in the paper
     epsilons=(8.0, 4.0, 2.0, 1.0),
     published_noises=(2.0, 2.5),
     sentence_rates=(0.0, 0.2, 0.4, 0.6, 0.8),
-    ag_news=10_001,
+    ag_news=112_000,
     ag_news_test=7600,
-    topics=(10_001, 7600),
+    topics=(112_000, 7600),
     language_model="",
     topic_model="",
     adapters=("lora", ALL),
     last_blocks=(0, 0),
     pretrained_steps=(100, 100),
     next_words=(947, 1000, 231),
-    pretrained_topics=(10_001, 128, 7600),
+    pretrained_topics=(112_000, 128, 7600),
 )
 
 
 def files(options: UeDPOptions) -> list[str]:
     """What it reads."""
-    tested = options.ag_news or options.topics or options.topic_model != NONE
-    return [*files_of("conll2003"), "agnews-dev", *(["agnews-test"] if tested else [])]
+    asked = [options.ag_news, *options.topics[:1]]
+    if options.topic_model != NONE:
+        asked.append(options.pretrained_topics[0])
+    trained = [f"agnews-{news_part(most)}" for most in asked]
+    tested = ["agnews-test"] if any(asked) else []
+    return [*files_of("conll2003"), "agnews-dev", *trained, *tested]
+
+
+def rows(options: UeDPOptions) -> dict[str, tuple[str, int]]:
+    """How many rows of these it must find."""
+    asked = {"ag_news": options.ag_news, "topics": max(options.topics[:1], default=0)}
+    if options.topic_model != NONE:
+        asked["pretrained_topics"] = options.pretrained_topics[0]
+    option, most = max(asked.items(), key=lambda one: one[1])
+    return {f"agnews-{news_part(most)}": (option, most)}
+
+
+def news_part(most: int) -> str:
+    """The part of AG News that has so many texts to train on."""
+    return "dev" if most <= _TEXTS_OF_NEWS_DEV else "train"

@@ -8,6 +8,7 @@ import torch
 
 from discreet.devices import array_of, find_device
 from discreet.models.awd_lstm import PARTS, AwdLstm
+from discreet.models.awd_lstm_shape import AwdLstmSizes
 from discreet.tensors import load_tensors, save_tensors
 from discreet.training.user_entity.build import PublicWords
 from discreet.training.user_entity.rules import Rules
@@ -26,9 +27,9 @@ def device() -> str:
     return find_device(doubles=True)
 
 
-def first_network(words: PublicWords) -> AwdLstm:
+def first_network(words: PublicWords, sizes: AwdLstmSizes) -> AwdLstm:
     """Before any text: the space's vectors, and as bias of a word Zipf's law of its public rank."""
-    model = words.network(device=device())
+    model = words.network(sizes, device=device())
     bias = model.weights()["output.bias"]
     ranks = torch.arange(1, len(words.vocabulary) - 1, device=bias.device)
     bias[-len(ranks) :] = math.log(10) - torch.log(ranks + 2.7)
@@ -36,16 +37,20 @@ def first_network(words: PublicWords) -> AwdLstm:
 
 
 def trained_on_public(
-    path: Path, words: PublicWords, texts: Sequence[tuple[Sequence[UserText], int]]
+    path: Path,
+    words: PublicWords,
+    sizes: AwdLstmSizes,
+    texts: Sequence[tuple[Sequence[UserText], int]],
 ) -> None:
     """Train the first network on public text and keep it in a file.
 
     Args:
         path: The file.
         words: Vocabulary and first vectors.
+        sizes: Of the network.
         texts: Public users and a number of steps, one after the other.
     """
-    model = first_network(words)
+    model = first_network(words, sizes)
     for users, steps in texts:
         size = sum(len(user.tokens) for user in users)
         rules = Rules(
@@ -63,7 +68,9 @@ def trained_on_public(
     save_tensors(path, _KIND, arrays, {})
 
 
-def network(path: Path, words: PublicWords, trained: Sequence[str] = PARTS) -> AwdLstm:
+def network(
+    path: Path, words: PublicWords, sizes: AwdLstmSizes, trained: Sequence[str] = PARTS
+) -> AwdLstm:
     """The network of that file, of which some parts are to be trained."""
     first = load_tensors(path, _KIND)[0]
-    return words.network(start=first, trained=trained, device=device())
+    return words.network(sizes, start=first, trained=trained, device=device())
