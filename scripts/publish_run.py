@@ -1,4 +1,4 @@
-"""Put finished records of ``discreet reproduce`` on a page of the documentation.
+"""Put finished records of ``discreet reproduce`` on pages of the documentation.
 
     python scripts/publish_run.py [RUN]
 
@@ -6,9 +6,9 @@ RUN holds a folder for each recipe that was run, as ``discreet reproduce all -o 
 recipe may be run in pieces, each with options of its own: RUN/santext, RUN/santext.pairs, ... Their
 records are kept in recipes/records, without tables of examples, which quote the data sets, and
 without anybody's folders. Finished parts are kept beside them: copied to RUN/NAME/parts they are
-not computed again when a run is to have more. The page docs/background/run.md and its pictures in
-docs/images/run/ are written from what is kept there. Every command is written out of the record's
-own settings.
+not computed again when a run is to have more. The pages in docs/background/run/, a summary and one
+for each recipe, and their pictures in docs/images/run/ are written from what is kept there. Every
+command is written out of the record's own settings.
 """
 
 import argparse
@@ -28,22 +28,25 @@ from discreet_recipes.record import markdown_table
 from discreet_recipes.together import RECIPES
 
 ROOT = Path(__file__).parent.parent
-PAGE, IMAGES = ROOT / "docs" / "background" / "run.md", ROOT / "docs" / "images" / "run"
+PAGES, IMAGES = ROOT / "docs" / "background" / "run", ROOT / "docs" / "images" / "run"
 RECORDS = ROOT / "recipes" / "records"
 _CLAIMS = ("claim", "published", "measured", "verdict", "why")
 _LEFT_OUT = ("examples",)
 # Parts with one of these words in their names quote the data sets, which stay where they are.
 _QUOTES = (*_LEFT_OUT, "entities")
+_LONG = 24  # rows; a longer table is folded, so that what stands behind it is found
 _OPENING = """\
 # The published run
 
-Experiments of the papers, run with [`discreet reproduce`](../commands/reproduce.md), one recipe at
-a time, stopped and taken up again; this page is written from their records by
-`scripts/publish_run.py`. [The papers, table by table](papers.md) draws the conclusions. Sizes are
-`--standard` where a command has no options, and smaller where it has some: every command says
+Experiments of the papers, run with [`discreet reproduce`](../../commands/reproduce.md), one recipe
+at a time, stopped and taken up again; these pages are written from their records by
+`scripts/publish_run.py`. [The papers, table by table](../papers.md) draws the conclusions. Sizes
+are `--standard` where a command has no options, and smaller where it has some: every command says
 which. The machine had two cores, one of them for a run, and no GPU; other work ran beside, so that
-times on this page are rough. Figures after ± are standard deviations over seeds or trials unless a
-table says otherwise; what rests on one seed has no ±.
+times are rough. Figures after ± are standard deviations over seeds or trials unless a table says
+otherwise; what rests on one seed has no ±.
+
+Every table and plot: {pages}.
 """
 
 
@@ -119,7 +122,7 @@ def summary(pieces: list[Piece]) -> Iterator[str]:
     for piece in pieces:
         for claim in piece.record["findings"]:
             claims.setdefault((piece.recipe.subject, claim["claim"]), claim)
-    yield from ("## Summary", "", "The main claims; all of them are in the parts below.", "")
+    yield from ("## Summary", "", "The main claims; the pages of the recipes have all.", "")
     rows = [
         [f"{subject}: {words}", *(claim[name] for name in _CLAIMS[1:])]
         for (subject, words), claim in claims.items()
@@ -142,11 +145,11 @@ def summary(pieces: list[Piece]) -> Iterator[str]:
 
 
 def section(piece: Piece, before: Sequence[Piece]) -> Iterator[str]:
-    """One record as a part of the page, without what others of its recipe have word for word."""
+    """One record as a part of a page, without what those before it have word for word."""
     record, title = piece.record, piece.title
 
     def new(what: str) -> list[Any]:
-        others = [each for one in before if one.recipe == piece.recipe for each in one.record[what]]
+        others = [each for one in before for each in one.record[what]]
         return [each for each in record[what] if each not in others]
 
     yield from (f"## {title}", "")
@@ -162,34 +165,55 @@ def section(piece: Piece, before: Sequence[Piece]) -> Iterator[str]:
             continue  # too little for a curve; the tables have it
         name = f"{piece.name}-{plot['name']}.png"
         draw(stored(Plot, plot), IMAGES / name)
-        yield from (f"![{plot['alternative']}](../images/run/{name})", "")
+        yield from (f"![{plot['alternative']}](../../images/run/{name})", "")
     for table in new("tables"):
         yield from (f"### {title}: {table['title']}", "")
-        yield from (*markdown_table(table["columns"], table["rows"]), "")
         yield from (table["note"], "") if table["note"] else ()
+        rows = (*markdown_table(table["columns"], table["rows"]), "")
+        if len(table["rows"]) > _LONG:
+            summary = f"<summary>{len(table['rows'])} rows</summary>"
+            rows = ('<details markdown="1">', summary, "", *rows, "</details>", "")
+        yield from rows
+
+
+def pages(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
+    """Name and text of every page: the summary, and one for each recipe that was run."""
+    recipes = dict.fromkeys(piece.recipe for piece in pieces)
+    listed = ", ".join(f"[{recipe.subject}]({_page(recipe)})" for recipe in recipes)
+    yield "index.md", "\n".join((_OPENING.format(pages=listed), *summary(pieces)))
+    for recipe in recipes:
+        its = [piece for piece in pieces if piece.recipe == recipe]
+        lines = [f"# The published run: {recipe.subject}", ""]
+        for number, piece in enumerate(its):
+            lines += section(piece, its[:number])
+        yield _page(recipe), "\n".join(lines)
+
+
+def _page(recipe: Recipe) -> str:
+    return f"{recipe.name}.md"
 
 
 def main(run: Path | None = None) -> None:
-    """Write the page from what is kept, after taking over what is in the folder."""
+    """Write the pages from what is kept, after taking over what is in the folder."""
     if run is not None and not run.is_dir():
         raise SystemExit(f"there is no folder {run}")
     for record in sorted(run.glob("*/record.json")) if run is not None else ():
         if record.parent.name.partition(".")[0] in {recipe.name for recipe in RECIPES}:
             keep(record, record.parent.name)
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    for picture in IMAGES.glob("*.png"):  # some may have no place on the page any more
-        picture.unlink()
+    # Some may have no place any more.
+    for folder, kind in ((IMAGES, "*.png"), (PAGES, "*.md")):
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob(kind):
+            old.unlink()
     pieces = [
         Piece(recipe, path.stem, json.loads(path.read_text("utf-8")))
         for recipe in RECIPES
         for path in sorted(RECORDS.glob(f"{recipe.name}*.json"), key=lambda path: path.stem)
         if path.stem.partition(".")[0] == recipe.name
     ]
-    lines = list(summary(pieces))
-    for number, piece in enumerate(pieces):
-        lines += section(piece, pieces[:number])
-    PAGE.write_text(_OPENING + "\n" + "\n".join(lines), "utf-8")
-    print(f"{PAGE}: {', '.join(piece.name for piece in pieces)}")
+    for name, text in pages(pieces):
+        (PAGES / name).write_text(text, "utf-8")
+    print(f"{PAGES}: {', '.join(piece.name for piece in pieces)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The page of published records: what stands on it is what stands in them."""
+"""The pages of published records: what stands on them is what stands in these."""
 
 import importlib.util
 from dataclasses import asdict, replace
@@ -18,7 +18,7 @@ def publish(tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("publish_run", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "PAGE", tmp_path / "run.md")
+    monkeypatch.setattr(module, "PAGES", tmp_path / "pages")
     monkeypatch.setattr(module, "IMAGES", tmp_path / "images")
     monkeypatch.setattr(module, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(module, "draw", lambda plot, path: path.write_text(plot.title))
@@ -42,7 +42,7 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     record.part("topics-entities", lambda: [[0, 3, "org", "the tea is good"]])
     record.finish()
     publish.main(run)
-    page = (tmp_path / "run.md").read_text()
+    page = (tmp_path / "pages" / "sentdp.md").read_text()
     # The command says what is not as --quick has it, without anybody's folders.
     command = page[page.index("```text") : page.rindex("```")]
     assert "discreet reproduce sentdp --quick --data DATA -o RUN/sentdp" in command
@@ -53,21 +53,24 @@ def test_a_record_becomes_a_part_of_the_page(publish, tmp_path):
     ]
     assert "| it works | yes | 0.5 | does not hold | because |" in page
     assert "| 1 | 0.512 |" in page
-    short = page[page.index("## Summary") : page.index("```text")]
+    short = (tmp_path / "pages" / "index.md").read_text()
+    assert "Every table and plot: [SentDP](sentdp.md)." in short
     assert "| SentDP: it is fast | 1 s | 2 s | not settled |" in short
     assert "it works" not in short
     assert "| SentDP | 0 | 0 | 1 | 1 |" in short
     assert "| SentDP | speed | all of it | 2 s |" in short
     assert "A note." in page
-    assert "![It rises.](../images/run/sentdp-curve.png)" in page
+    assert "![It rises.](../../images/run/sentdp-curve.png)" in page
     assert (tmp_path / "images" / "sentdp-curve.png").read_text() == "C"
     kept = (tmp_path / "records" / "sentdp.json").read_text()
     parts = [path.read_text() for path in (tmp_path / "records").glob("sentdp/parts/*")]
     assert parts == ["0.5"]
     for hidden in ("the tea is good", "/models"):
-        assert hidden not in page + kept
+        assert hidden not in page + short + kept
+    (tmp_path / "pages" / "old.md").write_text("of a recipe that is no more")
     publish.main()  # what is kept is enough
-    assert (tmp_path / "run.md").read_text() == page
+    assert (tmp_path / "pages" / "sentdp.md").read_text() == page
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["index.md", "sentdp.md"]
     assert "Where we differ." in page
     assert "A point." not in page
 
@@ -86,7 +89,8 @@ def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
     (tmp_path / "run" / "another").mkdir()
     (tmp_path / "run" / "another" / "record.json").write_text("{}")
     publish.main(tmp_path / "run")
-    page = (tmp_path / "run.md").read_text()
+    page = (tmp_path / "pages" / "sentdp.md").read_text()
+    short = (tmp_path / "pages" / "index.md").read_text()
     assert "\n## SentDP\n" in page
     assert "\n## SentDP, more of it\n" in page
     assert "--quick --data DATA -o RUN/sentdp.more-of-it" in page
@@ -96,7 +100,21 @@ def test_a_recipe_may_be_run_in_pieces(publish, tmp_path):
     assert page.count("![") == page.count("![In sentdp.]") == 1
     assert [picture.name for picture in (tmp_path / "images").iterdir()] == ["sentdp-two.png"]
     # What both have counts once, and the whole recipe is where its figure comes from.
-    assert "| SentDP | 2 | 0 | 1 | 0 |" in page
-    assert "| SentDP: in both | yes | by sentdp | holds |" in page
-    assert "| SentDP | speed | all of it | that of sentdp |" in page
-    assert "that of sentdp.more" not in page
+    assert "| SentDP | 2 | 0 | 1 | 0 |" in short
+    assert "| SentDP: in both | yes | by sentdp | holds |" in short
+    assert "| SentDP | speed | all of it | that of sentdp |" in short
+    assert "that of sentdp.more" not in page + short
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_long_tables_are_folded(publish, tmp_path):
+    record = Record.of(RECIPE, tmp_path / "run" / "sentdp", asdict(RECIPE.quick), print)
+    for rows in (24, 25):
+        record.add_table(f"of-{rows}", f"Of {rows}", [{"row": row} for row in range(rows)])
+    record.finish()
+    publish.main(tmp_path / "run")
+    page = (tmp_path / "pages" / "sentdp.md").read_text()
+    folded = page[page.index("<details") : page.index("</details>")]
+    assert "<summary>25 rows</summary>" in folded
+    assert page.count("| row |") == 2
+    assert folded.count("| row |") == page.count("<details") == 1
