@@ -151,6 +151,25 @@ def evaluated(network: Any) -> Iterator[None]:
         network.train(training)
 
 
+@contextmanager
+def layers_in_16_bits(device: Any, wanted: bool) -> Iterator[None]:
+    """Around a pass through a network that is trained: its layers may round to ``bfloat16``.
+
+    That has the range of 32 bits, so no loss need be scaled. What comes out is for the caller to
+    take back to 32 bits. Not for anything that bounds contributions or adds noise.
+    """
+    if not wanted:
+        yield
+        return
+    import torch
+
+    kind = torch.device(device).type
+    if kind == "cuda" and not torch.cuda.is_bf16_supported():
+        raise InvalidValue("this GPU has no bfloat16: leave --mixed out")
+    with torch.autocast(kind, dtype=torch.bfloat16):
+        yield
+
+
 def epoch_order(documents: int, seed: int, epoch: int) -> Ids:
     """The order in which an epoch takes the documents: a function of seed and epoch alone."""
     return np.random.default_rng([check.whole(seed, "seed"), epoch]).permutation(documents)

@@ -8,6 +8,11 @@ from discreet.settings import Setting, Settings
 WARMUP = 0.06
 """Share of the steps during which the learning rate rises."""
 SAVE_EVERY = Setting("Steps between savings, for --resume.", at_least=1)
+MIXED = Setting(
+    "Layers of the network compute in bfloat16 while it is trained, for a GPU that is faster so; "
+    "weights, losses and predictions keep 32 bits."
+)
+"""For training on released or public text alone; not where contributions are bounded or noised."""
 
 
 @dataclass(frozen=True, kw_only=True)

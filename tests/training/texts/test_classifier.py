@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from command import called
@@ -29,9 +30,10 @@ from discreet.training.scores import (
 )
 from discreet.training.settings import Resumption
 from discreet.training.texts.bag_of_words import BagOfWords, fit_bag_of_words
-from discreet.training.texts.classifier import TextClassifier, fine_tune
+from discreet.training.texts.classifier import TextClassifier, _Reader, fine_tune
 from discreet.training.texts.files import train_text_model
 from discreet.training.texts.settings import BAG, FineTuning, LabelledText
+from discreet.training.vectors.reading import joint_tokens
 from small_spaces import random_space
 from tiny_bert import sentences, write_bert
 
@@ -63,6 +65,23 @@ def _train(kind, bert, examples, regression=False, **more):
 
 
 KINDS = ["bag", "frozen", "full"]
+
+
+def test_of_a_joint_pair_the_network_is_told_which_text_is_which(bert):
+    model = load_masked_model(bert)
+    joint = joint_tokens(model, ["the tea", "a"], ["bad", "cup is"])
+    read = _Reader(model.network.base_model, model.marks, 16).features(joint, None)
+    inputs = torch.tensor([[model.marks.start, *joint.ids[:4], model.marks.end]])
+    types = torch.tensor([[0, 0, 0, 0, 1, 1]])
+    network = model.network.base_model.eval()
+    with torch.no_grad():
+        states, blind = (
+            network(input_ids=inputs, token_type_ids=told).last_hidden_state.mean(dim=1)[0].numpy()
+            for told in (types, 0 * types)
+        )
+    length = math.sqrt(len(states))
+    np.testing.assert_allclose(read[0], states / np.linalg.norm(states) * length, atol=1e-4)
+    assert np.abs(read[0] - blind / np.linalg.norm(blind) * length).max() > 1e-2
 
 
 @pytest.mark.parametrize("kind", KINDS)

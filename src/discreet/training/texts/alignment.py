@@ -8,10 +8,12 @@ mask stands, however many pieces the released word has.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Ids, ragged_places
+from discreet.devices import device_of, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, SpecialPieces
 from discreet.spaces.space import EmbeddingSpace
@@ -115,3 +117,25 @@ def padded(
     out[row[kept], column[kept]] = targets[kept]
     attention = (np.arange(width) < lengths[:, None] + 2).astype(np.int64)
     return PaddedRows(inputs, attention, out)
+
+
+def texts_of_pairs(ready: PaddedRows, marks: SpecialPieces) -> Ids:
+    """1 where a piece is of the second text of a pair that is read jointly, else 0."""
+    ends = ready.inputs == marks.end
+    behind = (np.cumsum(ends, axis=1) - ends) > 0
+    return (behind & (ready.attention > 0)).astype(np.int64)
+
+
+def last_states(network: Any, ready: PaddedRows, marks: SpecialPieces) -> Any:
+    """What a BERT-style network makes of rows, ``(rows, positions, size)``.
+
+    Of a pair it is told which text a piece is of, as in its own pretraining, if it can be told.
+    """
+    device = device_of(network)
+    types = texts_of_pairs(ready, marks)
+    told = types.any() and getattr(network.config, "type_vocab_size", 0) > 1
+    return network(
+        input_ids=moved(ready.inputs, device),
+        attention_mask=moved(ready.attention, device),
+        **({"token_type_ids": moved(types, device)} if told else {}),
+    ).last_hidden_state

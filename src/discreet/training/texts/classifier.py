@@ -28,12 +28,13 @@ from discreet.training.loop import (
     RowsOfLikeLength,
     TrainingStage,
     evaluated,
+    layers_in_16_bits,
     rows_by_length,
     train_in_stages,
     warmed_up,
 )
 from discreet.training.settings import Resumption
-from discreet.training.texts.alignment import padded
+from discreet.training.texts.alignment import last_states, padded
 from discreet.training.texts.settings import FineTuning, FineTuningResumption
 
 KIND = "text model"
@@ -226,12 +227,8 @@ class _Reader:
         places, row = batch.places(rows)
         pieces = batch.ids[places].astype(np.int64)
         ready = padded(pieces, pieces, row, len(rows), self.marks, self.longest)
-        device = device_of(self.network)
-        attention = moved(ready.attention, device)
-        states = self.network(
-            input_ids=moved(ready.inputs, device), attention_mask=attention
-        ).last_hidden_state
-        mask = attention[:, :, None].to(states.dtype)
+        states = last_states(self.network, ready, self.marks)
+        mask = moved(ready.attention, states.device)[:, :, None].to(states.dtype)
         mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
         # Of length sqrt(size), so that a coordinate is of the order of 1 in every model.
         return normalize(mean, dim=1) * math.sqrt(mean.shape[1])
@@ -273,7 +270,9 @@ def _trained_together(
 
     def loss(step: int) -> Any:
         rows = batches.of_step(step)
-        out, wanted = layer(reader.vectors(*tokens, rows)), target[moved(rows, device)]
+        with layers_in_16_bits(device, settings.mixed):
+            read = reader.vectors(*tokens, rows)
+        out, wanted = layer(read.float()), target[moved(rows, device)]
         return mse_loss(out[:, 0], wanted) / scale if numbers else cross_entropy(out, wanted)
 
     both = torch.nn.ModuleDict({"encoder": reader.network, "head": layer})

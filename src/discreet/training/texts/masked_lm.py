@@ -31,6 +31,7 @@ from discreet.training.loop import (
     Epochs,
     TrainingStage,
     epoch_order,
+    layers_in_16_bits,
     step_seed,
     train_in_stages,
     warmed_up,
@@ -237,8 +238,10 @@ def _losses(
         )
         targets = moved(rows.targets, device)
         wanted = targets != IGNORED
-        scores = model.scores(moved(rows.inputs, device), moved(rows.attention, device), wanted)
+        inputs, attention = moved(rows.inputs, device), moved(rows.attention, device)
+        with layers_in_16_bits(device, settings.mixed):
+            scores = model.scores(inputs, attention, wanted)
         # A batch of nothing but unknown words has no target; its loss is 0, not 0 / 0.
-        return cross_entropy(scores, targets[wanted], reduction="sum") / max(1, len(scores))
+        return cross_entropy(scores.float(), targets[wanted], reduction="sum") / max(1, len(scores))
 
     return loss

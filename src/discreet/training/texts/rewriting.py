@@ -28,7 +28,14 @@ from discreet.spaces.space import EmbeddingSpace
 from discreet.statement import PrivacyStatement
 from discreet.text.layout import TokensLayout
 from discreet.text.tokens import TokenBatch, tokenizer_for
-from discreet.training.loop import Epochs, TrainingStage, seeded_weights, train_in_stages, warmed_up
+from discreet.training.loop import (
+    Epochs,
+    TrainingStage,
+    layers_in_16_bits,
+    seeded_weights,
+    train_in_stages,
+    warmed_up,
+)
 from discreet.training.texts.alignment import IGNORED, piece_table
 from discreet.training.texts.settings import BODIES, RewriterTraining
 
@@ -117,7 +124,8 @@ def train_rewriter(
     def loss(step: int) -> Any:
         (places, released), number = epochs.at(step)
         read = released[places[number]]
-        scores = network(moved(read, device))
+        with layers_in_16_bits(device, settings.mixed):
+            scores = network(moved(read, device)).float()
         # Divided by a fixed number: a step of few known words must not count as much as any.
         return _cross_entropy(scores, public.targets(places[number], read, device)) / _BATCH_TOKENS
 
@@ -128,6 +136,7 @@ def train_rewriter(
         "body": settings.body,
         "epochs": settings.epochs,
         "learning_rate": settings.rate,
+        "mixed": settings.mixed,
         "seed": seed,
     }
     if settings.body == "masked":

@@ -6,7 +6,7 @@ from typing import ClassVar
 from discreet.devices import AUTO, DEVICE
 from discreet.encoders.settings import DEFAULT
 from discreet.settings import Setting, Settings
-from discreet.training.settings import SAVE_EVERY, WARMUP, Resumption
+from discreet.training.settings import MIXED, SAVE_EVERY, WARMUP, Resumption
 
 BAG = "bag-of-words"
 """The model that is no network: weighted word counts and a linear layer."""
@@ -28,6 +28,7 @@ class FineTuning(Settings):
     )
     seed: int = Setting("The same seed gives the same model.", at_least=0).default(0)
     device: str = DEVICE.default(AUTO)
+    mixed: bool = MIXED.default(False)
     warmup: float = Setting("Share of the steps.", above=0, below=1, option=False).default(WARMUP)
 
 
@@ -77,6 +78,7 @@ class Pretraining(Settings):
     ).default(0.15)
     seed: int = Setting("The same seed gives the same model.", at_least=0).default(0)
     device: str = DEVICE.default(AUTO)
+    mixed: bool = MIXED.default(False)
     head_learning_rate: float = Setting("Highest rate of the head.", above=0, option=False).default(
         1e-3
     )
@@ -101,6 +103,7 @@ class RewriterTraining(Settings):
     write_words: int = Setting("Different words it may write.", at_least=1).default(10_000)
     seed: int = Setting("Seed of the training.", at_least=0).default(0)
     device: str = DEVICE.default(AUTO)
+    mixed: bool = MIXED.default(False)
     hidden: int = Setting(
         "Of a bilstm: its size in each direction.", at_least=1, option=False
     ).default(128)

@@ -13,11 +13,11 @@ import numpy as np
 from discreet.arrays import Floats32, Ids, ragged_places
 from discreet.devices import array_of, device_of, moved
 from discreet.errors import InvalidValue
-from discreet.models.bert import MaskedModel, SpecialPieces
+from discreet.models.bert import MaskedModel
 from discreet.text.tokens import TokenBatch
 from discreet.training.linear_head import require_pairs
 from discreet.training.loop import evaluated, rows_by_length
-from discreet.training.texts.alignment import padded
+from discreet.training.texts.alignment import last_states, padded, texts_of_pairs
 
 if TYPE_CHECKING:
     import torch
@@ -119,14 +119,16 @@ class SentenceReader:
 
     def _lower(self, batch: TokenBatch, rows: Ids) -> tuple["torch.Tensor", "torch.Tensor"]:
         """The states after the frozen layers, or after all if none are, and where there are any."""
-        arrays = piece_rows(batch, rows, self.model.marks, self.longest)
-        inputs, attention, types = (moved(array, device_of(self.network)) for array in arrays)
-        if self.frozen:
-            states = self.network.embeddings(input_ids=inputs, token_type_ids=types)
-            return run_layers_from(self.model, states, attention, 0, self.frozen), attention
-        paired = {"token_type_ids": types} if bool(types.any()) else {}
-        output = self.network(input_ids=inputs, attention_mask=attention, **paired)
-        return output.last_hidden_state, attention
+        places, row = batch.places(rows)
+        pieces, marks = batch.ids[places].astype(np.int64), self.model.marks
+        ready = padded(pieces, pieces, row, len(rows), marks, self.longest)
+        device = device_of(self.network)
+        attention = moved(ready.attention, device)
+        if not self.frozen:
+            return last_states(self.network, ready, marks), attention
+        inputs, types = (moved(a, device) for a in (ready.inputs, texts_of_pairs(ready, marks)))
+        states = self.network.embeddings(input_ids=inputs, token_type_ids=types)
+        return run_layers_from(self.model, states, attention, 0, self.frozen), attention
 
 
 def joint_tokens(
@@ -144,18 +146,6 @@ def joint_tokens(
     ids[ragged_places(offsets[:-1], ones)[0]] = first.ids
     ids[ragged_places(offsets[:-1] + ones + 1, twos)[0]] = second.ids
     return TokenBatch(ids, offsets)
-
-
-def piece_rows(
-    batch: TokenBatch, rows: Ids, marks: SpecialPieces, longest: int
-) -> tuple[Ids, Ids, Ids]:
-    """Padded ids, where there are any, and which text of a pair each is of."""
-    places, row = batch.places(rows)
-    pieces = batch.ids[places].astype(np.int64)
-    ready = padded(pieces, pieces, row, len(rows), marks, longest)
-    ends = ready.inputs == marks.end
-    types = ((np.cumsum(ends, axis=1) - ends) > 0) & (ready.attention > 0)
-    return ready.inputs, ready.attention, types.astype(np.int64)
 
 
 def run_layers_from(
