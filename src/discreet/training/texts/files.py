@@ -44,8 +44,11 @@ def train_text_model(
     figures of the test, and how many rows were tested on.
     """
     refuse_existing(output, force=force)
-    if model == BAG and (settings.frozen or (when is not None and when.resume)):
-        raise InvalidValue("--frozen and --resume are for BERT-style models; leave them out")
+    layered = settings.frozen or settings.mixed or (when is not None and when.resume)
+    if model == BAG and layered:
+        raise InvalidValue(
+            "--frozen, --mixed and --resume are for BERT-style models; leave them out"
+        )
 
     def read(path: str) -> Labelled:
         return read_labelled(

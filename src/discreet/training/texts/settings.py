@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from discreet.devices import AUTO, DEVICE
 from discreet.encoders.settings import DEFAULT
+from discreet.errors import InvalidValue
 from discreet.settings import Setting, Settings
 from discreet.training.settings import MIXED, SAVE_EVERY, WARMUP, Resumption
 
@@ -30,6 +31,11 @@ class FineTuning(Settings):
     device: str = DEVICE.default(AUTO)
     mixed: bool = MIXED.default(False)
     warmup: float = Setting("Share of the steps.", above=0, below=1, option=False).default(WARMUP)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.frozen and self.mixed:
+            raise InvalidValue("--mixed is for layers that are trained; leave out --frozen")
 
 
 @dataclass(frozen=True, kw_only=True)
