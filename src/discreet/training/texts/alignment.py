@@ -121,9 +121,9 @@ def padded(
 
 def texts_of_pairs(ready: PaddedRows, marks: SpecialPieces) -> Ids:
     """1 where a piece is of the second text of a pair that is read jointly, else 0."""
-    ends = ready.inputs == marks.end
-    behind = (np.cumsum(ends, axis=1) - ends) > 0
-    return (behind & (ready.attention > 0)).astype(np.int64)
+    ends = (ready.inputs == marks.end).astype(np.int64)
+    behind: Ids = np.cumsum(ends, axis=1) - ends
+    return np.where(ready.attention > 0, np.minimum(behind, 1), 0)
 
 
 def last_states(network: Any, ready: PaddedRows, marks: SpecialPieces) -> Any:
