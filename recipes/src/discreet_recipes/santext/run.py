@@ -12,7 +12,7 @@ from discreet_recipes.santext.bench import Bench
 from discreet_recipes.santext.data import BOTH, SanTextSetting, masked_at, order_at, settings_at
 from discreet_recipes.santext.pages import Figures, add_pages
 from discreet_recipes.santext.sizes import SanTextOptions
-from discreet_recipes.santext.tuned import TunedBench
+from discreet_recipes.santext.tuned import READ_JOINTLY, TunedBench
 from discreet_recipes.santext.tuned_pages import Shown, add_shown
 
 _LISTS = (
@@ -48,7 +48,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     )
     bench = Bench(data, size, say)
     vectors = {"vectors": bench.words.fingerprint, "piece vectors": bench.pieces.fingerprint}
-    settings = {**asdict(size), "format": 6, **vectors}
+    settings = {**asdict(size), "format": 6, READ_JOINTLY: 2, **vectors}
     record = Record.of(RECIPE, folder, settings, say, rows, lists=_LISTS)
     part = record.part
     utility = {

@@ -20,6 +20,8 @@ from discreet_recipes.santext.data import SanTextSetting, settings_at
 from discreet_recipes.santext.sizes import PAIRS_OF_QNLI_DEV, SanTextOptions
 
 Examples = Callable[[int], tuple[Labelled, Labelled]]
+READ_JOINTLY = "read jointly"
+"""How pairs are read, as a setting: since 2 the encoder is told which text a piece is of."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,17 @@ class TunedBench:
         steps = ("tuned_batch", "tuned_rate")
         rows = {
             "sst2": ("epochs", "tuned", "tuned_tests", *steps),
-            "qnli": ("qnli_epochs", "qnli", *steps),
+            "qnli": (READ_JOINTLY, "qnli_epochs", "qnli", *steps),
         }
-        pairs = ("pair_epochs", "pair_task", "pairs", "pair_tests", "pair_batch", "pair_rate")
+        pairs = (
+            READ_JOINTLY,
+            "pair_epochs",
+            "pair_task",
+            "pairs",
+            "pair_tests",
+            "pair_batch",
+            "pair_rate",
+        )
         return ("encoder", *rows.get(task, pairs))
 
     def seeds(self, task: str) -> int:
