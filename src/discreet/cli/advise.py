@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from discreet.cli import _options as options
 from discreet.cli._settings import argument
 from discreet.cli._terminal import progress_bar, show
+from discreet.devices import prefer_device
 from discreet.encoders.settings import EncoderSettings
 from discreet.errors import InvalidValue
 from discreet.evaluation.advice import advise as answer
@@ -36,6 +37,7 @@ def advise(
             short="-s",
         ),
     ] = None,
+    device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Recommend a way of releasing: redact, sanitise, share vectors, train, or do not release.
@@ -46,6 +48,7 @@ def advise(
 
     Example: discreet advise public.jsonl --purpose classify --label-field label --recipient vendor
     """
+    prefer_device(device)
     if sample is not None:
         read = read_labelled(
             sample, text_field=question.text_field, label_field=question.label_field

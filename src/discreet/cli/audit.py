@@ -11,6 +11,7 @@ from discreet.cli._choice import WordChoice
 from discreet.cli._groups import group_of
 from discreet.cli._settings import takes_settings
 from discreet.cli._terminal import progress_bar, show
+from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
 from discreet.mechanisms.material import DIMENSION, Material, misplaced
 from discreet.mechanisms.registry import DEFAULTS, FAMILIES, find, names
@@ -73,6 +74,7 @@ def audit_mechanism(
         int, Setting("Draws of each input looked at; more find smaller faults.")
     ] = 20_000,
     seed: Annotated[int | None, Setting("Repeat an audit with the same draws.", at_least=0)] = None,
+    device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Check a mechanism against its own privacy statement: law, sampler, independence, black box.
@@ -84,6 +86,7 @@ def audit_mechanism(
 
     Example: discreet audit --mechanism santext --epsilon 8
     """
+    prefer_device(device)
     chosen = not choice.is_empty or material != Material()
     if context.invoked_subcommand is not None:
         if chosen or python is not None:

@@ -1,15 +1,15 @@
 """``discreet compare``: mechanisms on one scale, use against what attackers get."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from discreet.cli import _options as options
 from discreet.cli._settings import argument
 from discreet.cli._terminal import echo_json, progress_bar, say
+from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, OutputError
-from discreet.evaluation.comparison.bench import SAMPLES, Bench
+from discreet.evaluation.comparison.bench import SAMPLES, benches_of
 from discreet.evaluation.comparison.contenders import contenders
 from discreet.evaluation.comparison.parts import usual_workers
 from discreet.evaluation.comparison.peers import peer_jobs
@@ -58,6 +58,7 @@ def compare(
         str | None, Setting("Column or field of the authors, for the attack on authorship.")
     ] = None,
     text_field: options.TextField = "text",
+    device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Compare mechanisms on your own kind of text: how useful it stays, what attackers learn.
@@ -68,6 +69,7 @@ def compare(
 
     Example: discreet compare news.jsonl --label-field label --public other.jsonl --quick -o REPORT
     """
+    prefer_device(device)
     figure_class()  # a missing extra shows before anything long is computed
     vocabulary = load_space(settings.space or default_space())
     entries = contenders(settings.names, settings.numbers, len(vocabulary))
@@ -87,7 +89,7 @@ def compare(
     )
     # Every mechanism in the vocabulary that it has by itself, unless one is given for all.
     where = {each.name: settings.space or default_space(each.name) for each in entries}
-    benches = _benches(task, where.values(), settings)
+    benches = benches_of(task, where.values(), settings)
     bench = next(iter(benches.values()))
     others = peer_jobs(bench, cache_directory() / "peers", say) if settings.peers else []
     with progress_bar("comparing") as bar:
@@ -109,22 +111,6 @@ def compare(
         echo_json(comparison.to_dict())
     else:
         say(*lines(comparison), f"Written: {output / 'index.html'}")
-
-
-def _benches(task: Task, spaces: Iterable[str], settings: ComparisonSettings) -> dict[str, Bench]:
-    """What is measured with, in each vocabulary; the first shares its models with the others."""
-    benches: dict[str, Bench] = {}
-    for space in dict.fromkeys(spaces):
-        benches[space] = Bench(
-            task,
-            load_space(space),
-            settings.effort,
-            settings.encoder,
-            settings.judges,
-            settings.function_words,
-            next(iter(benches.values()), None),
-        )
-    return benches
 
 
 def _write(folder: Path, comparison: Comparison, task: Task) -> None:

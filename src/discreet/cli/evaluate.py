@@ -7,6 +7,7 @@ from discreet import __version__
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import progress_bar, say, show
+from discreet.devices import prefer_device
 from discreet.evaluation.privacy_report import PrivacySettings, measure_privacy, title_of
 from discreet.mechanisms.registry import described
 from discreet.randomness import generator
@@ -29,6 +30,7 @@ def evaluate(
     plot: Annotated[
         Path | None, Setting("Draw the distributions into this file: png, svg or pdf.")
     ] = None,
+    device: options.Device = "auto",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -40,6 +42,7 @@ def evaluate(
     Example: discreet evaluate --epsilon 10 --plot privacy.png
     """
     del privacy  # for who names it
+    prefer_device(device)
     if plot is not None:
         check_plot(plot, force=force)
     space, rng = choice.vocabulary(), generator(settings.seed)

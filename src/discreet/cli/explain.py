@@ -1,6 +1,5 @@
 """``discreet explain``: what a setting means, before anything is released."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ from discreet.arrays import Ids
 from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice, check_typed
 from discreet.cli._terminal import progress_bar, progress_bars, show
+from discreet.devices import prefer_device
 from discreet.errors import InvalidValue
 from discreet.evaluation import explanation
 from discreet.mechanisms.registry import find as find_mechanism
@@ -51,6 +51,7 @@ def explain(
     readable: Annotated[
         bool, Setting("Explain what 'discreet sanitize --readable' does at this setting.")
     ] = False,
+    device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Say what a setting means in a space: odds, how often a word stays, what it may become.
@@ -62,6 +63,7 @@ def explain(
 
     Example: discreet explain -m santext --find keep=0.5
     """
+    prefer_device(device)
     shown: Mapping[str, Any] = {} if public is None else {"public": public}
     if readable:
         shown = READABLE
@@ -109,19 +111,8 @@ def _epsilon_for(
             f"--find is for mechanisms that let words stay, and {choice.name} does not; "
             "'discreet explain --epsilon 8' says what a few epsilons mean"
         )
-    wish = _wish(find)
+    wish = explanation.wish_of(find)
     with progress_bars("epsilons tried", "words") as (tried, words):
         return explanation.find_epsilon(
             lambda at: watched(make(at), words), ids, **wish, progress=tried
         )
-
-
-def _wish(text: str) -> dict[str, Any]:
-    name, _, value = text.partition("=")
-    try:
-        wish = {name: float(value)}
-    except ValueError:
-        wish = {}
-    if not wish or name not in ("keep", "options") or not 0 < wish[name] < math.inf:
-        raise InvalidValue("--find must be keep=P with P between 0 and 1, or options=N")
-    return wish

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._terminal import echo, progress_bar, say
+from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, needs_extra
 from discreet.release.settings import ReadableSettings
 from discreet.service.keys import USUAL_SCOPES, add_key
@@ -44,6 +46,7 @@ def serve(
             "longest document."
         ),
     ] = None,
+    device: options.Device = "auto",
 ) -> None:
     """Sanitise text over HTTP, and stand as a gateway in front of language models.
 
@@ -58,6 +61,7 @@ def serve(
 
     Example: discreet serve --epsilon 12 --readable --upstream https://api.openai.com/v1
     """
+    prefer_device(device)
     if new_key is not None:
         if settings.keys is None:
             raise InvalidValue("--new-key needs --keys, the file that it is added to")

@@ -1,5 +1,6 @@
 """What a setting means in a space: odds, how often a word stays, what it may become."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -357,6 +358,22 @@ def find_epsilon(
     if epsilon is None:
         raise InvalidValue("no epsilon up to 1e9 gives that in this space; ask for less")
     return FoundEpsilon(epsilon, exact, 1.0 if exact else simulated.CONFIDENCE)
+
+
+def wish_of(text: str) -> dict[str, Any]:
+    """What :func:`find_epsilon` is asked for, as it is typed: ``keep=0.5`` or ``options=20``.
+
+    >>> wish_of("keep=0.5")
+    {'keep': 0.5}
+    """
+    name, _, value = text.partition("=")
+    try:
+        wish = {name: float(value)}
+    except ValueError:
+        wish = {}
+    if not wish or name not in ("keep", "options") or not 0 < wish[name] < math.inf:
+        raise InvalidValue("--find must be keep=P with P between 0 and 1, or options=N")
+    return wish
 
 
 def sample_words(

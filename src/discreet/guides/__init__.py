@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from discreet.devices import AUTO
 from discreet.guides.ngram import NGramGuide
 from discreet.spaces.space import EmbeddingSpace
 
@@ -9,18 +10,19 @@ if TYPE_CHECKING:
     from discreet.guides.language_model import LanguageModelGuide
 
 
-def load_guide(name: str, space: EmbeddingSpace) -> "NGramGuide | LanguageModelGuide":
+def load_guide(
+    name: str, space: EmbeddingSpace, *, device: str = AUTO
+) -> "NGramGuide | LanguageModelGuide":
     """The guide of that name or in that place, for the words of a space.
-
-    A language model computes where :func:`discreet.devices.find_device` says.
 
     Args:
         name: ``"ngram"``, which ships with the package; ``"smollm2"``, if that package is there; or
             the folder (or GGUF file) of a causal language model.
         space: its words are what the guide is asked about.
+        device: where a language model computes, see :func:`discreet.devices.find_device`.
     """
     if name == NGramGuide.name:
         return NGramGuide(space)
     from discreet.guides.language_model import load_language_model
 
-    return load_language_model(name, space)
+    return load_language_model(name, space, device=device)

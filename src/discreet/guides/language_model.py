@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, ragged_places, row_blocks
-from discreet.devices import array_of, device_of, find_device, in_halves, moved, room_for
+from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
 from discreet.encoders.causal import PACKAGED, SMOLLM2, first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.encoders.library import refuse_no_tokenizer
@@ -149,41 +149,47 @@ class LanguageModelGuide:
         waiting, tokens = state.waiting
         state.waiting = None
         tokens = tokens[np.searchsorted(waiting, rows)]
-        if state.read == _WINDOW:  # the older half is forgotten
-            state.recent[:, : _WINDOW // 2] = state.recent[:, _WINDOW // 2 :]
-            state.read = _WINDOW // 2
-            state.cache = None
-        elif state.cache is not None and len(rows) < len(state.rows):
-            kept = moved(np.searchsorted(state.rows, rows), self._device)
-            state.cache.batch_select_indices(kept)
-        state.rows = rows
-        state.recent[rows, state.read] = tokens
-        state.read += 1
-        unread = state.recent[rows, 0 if state.cache is None else state.read - 1 : state.read]
-        read = {"input_ids": moved(unread, self._device), "past_key_values": state.cache}
         with torch.inference_mode(), room_for("a guide of so many texts", _SMALLER):
+            if state.read == _WINDOW:  # the older half is forgotten
+                state.recent[:, : _WINDOW // 2] = state.recent[:, _WINDOW // 2 :]
+                state.read = _WINDOW // 2
+                state.cache = None
+            elif state.cache is not None and len(rows) < len(state.rows):
+                kept = moved(np.searchsorted(state.rows, rows), self._device)
+                state.cache.batch_select_indices(kept)
+            state.rows = rows
+            state.recent[rows, state.read] = tokens
+            state.read += 1
+            unread = state.recent[rows, 0 if state.cache is None else state.read - 1 : state.read]
+            read = {"input_ids": moved(unread, self._device), "past_key_values": state.cache}
             out = self._model(**read, use_cache=True)
             state.logs = out.logits[:, -1].float().log_softmax(dim=1)
         state.cache = out.past_key_values
 
 
-def load_language_model(name: str, space: EmbeddingSpace) -> LanguageModelGuide:
+def load_language_model(
+    name: str, space: EmbeddingSpace, *, device: str = AUTO
+) -> LanguageModelGuide:
     """The causal model in a folder or a GGUF file, or the packaged one (``"smollm2"``).
 
-    Nothing is downloaded. It is read on a device, see :func:`discreet.devices.find_device`.
+    Nothing is downloaded. It computes in 32 bits, also where it was saved in fewer, on a device:
+    see :func:`discreet.devices.find_device`.
     """
-    where = find_device()
+    where = find_device(device)
     try:
         folder = model_folder(name)
     except NotFound as error:
         raise NotFound(f"{error}; or --guide ngram") from error
     with needs_extra("a language model as a guide", "train"):
+        import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
     reading = read_as(f"{name} holds no causal language model that transformers can read")
     with reading, quiet_transformers(), room_for(f"the guide {name}", _SMALLER):
         refuse_no_tokenizer(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, dtype=torch.float32
+        )
         model = model.to(where)
     fingerprint = model_files_sha256(folder, {})
     stem = Path(PACKAGED if name == SMOLLM2 else name).stem

@@ -8,6 +8,7 @@ from discreet.cli._choice import WordChoice
 from discreet.cli._settings import argument
 from discreet.cli._terminal import progress_bar, say
 from discreet.cli.train._kept_run import tells_of_kept_run
+from discreet.devices import prefer_device
 from discreet.encoders.settings import DEFAULT
 from discreet.errors import InvalidValue
 from discreet.settings import Setting
@@ -56,6 +57,7 @@ def pretrain(
 
     Example: discreet train pretrain news.txt -o adapted -m santext --space encoder -e 9
     """
+    prefer_device(settings.device)
     if plain and (choice.epsilon is not None or choice.mechanism is not None):
         raise InvalidValue("give --plain or a mechanism, not both")
     from discreet.spaces.encoder_space import model_space

@@ -7,6 +7,7 @@ from discreet.cli import _options as options
 from discreet.cli._choice import WordChoice
 from discreet.cli._settings import argument
 from discreet.cli._terminal import echo_json, progress_bar, say
+from discreet.devices import prefer_device
 from discreet.files import refuse_existing
 from discreet.report.training import rewriter_lines
 from discreet.settings import Setting
@@ -39,6 +40,7 @@ def rewriter(
 
     Example: discreet train rewriter public.jsonl -o rewriter.safetensors --epsilon 8
     """
+    prefer_device(settings.device)
     from discreet.training.texts.files import read_public_text
     from discreet.training.texts.rewriting import train_rewriter
 

@@ -5,7 +5,7 @@ the vectors of the originals, the language models. What is measured of a release
 texts, so that all intervals come from drawing texts anew.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from time import process_time
@@ -24,10 +24,12 @@ from discreet.evaluation.bag_of_words import guessed_by_words
 from discreet.evaluation.comparison.contenders import Contender
 from discreet.evaluation.comparison.members import membership
 from discreet.evaluation.comparison.reading import TaskReading
+from discreet.evaluation.comparison.settings import ComparisonSettings
 from discreet.evaluation.comparison.task import Effort, Task
 from discreet.guides import load_guide
 from discreet.mechanisms.sphere import units_or_zeros
 from discreet.protocols import WordMechanism, release_texts
+from discreet.spaces.loaders import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.function_words import on_the_list
 from discreet.text.tokens import TokenBatch, tokenizer_for
@@ -341,6 +343,22 @@ class Bench:
             for name, columns in self._named(mechanism, self.released(mechanism, seed), seed):
                 named.setdefault(name, []).append(columns)
         return max(float(share_of(*np.sum(each, axis=(0, 2)))) for each in named.values())
+
+
+def benches_of(task: Task, spaces: Iterable[str], settings: ComparisonSettings) -> dict[str, Bench]:
+    """A bench in each vocabulary; the first shares its models with the others."""
+    benches: dict[str, Bench] = {}
+    for space in dict.fromkeys(spaces):
+        benches[space] = Bench(
+            task,
+            load_space(space),
+            settings.effort,
+            settings.encoder,
+            settings.judges,
+            settings.function_words,
+            next(iter(benches.values()), None),
+        )
+    return benches
 
 
 def share_of(hits: Any, count: Any) -> Any:
