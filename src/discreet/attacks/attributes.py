@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import Floats32, Ids
 from discreet.attacks.outcome import AttackOutcome, Estimate, share
 from discreet.attacks.public_halves import checked_halves
-from discreet.devices import AUTO, array_of, find_device, moved, own_chance
+from discreet.devices import AUTO, array_of, find_device, in_halves, moved, own_chance, room_for
 from discreet.errors import InvalidValue, needs_extra
 
 _HELD_OUT = 5
@@ -81,7 +81,8 @@ def _learnt(
         import torch
         from torch import nn
 
-    with own_chance(device):
+    memory = room_for("an attribute attack on so many vectors", "use fewer, or --device cpu")
+    with own_chance(device), memory:
         torch.manual_seed(seed)
         network = nn.Sequential(
             nn.Linear(vectors.shape[1], _WIDTH),
@@ -112,6 +113,9 @@ def _learnt(
                 if waited == _PATIENCE:
                     break
         network.load_state_dict(kept)
+
+        def guessed(some: Floats32) -> Ids:
+            return array_of(network(moved(some, device)).argmax(dim=1))
+
         with torch.inference_mode():
-            guesses: Ids = array_of(network(moved(targets, device)).argmax(dim=1))
-    return guesses
+            return np.concatenate(in_halves(guessed, targets, "a vector"))

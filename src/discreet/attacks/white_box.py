@@ -31,7 +31,7 @@ from discreet.attacks.inversion import (
 )
 from discreet.attacks.outcome import AttackOutcome
 from discreet.attacks.public_halves import checked_halves
-from discreet.devices import array_of, device_of, moved
+from discreet.devices import array_of, device_of, in_halves, moved
 from discreet.errors import InvalidValue, needs_extra
 from discreet.models.bert import MaskedModel
 from discreet.spaces.encoder_space import model_space
@@ -180,14 +180,17 @@ class _Search:
         share = self.public.present.sum(axis=0)[vocabulary] / len(self.public)
         prices = np.full(len(self.model.pieces), np.inf, dtype=np.float32)
         prices[vocabulary] = -weight * np.log(share)
-        device = device_of(self.model.network)
-        costs, goal, metric = (
-            moved(array.astype(np.float32), device) for array in (prices, aimed, near)
-        )
-        now = moved(np.tile(vocabulary[: self.size], (len(aimed), 1)), device)
-        for step in range(self.effort.rounds * self.size):
-            now = self._exchanged(now, step % self.size, goal, metric, costs)
-        return array_of(now)
+        start, device = vocabulary[: self.size], device_of(self.model.network)
+        costs, metric = (moved(array.astype(np.float32), device) for array in (prices, near))
+
+        def searched(some: Floats) -> Ids:
+            goal = moved(some.astype(np.float32), device)
+            now = moved(np.tile(start, (len(some), 1)), device)
+            for step in range(self.effort.rounds * self.size):
+                now = self._exchanged(now, step % self.size, goal, metric, costs)
+            return array_of(now)
+
+        return np.concatenate(in_halves(searched, aimed, "a search for words"))
 
     def _exchanged(
         self,
@@ -218,7 +221,7 @@ class _Search:
             off = _off(means, wanted, metric).reshape(rows, -1) + costs[tried]
         best = off.argmin(dim=1)
         out = now.clone()
-        out[:, place] = tried[torch.arange(rows), best]
+        out[:, place] = tried.gather(1, best[:, None])[:, 0]
         return out
 
     def _marked(self, tokens: "torch.Tensor") -> "torch.Tensor":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, Progress
-from discreet.devices import array_of, device_of, find_device, moved
+from discreet.devices import array_of, device_of, find_device, moved, room_for
 from discreet.encoders.layers import affine_network
 from discreet.models.sphere_noise import Trainable, spread, through_noise
 from discreet.training.loop import ShuffledRows, one_cycle, seeded_weights, train_on_rows
@@ -25,6 +25,7 @@ _GUIDED = 0.4
 _SMALL, _STARTS = 4, 3
 """On a sphere of few dimensions descent can be caught with a class on both sides of another. So
 several starts are made there, and the one whose loss is lowest on its own rows is kept."""
+_LESS = "use less public text, or --device cpu"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Bottleneck:
         import torch
 
         rng = np.random.default_rng(seed)
-        with torch.no_grad():
+        with torch.no_grad(), room_for("so many rows under noise", _LESS):
             units = self.units(moved(rows, device_of(self.mapped))).repeat(draws, 1)
             noisy = through_noise(self.mechanism, units, rng)
             return array_of(self.decoder(noisy))
@@ -80,7 +81,8 @@ def train_bottleneck(
     count, seed = starts(mechanism.dimension), settings.seed
     seeds = range(count * seed, count * (seed + 1))
     trained = (_started(rows, goal, mechanism, settings, one, progress) for one in seeds)
-    return min(trained, key=lambda one: _loss_of(one, rows, goal, seed))
+    with room_for("training a map on so many rows", _LESS):
+        return min(trained, key=lambda one: _loss_of(one, rows, goal, seed))
 
 
 def _started(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import Floats, Floats32, Generator, Progress
-from discreet.devices import array_of, device_of
+from discreet.devices import array_of, device_of, room_for
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.layers import affine_network, layers_of
 from discreet.encoders.maps import PublicMap, require_dimension
@@ -174,7 +174,8 @@ def train_end_to_end(
     noise = None
     if settings.mechanism is not None and settings.epsilon is not None:
         noise = trainable(settings.mechanism, size, settings.epsilon)
-    with seeded_weights(settings.seed, "training end to end"):
+    memory = room_for("training end to end", "use a smaller encoder, or --device cpu")
+    with seeded_weights(settings.seed, "training end to end"), memory:
         import torch
 
         device = device_of(reader.network)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import Floats32, Ids, ragged_places
-from discreet.devices import array_of, device_of, moved
+from discreet.devices import array_of, device_of, in_halves, moved
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel
 from discreet.text.tokens import TokenBatch
@@ -86,12 +86,16 @@ class SentenceReader:
         lengths = np.minimum(np.diff(batch.offsets), self.longest - 2) + 2
         starts = np.cumsum(lengths) - lengths
         out = np.empty((int(lengths.sum()), self.network.config.hidden_size), dtype=np.float32)
+
+        def read(rows: Ids) -> None:
+            states, _ = self._lower(batch, rows)
+            places, row = ragged_places(starts[rows], lengths[rows])
+            column, _ = ragged_places(np.zeros_like(rows), lengths[rows])
+            out[places] = array_of(states)[row, column]
+
         with evaluated(self.network):
             for rows in rows_by_length(lengths):
-                states, _ = self._lower(batch, rows)
-                places, row = ragged_places(starts[rows], lengths[rows])
-                column, _ = ragged_places(np.zeros_like(rows), lengths[rows])
-                out[places] = array_of(states)[row, column]
+                in_halves(read, rows, "a text")
         return LowerStates(out, starts, lengths)
 
     def vectors(self, batch: TokenBatch, rows: Ids, kept: LowerStates | None) -> "torch.Tensor":
@@ -112,9 +116,13 @@ class SentenceReader:
     def units(self, batch: TokenBatch, kept: LowerStates | None = None) -> Floats32:
         """Unit vectors of all texts, without gradients."""
         out = np.empty((len(batch), self.network.config.hidden_size), dtype=np.float32)
+
+        def read(rows: Ids) -> None:
+            out[rows] = array_of(self.vectors(batch, rows, kept))
+
         with evaluated(self.network):
             for rows in rows_by_length(np.diff(batch.offsets)):
-                out[rows] = array_of(self.vectors(batch, rows, kept))
+                in_halves(read, rows, "a text")
         return out
 
     def _lower(self, batch: TokenBatch, rows: Ids) -> tuple["torch.Tensor", "torch.Tensor"]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Ids, Progress
-from discreet.devices import find_device, moved
+from discreet.devices import find_device, moved, room_for
 from discreet.encoders.layers import Layers, affine_network, layers_of
 from discreet.encoders.maps import PublicMap, require_dimension
 from discreet.errors import InvalidValue
@@ -283,13 +283,13 @@ def _trained(
     hidden = settings.hidden
     seen = hidden if len(sides) == 1 else 4 * hidden
     device = find_device(settings.device)
-    with seeded_weights(settings.seed, "training on vectors"):
+    memory = room_for("training on so many vectors", "use fewer, or --device cpu")
+    with seeded_weights(settings.seed, "training on vectors"), memory:
         mapped = affine_network([] if noise is None else [data.dimension, dimension]).to(device)
         restore = affine_network([dimension, hidden]).to(device)
         head = affine_network([seen, hidden, target.outputs]).to(device)
+        tensors = [moved(np.ascontiguousarray(side), device) for side in sides]
     import torch
-
-    tensors = [moved(np.ascontiguousarray(side), device) for side in sides]
 
     def loss(rows: Ids) -> Any:
         picked = moved(rows, device)
