@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress
-from discreet.devices import CPU, array_of, device_of, find_device, moved
+from discreet.devices import CPU, array_of, device_of, find_device, in_halves, moved, room_for
 from discreet.errors import InvalidValue
 from discreet.models.bert import load_masked_model
 from discreet.models.rewriter import (
@@ -117,8 +117,10 @@ def train_rewriter(
     held = np.arange(len(every)) % _HELD_OUT == _HELD_OUT - 1
     public = _public(every.only(np.flatnonzero(~held)), space, settings.write_words)
     device = find_device(settings.device)
-    network = _network(public, space, settings).to(device)
-    _begin(network, public, _released(public.batch, mechanism, np.random.default_rng([seed, 0])))
+    rng = np.random.default_rng([seed, 0])
+    with room_for("the rewriter", "let it write fewer words, or use --device cpu"):
+        network = _network(public, space, settings).to(device)
+        _begin(network, public, _released(public.batch, mechanism, rng))
     epochs = _noisy_epochs(public, mechanism, seed)
 
     def loss(step: int) -> Any:
@@ -181,17 +183,22 @@ def measure_rewriter(
     released = WordRelease(mechanism).release(public, rng)
     space, ids = mechanism.space, public.ids.astype(np.int64)
     known = ids != (-1 if space.unknown is None else space.unknown)
-    written = rewriter.rewrite(released).ids
+    written = _rewritten(rewriter, released).ids
     network, device = rewriter.network, device_of(rewriter.network)
     reference = _Public(public, space, array_of(network.candidates))
     total, count = 0.0, 0
+
+    def measure(places: Ids) -> None:
+        nonlocal total, count
+        read = released.ids[places].astype(np.int64)
+        scores = network(moved(read, device))
+        targets = reference.targets(places, read, device)
+        loss, learnt = float(_cross_entropy(scores, targets)), int((targets != IGNORED).sum())
+        total, count = total + loss, count + learnt
+
     with torch.inference_mode():
         for places in windows(public.offsets, _MEASURED_TOKENS):
-            read = released.ids[places].astype(np.int64)
-            scores = network(moved(read, device))
-            targets = reference.targets(places, read, device)
-            total += float(_cross_entropy(scores, targets))
-            count += int((targets != IGNORED).sum())
+            in_halves(measure, places, "a text")
     return {
         "kept": float((released.ids == ids)[known].mean()) if known.any() else 0.0,
         "restored": float((written == ids)[known].mean()) if known.any() else 0.0,
@@ -235,7 +242,7 @@ class RewritingSanitizer:
         self.about: Mapping[str, Any] = {"layout": "tokens", "rewriter": told}
         self._layout = TokensLayout(tokenizer_for(space.words, space.unknown, space.subwords))
         words: Mechanism[TokenBatch, TokenBatch] = WordRelease(mechanism)
-        self._released = PostProcessed(words, rewriter.rewrite)
+        self._released = PostProcessed(words, partial(_rewritten, rewriter))
 
     @cached_property
     def keep_rate(self) -> KeepRate:
@@ -343,6 +350,11 @@ def _noisy_epochs(
         return places_of(epoch), _released(public.batch, mechanism, rng)
 
     return Epochs(len(places_of(0)), prepare)
+
+
+def _rewritten(rewriter: Rewriter, released: TokenBatch) -> TokenBatch:
+    with room_for("the rewriter, on one text at a time", "use --device cpu"):
+        return rewriter.rewrite(released)
 
 
 def _released(batch: TokenBatch, mechanism: WordMechanism, rng: np.random.Generator) -> Ids:
