@@ -181,7 +181,6 @@ def _store(public: Documents, encoder: str) -> CandidateStore:
         min_sentences=2,
         clusters=max(2, min(StoreSettings().clusters, len(training) // _PER_CLUSTER)),
         seed=_SEED,
-        device="cpu",
     )
     return train_candidates(
         training,
