@@ -9,11 +9,12 @@ import pytest
 
 from discreet.encoders.bert import BertEncoder, bert_encoder
 from discreet.encoders.encoder import Encoder, encoded_once, load_encoder
-from discreet.encoders.library import SentenceTransformerEncoder
+from discreet.encoders.library import PooledEncoder, SentenceTransformerEncoder
 from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
 from discreet.files import SealedFiles
 from discreet.spaces.encoder_space import find_encoder
-from tiny_bert import PIECES, write_bert
+from half_precision import halved
+from tiny_bert import MARKS, PIECES, write_bert
 
 TEXTS = ["the tea was very good", "bad", "a cup is cold not warm", "walks the the runner", "good"]
 
@@ -251,6 +252,56 @@ def test_a_damaged_model_is_one_sentence(model, tmp_path, name, content):
     (directory / name).write_bytes(content)
     with pytest.raises(InputError):
         load_encoder(str(directory))
+
+
+def test_weights_that_were_saved_in_16_bits_give_the_same_vectors_everywhere(tmp_path):
+    directory = halved(write_bert(tmp_path / "tiny", head=False))
+    ours = bert_encoder(directory, "mean").encode(TEXTS)
+    pooled = PooledEncoder(directory, "mean", "cpu")
+    described(directory, ["Transformer", "Pooling"], pooling_mode_mean_tokens=True)
+    modules = json.loads((directory / "modules.json").read_text())
+    for module in modules:
+        module["type"] = module["type"].replace("st.", "sentence_transformers.models.")
+    (directory / "modules.json").write_text(json.dumps(modules))
+    shape = {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True}
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps(shape))
+    for other in (pooled, SentenceTransformerEncoder(directory, "cpu")):
+        np.testing.assert_allclose(other.encode(TEXTS), ours, atol=2e-6)
+
+
+# Without words these tokenisers take every text for unknown words, or for none.
+@pytest.mark.parametrize("kind", ["BertTokenizer", "T5Tokenizer", "RobertaTokenizer", None])
+@pytest.mark.parametrize("act", ["gelu", "relu"])
+def test_a_tokeniser_without_a_vocabulary_is_refused(tmp_path, kind, act):
+    directory = write_bert(tmp_path / "tiny", head=False, hidden_act=act)
+    (directory / "vocab.txt").unlink()
+    if kind is not None:
+        (directory / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+    (directory / "model.safetensors").unlink()  # nobody has looked yet
+    with pytest.raises(InputError, match=r"the model in .*tiny has no tokeniser with a vocab"):
+        load_encoder(str(directory), device="cpu")
+
+
+def test_one_that_reads_bytes_needs_none(tmp_path):
+    directory = write_bert(
+        tmp_path / "tiny", head=False, hidden_act="relu", pieces=[*MARKS, *map(str, range(300))]
+    )
+    (directory / "vocab.txt").unlink()
+    (directory / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
+    one, other = load_encoder(str(directory), device="cpu").encode(["good tea", "cold tea"])
+    assert np.abs(one - other).max() > 1e-3
+    (directory / "tokenizer_config.json").write_text("[")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_encoder(str(directory), device="cpu")
+
+
+@pytest.mark.parametrize("words", [[], ["zebra", "quagga"]])
+@pytest.mark.parametrize("act", ["gelu", "relu"])
+def test_a_vocabulary_without_ordinary_words_is_refused(tmp_path, words, act):
+    """To such a model all texts of as many words would be the same one."""
+    directory = write_bert(tmp_path / "tiny", head=False, hidden_act=act, pieces=[*MARKS, *words])
+    with pytest.raises(InputError, match=r"tokeniser in .*tiny does not know ordinary English"):
+        load_encoder(str(directory), device="cpu")
 
 
 def test_too_little_memory_is_not_taken_for_a_damaged_model(model, monkeypatch):

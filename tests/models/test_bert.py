@@ -5,8 +5,12 @@ import json
 import pytest
 
 from discreet.errors import InputError, NotFound, OutputError
-from discreet.models.bert import load_masked_model, save_masked_model
-from tiny_bert import PIECES, bert_space, write_bert
+from discreet.models.bert import load_masked_model, network_of, save_masked_model
+from discreet.text.labelled import Labelled
+from discreet.training.texts.classifier import TextClassifier, fine_tune
+from discreet.training.texts.settings import FineTuning
+from half_precision import WIDE, halved, kinds_of
+from tiny_bert import PIECES, bert_space, sentences, write_bert
 
 
 def test_a_model_with_and_one_without_a_head(tmp_path):
@@ -37,12 +41,29 @@ def test_saved_and_read_again_with_what_it_was_trained_on(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b"]
 
 
+def test_weights_that_were_saved_in_16_bits_are_read_and_trained_in_32(tmp_path):
+    model = load_masked_model(halved(write_bert(tmp_path / "a")), device="cpu")
+    assert kinds_of(model.network) == WIDE
+    texts, labels = sentences(16)
+    settings = FineTuning(epochs=1, batch=8, max_tokens=16, device="cpu")
+    trained = fine_tune(model, Labelled(texts, None, labels), settings)
+    trained.save(tmp_path / "model.safetensors")
+    assert kinds_of(TextClassifier.load(tmp_path / "model.safetensors").network) == WIDE
+    # Such a file may have been written before.
+    saved = trained.network.config.to_dict() | {"dtype": "float16"}
+    assert kinds_of(network_of(saved, 100)) == WIDE
+
+
 def test_bad_models(tmp_path):
     with pytest.raises(NotFound):
         load_masked_model(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no model"):
         load_masked_model(tmp_path / "empty")
+    bare = write_bert(tmp_path / "bare")
+    (bare / "vocab.txt").rename(bare / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(InputError, match="vocab"):
+        load_masked_model(bare)
     no_mask = write_bert(tmp_path / "nomask", pieces=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "tea"])
     with pytest.raises(InputError, match="no piece"):
         load_masked_model(no_mask)

@@ -146,7 +146,7 @@ def test_only_adapters_are_trained_and_a_loss_falls():
 
 
 def test_a_model_is_loaded_from_a_folder(tmp_path):
-    save_model(tmp_path, [f"w{i}" for i in range(2, 12)])
+    save_model(tmp_path, ["the", *(f"w{i}" for i in range(3, 12))])
     model = AdaptedLanguageModel.load(tmp_path, rank=2)
     assert model.encode(["w3", "w1", "other"]) == [3, 1, 1]
     assert model.boundary == 0
@@ -269,6 +269,16 @@ BAD = {
 def test_bad_adapters(changes, said):
     with pytest.raises(InvalidValue, match=said):
         AdaptedLanguageModel(gpt2(), **({"rank": 2} | changes))
+
+
+def test_a_tokeniser_that_knows_no_words_is_refused(tmp_path):
+    save_model(tmp_path / "zebras", ["zebra", "quagga"])
+    with pytest.raises(InputError, match="does not know ordinary English words"):
+        AdaptedLanguageModel.load(tmp_path / "zebras", rank=2)
+    save_model(tmp_path / "none", ["the"])
+    (tmp_path / "none" / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match="has no tokeniser with a vocabulary"):
+        AdaptedLanguageModel.load(tmp_path / "none", rank=2)
 
 
 def test_what_is_no_model_is_refused(tmp_path):

@@ -61,13 +61,16 @@ def first_mark(tokenizer: Any) -> int:
 
 def unpacked(path: Path) -> Path:
     """A model from a GGUF file as a folder in the cache: unpacking takes half a minute."""
+    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = cache_directory() / "guides" / file_sha256(path)
     if not folder.is_dir():
         packed: dict[str, Any] = {"gguf_file": path.name, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **packed)
-        model: Any = AutoModelForCausalLM.from_pretrained(path.parent, **packed)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            path.parent, dtype=torch.float32, **packed
+        )
         # The weights are plain numbers now; only these two still say otherwise, and forbid saving.
         del model.config.quantization_config
         model.hf_quantizer = None

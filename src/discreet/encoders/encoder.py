@@ -25,7 +25,12 @@ from discreet import check
 from discreet.arrays import Progress, row_blocks
 from discreet.devices import AUTO, CPU, find_device, room_for
 from discreet.encoders.bert import BertEncoder, bert_encoder
-from discreet.encoders.library import LibraryEncoder, library_encoder, refuse_no_tokenizer
+from discreet.encoders.library import (
+    LibraryEncoder,
+    library_encoder,
+    refuse_no_tokenizer,
+    refuse_unread,
+)
 from discreet.encoders.settings import DEFAULT as DEFAULT
 from discreet.encoders.settings import POOLINGS as POOLINGS
 from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
@@ -129,6 +134,7 @@ def load_encoder(
         if built is None:
             with quiet_transformers():
                 built = library_encoder(directory, pooling, where)
+        refuse_unread(directory, lambda words: built.encode(words).tolist())
     if max_tokens is not None:
         built.max_seq_length = max_tokens
     settings = {"pooling": pooling, "max_tokens": built.max_seq_length}

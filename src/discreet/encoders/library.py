@@ -1,7 +1,7 @@
 """Encoders that are run by the library they were made with: any architecture, on any device."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.devices import CPU, array_of
-from discreet.errors import InputError, needs_extra
+from discreet.errors import InputError, needs_extra, read_as
+from discreet.files import plain_json
 
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "tokenizer_config.json")
+_VOCABULARIES = ("tokenizer.json", "vocab*.txt", "vocab*.json", "*.model", "*.spm", "*.tiktoken")
+# Tokenisers that read bytes or characters have none.
+_WITHOUT = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
+_ORDINARY = ("the", "a", "good", "is", "water", "people", "today")
 
 
 class LibraryEncoder(ABC):
@@ -64,10 +68,38 @@ def library_encoder(directory: Path, pooling: str | None, device: str) -> Librar
 def refuse_no_tokenizer(directory: Path) -> None:
     """Stop at a model that nobody can give text to, before its weights are read."""
     is_model = (directory / "config.json").is_file()
-    if is_model and not any(any(directory.rglob(name)) for name in _TOKENIZERS):
+    if not is_model or any(any(directory.rglob(name)) for name in _VOCABULARIES):
+        return
+    if _kind(directory / "tokenizer_config.json") not in _WITHOUT:
         raise InputError(
-            f"the model in {directory} has no tokeniser (tokenizer.json, vocab.txt or the like); "
-            "copy its files there from where the model came from"
+            f"the model in {directory} has no tokeniser with a vocabulary (tokenizer.json, "
+            "vocab.txt or the like); copy its files there from where the model came from"
+        )
+
+
+def _kind(settings: Path) -> object:
+    """What a tokeniser says that it is."""
+    if not settings.is_file():
+        return None
+    with read_as(f"{settings} cannot be read"):
+        return dict(plain_json(settings.read_bytes())).get("tokenizer_class")
+
+
+def refuse_unread(
+    directory: Path, read: Callable[[Sequence[str]], Iterable[Sequence[float]]]
+) -> None:
+    """Stop at a model to which all words are the same one, unknown.
+
+    Args:
+        directory: Of the model.
+        read: From words to what it makes of each by itself: numbers of tokens, or a vector.
+    """
+    # Of a vector that is no number nothing is said here: it is not equal to itself.
+    if len(set(map(tuple, read(_ORDINARY)))) == 1:
+        raise InputError(
+            f"the tokeniser in {directory} does not know ordinary English words: its vocabulary is "
+            "empty, or belongs to another model; copy its files there from where the model came "
+            "from"
         )
 
 
@@ -75,10 +107,11 @@ class PooledEncoder(LibraryEncoder):
     """A transformers model whose last layer is averaged, or cut to its first position."""
 
     def __init__(self, directory: Path, pooling: str, device: str) -> None:
+        import torch
         from transformers import AutoModel, AutoTokenizer
 
         self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-        model = AutoModel.from_pretrained(directory, local_files_only=True)
+        model = AutoModel.from_pretrained(directory, local_files_only=True, dtype=torch.float32)
         self._model = model.eval().to(device)
         self._pooling, self._device = pooling, device
         config = self._model.config
@@ -102,10 +135,17 @@ class SentenceTransformerEncoder(LibraryEncoder):
     """A model that says itself how its vectors are made."""
 
     def __init__(self, directory: Path, device: str) -> None:
+        import torch
         from sentence_transformers import SentenceTransformer
 
         self._device = device
-        self._model = SentenceTransformer(str(directory), device=device, local_files_only=True)
+        model = SentenceTransformer(
+            str(directory),
+            device=device,
+            local_files_only=True,
+            model_kwargs={"dtype": torch.float32},
+        )
+        self._model = model.float()  # whatever else it is made of
         self.dimension = len(self.encode(["a"])[0])
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from discreet.devices import AUTO, find_device, own_chance
+from discreet.devices import AUTO, find_device, own_chance, room_for
 from discreet.encoders.encoder import locate_model, quiet_transformers
 from discreet.errors import InputError, needs_extra, read_as
 from discreet.files import check_folder, file_sha256
@@ -97,7 +97,8 @@ class MaskedModel:
 def load_masked_model(model: str | Path, *, device: str = AUTO) -> MaskedModel:
     """A BERT-style model by directory, by hub name in the cache, or ``all-MiniLM-L6-v2``.
 
-    Whatever reads it computes on its device, see :func:`discreet.devices.find_device`.
+    Its weights are numbers of 32 bits, also where they were saved in fewer. Whatever reads it
+    computes on its device, see :func:`discreet.devices.find_device`.
     """
     where = find_device(device)
     directory, place = locate_model(str(model))
@@ -113,7 +114,7 @@ def load_masked_model(model: str | Path, *, device: str = AUTO) -> MaskedModel:
     with reading, quiet_transformers(), own_chance():
         torch.manual_seed(0)  # a new head always starts alike
         network, info = AutoModelForMaskedLM.from_pretrained(
-            directory, local_files_only=True, output_loading_info=True
+            directory, local_files_only=True, output_loading_info=True, dtype=torch.float32
         )
     missing = sorted(info["missing_keys"])
     base = {f"{network.base_model_prefix}.{name}" for name in network.base_model.state_dict()}
@@ -124,6 +125,8 @@ def load_masked_model(model: str | Path, *, device: str = AUTO) -> MaskedModel:
             "weights, or has them in another shape; its config.json and its weights do not belong "
             "together"
         )
+    with room_for(f"the model {directory.name}", "use a smaller model, or --device cpu"):
+        network = network.eval().to(where)
     return MaskedModel(
         name=place,
         fingerprint=model_fingerprint(directory),
@@ -133,16 +136,17 @@ def load_masked_model(model: str | Path, *, device: str = AUTO) -> MaskedModel:
         has_head=not missing,
         about=_about(directory),
         directory=directory,
-        network=network.eval().to(where),
+        network=network,
     )
 
 
 def network_of(configuration: dict[str, Any], weights: int) -> Any:
-    """A network of a saved configuration, whose weights are still to be loaded.
+    """A network of a saved configuration, in 32 bits, whose weights are still to be loaded.
 
     A configuration that asks for more layers than there are ``weights`` is a ValueError: anybody
     may have written it, and building what it asks for might never end.
     """
+    import torch
     from transformers import AutoConfig, AutoModel
 
     if any(configuration.get(name, 0) > weights for name in _DEPTHS):
@@ -150,7 +154,7 @@ def network_of(configuration: dict[str, Any], weights: int) -> Any:
     rest = {name: value for name, value in configuration.items() if name != "model_type"}
     with quiet_transformers():
         config = AutoConfig.for_model(configuration["model_type"], **rest)
-        return AutoModel.from_config(config)
+        return AutoModel.from_config(config, dtype=torch.float32)
 
 
 def save_masked_model(

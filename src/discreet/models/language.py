@@ -20,10 +20,10 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from discreet.devices import CPU, own_chance
+from discreet.devices import CPU, own_chance, room_for
 from discreet.encoders.causal import SMOLLM2, first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
-from discreet.encoders.library import refuse_no_tokenizer
+from discreet.encoders.library import refuse_no_tokenizer, refuse_unread
 from discreet.errors import InvalidValue, NotFound, needs_extra, read_as
 from discreet.models.adapter_kinds import ALL
 from discreet.models.adapters import adapted, as_lora
@@ -55,7 +55,7 @@ class AdaptedLanguageModel:
     Make one with :meth:`load`, or from objects that are there already.
 
     Args:
-        network: a transformers model; adapters are put into it.
+        network: a transformers model; it is taken to 32 bits, and adapters are put into it.
         tokenizer: its tokenizer; None if sentences come as numbers.
         boundary: number that stands before and after every sentence (language models).
         marks: numbers that stand before and after every sentence (classifiers).
@@ -89,6 +89,8 @@ class AdaptedLanguageModel:
         self.whole = adapters == ALL
         self._marks = marks
         self._tokenizer = tokenizer
+        # In 16 bits the norm of a gradient would be off by more than the margin of a ball.
+        network = network.float()
         if classes is not None:
             # A causal classifier finds the end of a sentence by this. With another, it would read
             # the padding, whose length the other sentences of a batch decide.
@@ -153,6 +155,9 @@ class AdaptedLanguageModel:
         with reading, quiet_transformers(), own_chance():
             torch.manual_seed(0)  # of a classifier's new head
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            refuse_unread(
+                folder, lambda words: tokenizer(words, add_special_tokens=False)["input_ids"]
+            )
             network = (
                 AutoModelForCausalLM.from_pretrained(folder, **local)
                 if classes is None
@@ -162,18 +167,19 @@ class AdaptedLanguageModel:
             )
         boundary = first_mark(tokenizer)
         called = SMOLLM2 if str(name) == SMOLLM2 else Path(name).resolve().name
-        return cls(
-            network,
-            tokenizer,
-            boundary=boundary,
-            marks=marks_of(tokenizer) if marked and classes is not None else ((), ()),
-            rank=rank,
-            adapters=adapters,
-            last_blocks=last_blocks,
-            classes=classes,
-            base=Base(called, model_files_sha256(folder, {}), folder),
-            device=device,
-        )
+        with room_for(f"the model {called}", "use a smaller model, or --device cpu"):
+            return cls(
+                network,
+                tokenizer,
+                boundary=boundary,
+                marks=marks_of(tokenizer) if marked and classes is not None else ((), ()),
+                rank=rank,
+                adapters=adapters,
+                last_blocks=last_blocks,
+                classes=classes,
+                base=Base(called, model_files_sha256(folder, {}), folder),
+                device=device,
+            )
 
     @property
     def description(self) -> str:

@@ -13,7 +13,8 @@ from discreet.training.user_entity._draws import Rates, StepDraws
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import Sentence, gather
-from tiny_causal import gpt2, llama
+from half_precision import WIDE, halved, kinds_of
+from tiny_causal import gpt2, llama, save_model
 
 CLIP, CELL_CLIP = 0.005, 0.001
 EVERYBODY = StepDraws(bytes(32), Rates(users=1.0))
@@ -70,6 +71,21 @@ def test_a_user_and_an_entity_move_the_sum_by_at_most_the_bound(kind, network, l
     loose = total(made, rows, clip=1e9, cell_clip=1e9)
     far = loose - total(made, without(rows, user="user 0"), clip=1e9, cell_clip=1e9)
     assert float(far.norm()) > 5 * CLIP
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_a_model_of_16_bits_is_trained_in_32(tmp_path, kind):
+    """What is clipped is what a model of 32 bits with the same weights gives."""
+    save_model(tmp_path, ["the", *(f"w{i}" for i in range(3, WORDS))])
+    loaded = AdaptedLanguageModel.load(halved(tmp_path), rank=2, adapters=kind)
+    given = AdaptedLanguageModel(llama().half(), rank=2, adapters=kind)
+    assert kinds_of(loaded._network) == kinds_of(given._network) == WIDE
+    rounded = llama()
+    rounded.load_state_dict({n: value.half() for n, value in rounded.state_dict().items()})
+    for made, wide in ((loaded, rounded), (given, llama().half().float())):
+        expected = total(AdaptedLanguageModel(wide, rank=2, adapters=kind), sentences())
+        assert float(expected.norm()) > 0.2 * CLIP
+        assert float((total(made, sentences()) - expected).norm()) < 1e-5 * CLIP
 
 
 @dataclass(frozen=True)
