@@ -29,7 +29,10 @@ def generate(
             "smollm2."
         ),
     ] = None,
-    seed: Annotated[int | None, Setting("The same seed draws the same text.", at_least=0)] = None,
+    seed: Annotated[
+        int | None, Setting("The same seed draws the same text, on one device.", at_least=0)
+    ] = None,
+    device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Print text that a trained model writes, and once what its training guarantees.
@@ -41,7 +44,7 @@ def generate(
     """
     from discreet.models.generation import TextWriter
 
-    writer = TextWriter.load(model, base)
+    writer = TextWriter.load(model, base, device=device)
     texts = []
     for begun in prompt or [""]:
         follows = writer.text(begun, tokens=tokens, temperature=temperature, chat=chat, seed=seed)

@@ -4,13 +4,15 @@ What a released model writes is a function of the model, so its guarantee stays 
 goes to the model as it is: nothing here protects prompts.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 
 from discreet import check
-from discreet.devices import own_chance
+from discreet.devices import AUTO, CPU, device_of, find_device, moved, own_chance, room_for
 from discreet.encoders.causal import first_mark, model_folder
 from discreet.encoders.encoder import model_files_sha256, quiet_transformers
 from discreet.errors import InvalidValue, NotFound, VerificationFailed, needs_extra, read_as
@@ -18,6 +20,7 @@ from discreet.files import plain_json
 from discreet.receipt import Receipt, verified
 
 _CONFIG = "adapter_config.json"
+_SMALLER = "use fewer tokens, or --device cpu"
 
 
 class TextWriter:
@@ -33,14 +36,16 @@ class TextWriter:
         self._network, self._tokenizer, self.receipt = network.eval(), tokenizer, receipt
 
     @classmethod
-    def load(cls, folder: Path, base: str | None = None) -> Self:
+    def load(cls, folder: Path, base: str | None = None, *, device: str = AUTO) -> Self:
         """The model of a run; its files and the model below are checked against the receipt.
 
         Args:
             folder: of the run.
             base: the model below: a folder, a GGUF file or ``"smollm2"``; None to take it from
                 where the run found it.
+            device: where it computes, see :func:`discreet.devices.find_device`.
         """
+        where = find_device(device)
         _, receipt = verified(folder)
         adapters = (folder / _CONFIG).is_file()
         if not adapters and not (folder / "config.json").is_file():
@@ -62,8 +67,11 @@ class TextWriter:
             if adapters:
                 from peft import PeftModel
 
-                network = PeftModel.from_pretrained(network, folder, local_files_only=True)
-        return cls(network, tokenizer, receipt)
+                network = PeftModel.from_pretrained(
+                    network, folder, local_files_only=True, torch_device=CPU
+                )
+        with room_for(f"the model {below.name}", "use --device cpu"):
+            return cls(network.to(where), tokenizer, receipt)
 
     @torch.no_grad()
     def text(
@@ -82,16 +90,18 @@ class TextWriter:
             tokens: the longest that may follow.
             temperature: 0 always takes the likeliest token; 1 draws as the model says.
             chat: put the prompt as a question, in the way that the model below was taught.
-            seed: the same seed draws the same text.
+            seed: the same seed draws the same text, on one device.
         """
         check.whole(tokens, "tokens", at_least=1)
         check.in_range(temperature, "temperature", at_least=0)
-        ids = self._ids(prompt, chat)
+        device = device_of(self._network)
+        begun = self._ids(prompt, chat)
+        ids = moved(np.array([begun]), device)
         ends = self._tokenizer.eos_token_id
         how: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
             how = {"do_sample": True, "temperature": temperature, "top_p": 0.95, "top_k": 0}
-        with own_chance(), quiet_transformers():
+        with own_chance(device), quiet_transformers(), room_for("so long a text", _SMALLER):
             if seed is not None:
                 torch.manual_seed(seed)
             else:
@@ -103,9 +113,9 @@ class TextWriter:
                 pad_token_id=0 if ends is None else ends,
                 **how,
             )
-        return self._after(ids[0], written[0])
+        return self._after(begun, written[0].tolist())
 
-    def _after(self, begun: torch.Tensor, written: torch.Tensor) -> str:
+    def _after(self, begun: Sequence[int], written: Sequence[int]) -> str:
         """What was added, with the space before it, which a tokenizer may leave out at first."""
         before: str = self._tokenizer.decode(begun, skip_special_tokens=True)
         whole: str = self._tokenizer.decode(written, skip_special_tokens=True)
@@ -114,7 +124,7 @@ class TextWriter:
         added: str = self._tokenizer.decode(written[len(begun) :], skip_special_tokens=True)
         return added
 
-    def _ids(self, prompt: str, chat: bool) -> torch.Tensor:
+    def _ids(self, prompt: str, chat: bool) -> list[int]:
         if chat:
             if not getattr(self._tokenizer, "chat_template", None):
                 raise InvalidValue("the model below was not taught to chat; leave out --chat")
@@ -123,7 +133,7 @@ class TextWriter:
             )
         first = [] if chat else [first_mark(self._tokenizer)]
         ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
-        return torch.tensor([[*first, *ids]])
+        return [*first, *ids]
 
 
 def refuse_base(given: str | None) -> None:
