@@ -4,13 +4,18 @@ Its tensors say that they are on ``meta`` and hold their numbers inside. Whateve
 is computed for real, with the same numbers as on the processor, so that whole trainings run and can
 be compared. What a GPU refuses is refused here too: an operation on tensors of both devices, and
 NumPy's hands on a tensor that is not on the processor. (As on a GPU, a single number may be on
-either side, indices may be on the processor, and copies may go across.)
+either side, indices may be on the processor, and copies may go across.) If asked to, it refuses
+numbers of 64 bits as well, as mps does.
 """
 
 from contextlib import contextmanager
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _disable_current_modes,
+    return_and_correct_aliasing,
+)
 from torch.utils._pytree import tree_map_only
 
 NAME = "meta"
@@ -22,8 +27,14 @@ class LeftBehind(AssertionError):
     """An operation on tensors of two devices."""
 
 
+class TooWide(TypeError):
+    """Numbers of 64 bits on a device that has none."""
+
+
 class There(torch.Tensor):
     """A tensor on the second device."""
+
+    doubles = True
 
     @staticmethod
     def __new__(cls, inside):
@@ -39,6 +50,8 @@ class There(torch.Tensor):
         )
 
     def __init__(self, inside):
+        if inside.dtype == torch.float64 and not There.doubles:
+            raise TooWide(f"64-bit numbers {tuple(inside.shape)}")
         self.inside = inside
 
     def __repr__(self):
@@ -94,14 +107,30 @@ class _SecondDevice(TorchDispatchMode):
 
 
 @contextmanager
-def second_device():
-    """Within, ``device="meta"`` is a device that computes."""
+def second_device(*, doubles=True):
+    """Within, ``device="meta"`` is a device that computes; with ``doubles`` also in 64 bits."""
+    There.doubles = doubles
     before = torch.__future__.get_swap_module_params_on_conversion()
     torch.__future__.set_swap_module_params_on_conversion(True)
     inference, torch.inference_mode = torch.inference_mode, torch.no_grad  # which classes may enter
+    plain = torch.tensor
+
+    def tensor(numbers, *, device=None, **how):  # the original goes past any other device
+        made = plain(numbers, **how)
+        return made if device is None else made.to(device)
+
+    torch.tensor = tensor
     try:
         with _SecondDevice():
             yield NAME
     finally:
-        torch.inference_mode = inference
+        There.doubles = True
+        torch.tensor, torch.inference_mode = plain, inference
         torch.__future__.set_swap_module_params_on_conversion(before)
+
+
+@contextmanager
+def without_it():
+    """Within, there is no second device: transformers means nothing by ``meta`` while it loads."""
+    with _disable_current_modes():
+        yield

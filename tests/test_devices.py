@@ -5,7 +5,9 @@ on PyTorch is run on both sides of it and must agree; and if arrays are no longe
 of these runs must fail.
 """
 
+import os
 import sys
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -24,6 +26,8 @@ from discreet.guides.language_model import LanguageModelGuide, load_language_mod
 from discreet.mechanisms.word import SanText
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.models.bert import load_masked_model
+from discreet.models.factors import SentenceBatch
+from discreet.models.generation import TextWriter
 from discreet.models.language import AdaptedLanguageModel
 from discreet.models.rewriter import Rewriter
 from discreet.release.vectors import VectorSet
@@ -37,6 +41,7 @@ from discreet.training.texts.classifier import TextClassifier, fine_tune
 from discreet.training.texts.masked_lm import pretrain
 from discreet.training.texts.rewriting import train_rewriter
 from discreet.training.texts.settings import FineTuning, Pretraining, RewriterTraining
+from discreet.training.user_entity._gradients import norm_of
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet.training.user_entity.users import Sentence, gather
@@ -44,21 +49,44 @@ from discreet.training.vectors import _bottleneck
 from discreet.training.vectors.maps import MapTrainer
 from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
 from discreet.training.vectors.task import TaskTarget, train_published
-from second_device import LeftBehind, second_device
+from second_device import LeftBehind, TooWide, second_device, without_it
 from tiny_bert import bert_space, sentences, write_bert
+from tiny_causal import save_model
 
+WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 SPACE = EmbeddingSpace.from_arrays(
     ["<unk>", "tea", "cup", "good", "bad"], [[9.0, 0], [1.0, 0], [2.0, 1], [5.0, 0], [6.0, 2]]
 )
 
 
 @pytest.fixture
-def there(monkeypatch):
-    """A machine with a second device, which ``auto`` finds."""
+def found(monkeypatch):
     monkeypatch.setattr(devices, "_may_have_one", lambda: True)
     monkeypatch.setattr(devices, "_present", lambda: ("meta",))
+
+
+@pytest.fixture
+def there(found):  # noqa: ARG001
+    """A machine with a second device, which ``auto`` finds."""
     with second_device():
         yield
+
+
+@pytest.fixture
+def narrow(found):  # noqa: ARG001
+    """The same where the second device has no 64-bit numbers."""
+    with second_device(doubles=False):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """What is set where cuda is chosen goes with the test."""
+    for name in (WORKSPACE, devices._TF32):
+        monkeypatch.setenv(name, "before")
+        monkeypatch.delenv(name)
+    yield
+    devices.keep_32_bits()
 
 
 @pytest.fixture(autouse=True)
@@ -85,9 +113,16 @@ def test_a_device_by_name(monkeypatch):
 
 
 def test_the_environment_says_what_auto_means(monkeypatch):
+    monkeypatch.setattr(devices, "_may_have_one", lambda: True)
     monkeypatch.setattr(devices, "_present", lambda: ("cuda", "mps"))
     monkeypatch.setenv(VARIABLE, "mps")
     assert (find_device(), find_device("cpu"), find_device("cuda")) == ("mps", "cpu", "cuda")
+    # A wish that cannot be met where contributions are bounded is none.
+    assert find_device(doubles=True) == "cuda"
+    monkeypatch.setattr(devices, "_present", lambda: ("mps",))
+    assert find_device(doubles=True) == "cpu"
+    with pytest.raises(InvalidValue, match="no 64-bit numbers"):
+        find_device("mps", doubles=True)
     monkeypatch.setenv(VARIABLE, "gpu")
     with pytest.raises(InvalidValue, match=f"{VARIABLE} must be one of auto, cpu, cuda, mps"):
         find_device()
@@ -127,6 +162,7 @@ def test_a_device_that_is_not_there_is_refused_with_the_settings(kind, monkeypat
         "train embeddings IN -o OUT",
         "train candidates IN -o OUT",
         "train user-entity IN -o OUT -e 8 --gazetteer IN",
+        "generate IN",
         "attack mask-inference IN -e 8",
         "attack attributes IN --attribute-field a -e 8",
         "attack inversion IN -e 8",
@@ -142,16 +178,119 @@ def test_commands_refuse_it_before_any_work(command, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+# -- precision -------------------------------------------------------------------------------------
+
+NEWER = [name for name in devices._PRODUCTS if hasattr(torch.backends, "fp32_precision")]
+FEWER_BITS = {
+    "environment": lambda: setattr(torch.backends.cuda.matmul, "allow_tf32", True),
+    "default": lambda: setattr(torch.backends.cudnn, "allow_tf32", True),
+    "medium": lambda: torch.set_float32_matmul_precision("medium"),
+} | {
+    name: lambda name=name: setattr(attrgetter(name)(torch.backends), "fp32_precision", "tf32")
+    for name in NEWER
+}
+
+
+def linear(users=None, **changes):
+    """A trainer of a network of few weights."""
+    shape = AwdLstmShape(words=7, boundary=0, embedding=4, hidden=5)
+    rules = Rules(**{"user_rate": 0.9, "population": 4, "noise": 0.1} | changes)
+    return UserEntityTrainer(rules, users or people(), AwdLstm(shape), seed=1)
+
+
+@pytest.mark.parametrize("allow", FEWER_BITS.values(), ids=FEWER_BITS)
+def test_products_keep_32_bits_on_cuda_and_wherever_contributions_are_bounded(allow, monkeypatch):
+    monkeypatch.setattr(devices, "_present", lambda: ("cuda",))
+    trainer = linear()
+    for ask in (lambda: find_device("cuda"), lambda: trainer.step(0)):
+        allow()
+        assert not devices._keeps_32_bits()
+        ask()
+        assert devices._keeps_32_bits()
+        assert not torch.backends.cuda.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
+        assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_where_they_cannot_be_kept_no_step_is_made(monkeypatch):
+    trainer = linear()
+    before = {name: value.tolist() for name, value in trainer.model.trainable().items()}
+    monkeypatch.setattr(devices, "keep_32_bits", lambda: None)
+    torch.backends.cudnn.allow_tf32 = True
+    with pytest.raises(InvalidValue, match="cannot be kept from rounding products"):
+        trainer.step(0)
+    assert {n: value.tolist() for n, value in trainer.model.trainable().items()} == before
+
+
+def test_what_no_flag_can_undo_is_refused_where_contributions_are_bounded(monkeypatch):
+    monkeypatch.setattr(devices, "_present", lambda: ("cuda",))
+    monkeypatch.setenv(devices._TF32, "1")
+    assert find_device("cuda") == "cuda"
+    assert find_device("cpu", doubles=True) == "cpu"
+    with pytest.raises(InvalidValue, match=f"{devices._TF32} lets the GPU round .*: unset it"):
+        find_device("cuda", doubles=True)
+    with pytest.raises(InvalidValue, match="unset it"), devices.exactly(torch.device("cuda")):
+        pass
+    monkeypatch.setenv(devices._TF32, "0")
+    assert find_device("cuda", doubles=True) == "cuda"
+
+
+@pytest.mark.parametrize("algorithm", ["certified", "sample-level", "noiseless"])
+def test_every_step_for_users_is_exact_on_its_device(algorithm, monkeypatch):
+    """Also one that nobody's loop is around, as in the recipes."""
+    around, inside = [], []
+    whole = devices.own_chance
+
+    def seen(device):
+        around.append(str(device))
+        return whole()
+
+    trainer = linear(algorithm=algorithm, sentence_rate=0.9)
+    monkeypatch.setattr(devices, "own_chance", seen)
+    factors = trainer.model.factors
+    trainer.model.factors = lambda *given: inside.append(len(around)) or factors(*given)
+    state = torch.random.get_rng_state()
+    trainer.step(0)
+    assert around == ["cpu"]
+    assert set(inside) == {1}
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_sums_can_be_repeated_before_cuda_is_used_for_the_first_time(monkeypatch):
+    find_device("cpu")
+    assert WORKSPACE not in os.environ
+    monkeypatch.setattr(devices, "_present", lambda: ("cuda",))
+    find_device("cuda")
+    assert os.environ[WORKSPACE] == ":4096:8"
+
+
+def test_gradients_of_16_bits_are_not_clipped():
+    """Whatever made them: a network that was saved so, or autocast around a step."""
+    trainer = linear()
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(InvalidValue, match="fewer than 32 bits cannot be clipped"),
+    ):
+        trainer.step(0)
+    with pytest.raises(InvalidValue, match="fewer than 32 bits cannot be clipped"):
+        norm_of({"weights": torch.ones(3).half()})
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
 class Narrow:
     """Has room for so many rows at once."""
 
-    def __init__(self, room, error=torch.OutOfMemoryError):
-        self.room, self.error, self.sizes = room, error, []
+    said = "CUDA out of memory. Tried to allocate 2.00 GiB"
+
+    def __init__(self, room, error=torch.OutOfMemoryError, said=said):
+        self.room, self.error, self.said, self.sizes = room, error, said, []
 
     def __call__(self, rows):
         self.sizes.append(len(rows))
         if len(rows) > self.room:
-            raise self.error("CUDA out of memory. Tried to allocate 2.00 GiB")
+            raise self.error(self.said)
         return rows * 2
 
 
@@ -163,6 +302,21 @@ def test_fewer_rows_at_a_time_where_memory_is_short(error):
     assert max(work.sizes[-2:]) <= 3
     with pytest.raises(InvalidValue, match=r"not enough memory for a text, even one at a time"):
         in_halves(Narrow(0, error), rows, "a text")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "MPS backend out of memory (MPS allocated: 9.05 GB, other allocations: 1 MB)",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes. Error code 12",
+    ],
+)
+def test_every_library_has_its_own_words_for_it(said):
+    rows = np.arange(5)
+    work = Narrow(2, RuntimeError, said)
+    assert np.concatenate(in_halves(work, rows, "a text")).tolist() == (rows * 2).tolist()
 
 
 def test_another_error_is_not_taken_for_it():
@@ -200,6 +354,41 @@ def test_predictions_are_the_same_with_little_memory(bert, monkeypatch):
         InvalidValue, match="not enough memory for step 1 of 3; use a smaller batch"
     ):
         fine_tune(model, Labelled(texts, None, labels), FineTuning(epochs=1, batch=8, device="cpu"))
+
+
+def test_a_model_too_large_for_the_device_is_one_sentence(bert, tmp_path, monkeypatch):
+    save_model(tmp_path / "causal", ["the", "good"])
+
+    def full(*_given, **_named):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    for load in (
+        lambda: load_masked_model(bert, device="cpu"),
+        lambda: AdaptedLanguageModel.load(tmp_path / "causal", rank=2),
+        lambda: AdaptedLanguageModel.load(tmp_path / "causal", adapters="all"),
+    ):
+        with pytest.raises(InvalidValue, match=r"not enough memory for the model .*; use a sm"):
+            load()
+
+
+def test_the_quality_of_a_model_is_the_same_with_little_memory(monkeypatch):
+    model, texts = linear().model, people()
+    expected = quality(model, texts)
+    predicted, sizes = model.predicted, []
+
+    def little(batch):
+        sizes.append(len(batch))
+        if len(batch) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return predicted(batch)
+
+    monkeypatch.setattr(model, "predicted", little)
+    found = quality(model, texts)
+    assert found.perplexity == pytest.approx(expected.perplexity, rel=1e-6)
+    assert found.error_rate == expected.error_rate
+    assert sizes[:3] == [16, 8, 4]
+    assert min(sizes) == 2
 
 
 def test_a_model_without_a_tokeniser_is_named(tmp_path):
@@ -337,6 +526,18 @@ def causal():
         return LlamaForCausalLM(config)
 
 
+def pretrained_with_a_new_head(bert):
+    other = bert.parent / "headless"
+    with without_it():  # transformers loads a new head by way of ``meta``
+        if not other.exists():
+            write_bert(other, head=False, dropout=0.0)
+        model = load_masked_model(other, device="cpu")
+    settings = Pretraining(steps=4, head_steps=2, batch=8, window=8)
+    losses = pretrain(model, sentences(20)[0], bert_space(other), None, settings, source={}).losses
+    head = np.concatenate([devices.array_of(p).ravel() for p in model.head_parameters()])
+    return np.concatenate([losses, head])
+
+
 def guided(_bert):
     model = causal().to(find_device())
     guide = LanguageModelGuide(SPACE, model, Pieces(), name="tiny", fingerprint="0" * 64)
@@ -350,39 +551,97 @@ def guided(_bert):
     return np.concatenate([first.ravel(), later.ravel(), whole])
 
 
-def users():
+def people():
     rng = np.random.default_rng(0)
     return gather(
         [
-            Sentence(f"u{n % 4}", rng.integers(1, 7, 2 + n % 5).tolist(), frozenset({f"e{n % 3}"}))
+            Sentence(
+                f"u{n % 4}",
+                rng.integers(1, 7, 2 + n % 5).tolist(),
+                frozenset({f"e{n % 3}"}),
+                label=n % 2,
+            )
             for n in range(16)
         ]
     )
 
 
-def trained_for_users(_bert, model=None):
+def trained_for_users(_bert, model=None, **changes):
     if model is None:
         shape = AwdLstmShape(
             words=7, boundary=0, embedding=4, hidden=5, layers=2, weight_drop=0.5, input_drop=0.3
         )
         model = AwdLstm(shape, device=find_device(doubles=True))
-    rules = Rules(user_rate=0.9, holders=4, cells=4, population=4, noise=0.1)
-    trainer = UserEntityTrainer(rules, users(), model, seed=1)
+    given = {"user_rate": 0.9, "holders": 4, "cells": 4, "population": 4, "noise": 0.1}
+    trainer = UserEntityTrainer(Rules(**given | changes), people(), model, seed=1)
     norms = [trainer.step(number) for number in range(2)]
-    return np.array([*norms, quality(model, users()).perplexity])
+    return np.array([*norms, quality(model, people()).perplexity])
 
 
-def trained_by_adapters(_bert):
-    model = AdaptedLanguageModel(causal(), boundary=0, rank=2, device=find_device())
-    return trained_for_users(_bert, model)
+def trained_sentence_by_sentence(bert):
+    return trained_for_users(bert, algorithm="sample-level", sentence_rate=0.5)
 
 
-def trained_by_all_weights(_bert):
-    model = AdaptedLanguageModel(causal(), boundary=0, adapters="all", device=find_device())
-    return trained_for_users(_bert, model)
+def trained_by_adapters(bert, **how):
+    how = {"rank": 2} | how
+    return trained_for_users(bert, AdaptedLanguageModel(causal(), device=find_device(), **how))
 
 
-def test_noise_for_users_is_drawn_by_the_secure_generator(monkeypatch):
+def trained_by_all_weights(bert):
+    return trained_by_adapters(bert, adapters="all")
+
+
+def trained_in_the_last_block(bert):
+    kinds = [{"adapters": "lora"}, {"adapters": "core"}, {"adapters": "all"}]
+    return np.concatenate([trained_by_adapters(bert, last_blocks=1, **kind) for kind in kinds])
+
+
+def classes_for_users(bert, model):
+    """A classifier that is trained for users, and then asked."""
+    trained = trained_for_users(bert, model)
+    batch = SentenceBatch(torch.tensor([3, 1, 4, 2]), torch.tensor([1, 3]))
+    return np.concatenate([trained, devices.array_of(model.class_scores(batch)).ravel()])
+
+
+def classified_for_users(bert):
+    shape = AwdLstmShape(words=7, boundary=0, embedding=4, hidden=5, classes=2)
+    return classes_for_users(bert, AwdLstm(shape, device=find_device()))
+
+
+def classified_by_adapters(bert):
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig.from_pretrained(bert, num_hidden_layers=2, num_labels=2)
+    with devices.own_chance():
+        torch.manual_seed(0)
+        network = BertForSequenceClassification(config)
+    how = {"classes": 2, "marks": ((2,), (3,)), "rank": 2, "last_blocks": 1}
+    return classes_for_users(bert, AdaptedLanguageModel(network, device=find_device(), **how))
+
+
+class Words(Pieces):
+    """The same for whole texts, and back."""
+
+    chat_template = None
+
+    def __call__(self, text, **_how):
+        return {"input_ids": [1 + SPACE.words.index(word) for word in text.split()]}
+
+    def decode(self, ids, **_how):
+        return " ".join(map(str, ids))
+
+
+def written(_bert):
+    writer = TextWriter(causal().to(find_device()), Words(), None)
+    texts = [
+        writer.text("tea good", tokens=6, temperature=heat, seed=3) for heat in (0.0, 0.0, 2.0)
+    ]
+    assert texts[0] == texts[1]
+    return np.array([int(number) for text in texts for number in text.split()])
+
+
+@pytest.mark.parametrize("algorithm", ["certified", "user-level", "sample-level"])
+def test_noise_for_users_is_drawn_by_the_secure_generator(algorithm, monkeypatch):
     """On every device: nothing else is asked for the noise of a step."""
     drawn = []
 
@@ -398,7 +657,8 @@ def test_noise_for_users_is_drawn_by_the_secure_generator(monkeypatch):
         drawn.clear()
         with second_device():
             model = AwdLstm(shape, device=find_device(device))
-            trainer = UserEntityTrainer(Rules(user_rate=0.9, population=4), users(), model)
+            rules = Rules(algorithm=algorithm, user_rate=0.9, sentence_rate=0.9, population=4)
+            trainer = UserEntityTrainer(rules, people(), model)
             trainer._rng = Counted(trainer._rng.bit_generator)
             trainer.step(0)
         assert drawn == [(tuple(p.shape),) for p in model.trainable().values()]
@@ -422,10 +682,20 @@ def resumed(_bert):
     return np.concatenate([array.ravel() for array in arrays.values()])
 
 
+BOUNDED = [
+    trained_for_users,
+    trained_sentence_by_sentence,
+    trained_by_adapters,
+    trained_by_all_weights,
+    trained_in_the_last_block,
+    classified_for_users,
+    classified_by_adapters,
+]
 RUNS = [
     encoded,
     classified,
     pretrained,
+    pretrained_with_a_new_head,
     rewritten,
     rewritten_by_layers,
     mapped,
@@ -433,10 +703,9 @@ RUNS = [
     recoded,
     attacked,
     guided,
-    trained_for_users,
-    trained_by_adapters,
-    trained_by_all_weights,
     resumed,
+    written,
+    *BOUNDED,
 ]
 
 
@@ -447,6 +716,17 @@ def test_the_second_device_has_all_and_gives_the_same(run, bert, request, monkey
     monkeypatch.delenv(VARIABLE)
     request.getfixturevalue("there")
     np.testing.assert_allclose(run(bert), here, atol=2e-5)
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+def test_64_bits_are_needed_only_where_contributions_are_bounded(run, bert):
+    """So all others run on mps."""
+    if run in BOUNDED:
+        with pytest.raises(TooWide):
+            run(bert)
+    else:
+        run(bert)
 
 
 @pytest.mark.usefixtures("there")

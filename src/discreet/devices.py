@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet import check
@@ -19,28 +20,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 R = TypeVar("R")
-AUTO, CPU = "auto", "cpu"
+AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 VARIABLE = "DISCREET_DEVICE"
 """In the environment: what ``auto`` means, for this process and those that it starts."""
-DEVICES = (AUTO, CPU, "cuda", "mps")
+DEVICES = (AUTO, CPU, CUDA, "mps")
 # What drivers leave behind; without any of these PyTorch need not be asked, which takes seconds.
 _TRACES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
+# In the environment: NVIDIA's libraries take TF32 wherever they are free to, whoever says no.
+_TF32 = "NVIDIA_TF32_OVERRIDE"
+# What an allocator says, a library of NVIDIA (or AMD) that could not work, and the processor's own.
+_NO_ROOM = ("out of memory", "_STATUS_ALLOC_FAILED", "DefaultCPUAllocator")
+# What PyTorch multiplies numbers of 32 bits in.
+_PRODUCTS = ("cuda.matmul", "cudnn.conv", "cudnn.rnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn")
 
 
 def find_device(name: str = AUTO, *, doubles: bool = False) -> str:
     """The device that a name stands for, if this machine has it.
 
+    Where it is cuda, PyTorch multiplies in all 32 bits from now on, and can repeat its sums.
+
     Args:
         name: ``cpu``; ``cuda`` or ``mps``, which must then be there; ``auto`` for what the
             environment names (``DISCREET_DEVICE``), else for one of these if it is there.
-        doubles: Whether 64-bit numbers are needed, which mps does not have.
+        doubles: Whether contributions are bounded there: that needs 64-bit numbers, which mps does
+            not have, and none of fewer than 32.
 
     >>> find_device("cpu")
     'cpu'
     """
+    where = _found(name, doubles)
+    if where == CUDA:
+        # Read where cuBLAS is used for the first time, so it must be there before.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        keep_32_bits()
+    if doubles:
+        _refuse_override(where)
+    return where
+
+
+def _found(name: str, doubles: bool) -> str:
     check.one_of(name, DEVICES, "--device")
     if name == AUTO:
         name = check.one_of(os.environ.get(VARIABLE, AUTO), DEVICES, VARIABLE)
+        if doubles and name == "mps":  # that is a wish for whatever can be done there
+            name = AUTO
     if name == CPU or (name == AUTO and not _may_have_one()):
         return CPU
     if name == AUTO:
@@ -95,7 +118,7 @@ def _present() -> tuple[str, ...]:
     """The devices of this machine that are not its processor."""
     import torch
 
-    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available = {CUDA: torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     return tuple(name for name, there in available.items() if there)
 
 
@@ -128,11 +151,10 @@ def own_chance(device: Any = CPU) -> Iterator[None]:
     """
     import torch
 
-    if torch.device(device).type != "cuda":
+    if torch.device(device).type != CUDA:
         with torch.random.fork_rng(devices=[]):
             yield
         return
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -141,6 +163,68 @@ def own_chance(device: Any = CPU) -> Iterator[None]:
             yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warned)
+
+
+# -- precision -------------------------------------------------------------------------------------
+
+
+def keep_32_bits() -> None:
+    """Let PyTorch multiply numbers of 32 bits in all of these, in this process.
+
+    Its environment, or a line of somebody else, may have it round them to 11 (TF32) or 8: vectors
+    would be other ones, and what a contribution is bounded by would not be its norm.
+    """
+    import torch
+
+    backends: Any = torch.backends
+    # Older names of the same, which must agree with the newer ones: else they cannot be read.
+    torch.set_float32_matmul_precision("highest")
+    backends.cudnn.allow_tf32 = False
+    if _says_precision():
+        for name in _PRODUCTS:
+            attrgetter(name)(backends).fp32_precision = "ieee"
+
+
+def _keeps_32_bits() -> bool:
+    import torch
+
+    backends: Any = torch.backends
+    newer = _PRODUCTS if _says_precision() else ()
+    return (
+        all(attrgetter(name)(backends).fp32_precision == "ieee" for name in newer)
+        and torch.get_float32_matmul_precision() == "highest"
+        and not backends.cuda.matmul.allow_tf32
+        and not backends.cudnn.allow_tf32
+    )
+
+
+def _says_precision() -> bool:
+    """Whether PyTorch has a precision for each kind of product, as since 2.9."""
+    import torch
+
+    return hasattr(torch.backends, "fp32_precision")
+
+
+def _refuse_override(device: Any) -> None:
+    if str(device).startswith(CUDA) and os.environ.get(_TF32, "0") != "0":
+        raise InvalidValue(
+            f"{_TF32} lets the GPU round products to fewer than 32 bits, and the bound on "
+            "contributions rests on these: unset it, or use --device cpu"
+        )
+
+
+@contextmanager
+def exactly(device: Any) -> Iterator[None]:
+    """Around what a guarantee rests on: products in all 32 bits, and as in :func:`own_chance`."""
+    _refuse_override(device)
+    keep_32_bits()
+    if not _keeps_32_bits():
+        raise InvalidValue(
+            "PyTorch cannot be kept from rounding products to fewer than 32 bits here, and the "
+            "bound on contributions rests on these: train in a process of its own"
+        )
+    with own_chance(device):
+        yield
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -152,7 +236,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
     if isinstance(error, torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and "out of memory" in str(error)
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_ROOM)
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
-from discreet.devices import array_of
+from discreet.devices import array_of, moved
 from discreet.errors import InvalidValue
 from discreet.models.adapters import blocks_of
 
@@ -43,7 +44,8 @@ class LowerBlocks:
         new = [i for i, key in enumerate(keys) if key not in self._kept]
         made: dict[bytes, torch.Tensor] = {}
         if new:
-            states = self._run(ids[new], lengths[new])
+            some = moved(np.array(new), ids.device)
+            states = self._run(ids[some], lengths[some])
             for i, hidden in zip(new, states, strict=True):
                 made[keys[i]] = hidden[: lengths[i]].clone()
         parts = [made[key] if key in made else self._kept[key] for key in keys]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Ids, Progress, ragged_places, row_blocks
-from discreet.devices import AUTO, array_of, device_of, find_device, moved
+from discreet.devices import AUTO, array_of, device_of, find_device, moved, room_for
 from discreet.errors import InvalidValue, needs_extra, read_as
 from discreet.models.bert import network_of
 from discreet.tensors import load_tensors, save_tensors
@@ -256,7 +256,8 @@ class Rewriter:
             mechanism, made = about["mechanism"], about["about"]
             if not (isinstance(mechanism, dict) and isinstance(made, dict)):
                 raise TypeError("the description is no object")
-            return cls(network.eval().to(where), mechanism, made)
+            with room_for("the rewriter", "use --device cpu"):
+                return cls(network.eval().to(where), mechanism, made)
 
 
 def _network(state: dict[str, Tensor], about: dict[str, Any]) -> RewriterNetwork:

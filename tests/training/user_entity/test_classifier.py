@@ -6,10 +6,13 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
 from command import called
 from discreet.errors import InputError, InvalidValue, NotFound, VerificationFailed
 from discreet.evaluation.predictions import predict_file
+from discreet.models.awd_lstm import AwdLstm
+from discreet.models.language import AdaptedLanguageModel
 from discreet.training.user_entity.classifier import SentenceClassifier
 from discreet.training.user_entity.run import UserEntityRun
 from discreet.training.user_entity.settings import (
@@ -90,6 +93,29 @@ def test_a_text_is_read_by_itself_and_may_be_empty(made):
     np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
     assert set(loaded.predict(TEXTS)) <= {"poor", "fine"}
     assert loaded.scores([]).shape == (0, 2)
+
+
+def test_scores_are_the_same_with_little_memory(made, monkeypatch):
+    loaded = SentenceClassifier.load(made[0] / "run", device="cpu")
+    expected, scores = loaded.scores(TEXTS), loaded.network.class_scores
+
+    def little(batch):
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return scores(batch)
+
+    monkeypatch.setattr(loaded.network, "class_scores", little)
+    np.testing.assert_allclose(loaded.scores(TEXTS), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_device_too_small_for_the_network_is_one_sentence(made, monkeypatch):
+    def full(*_given, **_named):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    for kind in (AwdLstm, AdaptedLanguageModel):
+        monkeypatch.setattr(kind, "__init__", full)
+    with pytest.raises(InvalidValue, match=r"not enough memory for the .*--device cpu"):
+        SentenceClassifier.load(made[0] / "run", device="cpu")
 
 
 def test_the_command_says_what_holds_and_for_whom(made):

@@ -135,6 +135,27 @@ def distance(one, other):
     return float(torch.cat([gap.reshape(-1) for gap in gaps]).norm())
 
 
+def test_a_client_bounds_its_sum_with_products_of_32_bits():
+    """It makes no step of its own, in which that would be seen to."""
+    seen = []
+
+    def build():
+        model = build_model()
+        factors = model.factors
+        model.factors = lambda *given: (
+            seen.append(torch.get_float32_matmul_precision()) or factors(*given)
+        )
+        return model
+
+    trainer = trainer_on([client(USERS, build=build)], users_per_client=4)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        trainer.total(trainer.draws(0))
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert seen == ["highest"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.staging import held
 from discreet.statement import Notion, Unit
 from discreet.training.user_entity._draws import Rates, StepDraws
+from discreet.training.user_entity._gradients import norm_of
 from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.settings import ALGORITHMS
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
@@ -26,19 +28,21 @@ from given_gradients import GivenGradients
 SHAPE = AwdLstmShape(words=12, boundary=0, embedding=4, hidden=5, output_drop=0.2)
 
 
-def people():
+def sentences():
     rng = np.random.default_rng(4)
-    return gather(
-        [
-            Sentence(
-                f"user {u}",
-                rng.integers(1, 12, rng.integers(1, 6)).tolist(),
-                frozenset({f"e{u % 3}"} if s % 2 else set()),
-            )
-            for u in range(6)
-            for s in range(4)
-        ]
-    )
+    return [
+        Sentence(
+            f"user {u}",
+            rng.integers(1, 12, rng.integers(1, 6)).tolist(),
+            frozenset({f"e{u % 3}"} if s % 2 else set()),
+        )
+        for u in range(6)
+        for s in range(4)
+    ]
+
+
+def people():
+    return gather(sentences())
 
 
 def rules(**changes):
@@ -363,7 +367,7 @@ def test_published_figures_come_with_what_they_cost_at_least():
     assert optimised.published(50, 0.4).claimed < figures.claimed
 
 
-def test_opacus_clips_every_sentence_by_itself():
+def test_at_sample_level_every_sentence_is_clipped_by_itself():
     """Without noise to speak of: one long gradient moves a step by no more than the norm."""
     table = np.array([[0.0, 0.0], [1e6, 0.0], [0.0, 0.25]])
     model = GivenGradients(table)
@@ -380,6 +384,23 @@ def test_opacus_clips_every_sentence_by_itself():
     UserEntityTrainer(chosen, users, model, seed=0).step(0)
     moved = -model.trainable()["weights"].numpy() * 4
     assert moved == pytest.approx([1.0, 0.25], abs=2e-4)  # norms are one in ten thousand smaller
+
+
+def test_at_sample_level_nothing_but_the_unit_is_different():
+    """Noise and draws are those of users; a sentence stands where a user does."""
+    run = trainer(seed=None, algorithm="sample-level", sentence_rate=0.4)
+    assert run.statement(3).caveats == ()
+    assert run.server.plan.denominator == pytest.approx(0.4 * 6)
+    assert run.server.plan.deviation == 20.0 * run.rules.clip
+    alone = gather([replace(one, user=f"{n}") for n, one in enumerate(sentences())])
+    plain, everybody = replace(SHAPE, output_drop=0.0), StepDraws(bytes(32), Rates(users=1.0))
+    sums = [
+        UserEntityTrainer(rules(algorithm=name), users, AwdLstm(plain, seed=2)).total(everybody)
+        for name, users in (("sample-level", people()), ("user-level", alone))
+    ]
+    assert norm_of(sums[0]) > 0.1
+    for name, value in sums[0].items():
+        torch.testing.assert_close(value, sums[1][name], rtol=1e-4, atol=1e-7)
 
 
 def test_training_without_noise_learns():

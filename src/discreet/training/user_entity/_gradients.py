@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Ids
 from discreet.devices import moved
+from discreet.errors import InvalidValue
 from discreet.models.factors import (
     Factor,
     FactorModel,
@@ -48,6 +49,10 @@ class ActiveText:
     def words(self) -> int:
         """How many words take part."""
         return int(self.user.lengths[self.sentences].sum())
+
+    def apart(self) -> Iterator["ActiveText"]:
+        """Each sentence by itself, as if nobody had written two."""
+        return (ActiveText(self.user, one) for one in np.split(self.sentences, len(self.sentences)))
 
 
 def contributions(
@@ -137,20 +142,15 @@ def norm_of(parameters: Parameters) -> float:
     return float(_norms({name: value[None] for name, value in parameters.items()}))
 
 
-def clipped_each(gradients: Parameters, bound: float) -> Parameters:
-    """Gradients ``(n, *shape)`` of n sentences, each taken into the ball by itself."""
-    factors = _shrink(_norms(gradients), bound).float()
-    out: Parameters = {}
-    for name, value in gradients.items():
-        each = factors.reshape(-1, *[1] * (value.dim() - 1))
-        out[name] = torch.where(each > 0, value * each, 0.0)  # times 0 is 0, whatever the entry
-    return out
-
-
 def _norms(several: Parameters) -> torch.Tensor:
     """Of each of n vectors: of short rows in 32 bits, which are added up in 64."""
     norms = []
     for value in several.values():
+        if value.dtype not in (torch.float32, torch.float64):
+            raise InvalidValue(
+                "gradients of fewer than 32 bits cannot be clipped; give the model in 32 bits, and "
+                "train it without autocast"
+            )
         wide = torch.float64 if value.shape[-1] > _LONG_ROW else None
         rows = value.reshape(len(value), -1, value.shape[-1])
         norms.append(torch.linalg.vector_norm(rows, dim=2, dtype=wide).double())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.devices import CPU, find_device
+from discreet.devices import CPU, find_device, room_for
 from discreet.errors import InvalidValue
 from discreet.models.adapter_kinds import ALL
 from discreet.models.awd_lstm import PARTS, AwdLstm, AwdLstmShape
@@ -116,14 +116,15 @@ def built_network(settings: NetworkSettings, classes: Sequence[str] = ()) -> Bui
             raise InvalidValue(
                 "the model of --start knows other words; give it and this run the same vocabulary"
             )
-    network = words.network(
-        settings,
-        embedding=settings.embedding,
-        classes=number,
-        trained=PARTS if settings.trained is None else settings.trained.split(","),
-        start=start,
-        device=device,
-    )
+    with room_for("the network", "use a smaller one, or --device cpu"):
+        network = words.network(
+            settings,
+            embedding=settings.embedding,
+            classes=number,
+            trained=PARTS if settings.trained is None else settings.trained.split(","),
+            start=start,
+            device=device,
+        )
     known = {"words": len(words.vocabulary), "fingerprint": words.vocabulary.fingerprint}
     return BuiltNetwork(
         network, words.vocabulary, known, spent, None if spent is None else settings.start

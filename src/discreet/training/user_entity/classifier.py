@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from discreet.arrays import Floats
-from discreet.devices import AUTO, array_of, find_device
+from discreet.arrays import Floats, Ids, row_blocks
+from discreet.devices import AUTO, array_of, find_device, in_halves, room_for
 from discreet.errors import InputError, read_as
 from discreet.models.adapter_kinds import ALL
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
@@ -79,7 +79,8 @@ class SentenceClassifier:
             arrays, _ = load_tensors(folder / MODEL, KIND)
             shape = AwdLstmShape(**about["awd-lstm"]["shape"] | {"classes": len(classes)})
             words = read_vocabulary(folder / VOCABULARY)
-            return cls(AwdLstm(shape, start=arrays, device=where), words, classes, receipt)
+            with room_for("the network", "use --device cpu"):
+                return cls(AwdLstm(shape, start=arrays, device=where), words, classes, receipt)
 
     def predict(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> list[str]:
         """The likeliest class of each text."""
@@ -90,14 +91,18 @@ class SentenceClassifier:
         require_pairs(texts, seconds, self.pairs)
         # A text without a word has the boundary of sentences, and nothing else.
         rows = [numbered(text, self.words)[:MAX_WORDS] or [self.words.boundary] for text in texts]
-        parts = [np.empty((0, len(self.classes)))]
-        for first in range(0, len(rows), _TOGETHER):
-            some = rows[first : first + _TOGETHER]
+
+        def read(places: Ids) -> Floats:
+            some = [rows[place] for place in places]
             batch = SentenceBatch(
                 torch.tensor([number for row in some for number in row]),
                 torch.tensor([len(row) for row in some]),
             )
-            parts.append(array_of(self.network.class_scores(batch)).astype(np.float64))
+            return array_of(self.network.class_scores(batch)).astype(np.float64)
+
+        places, parts = np.arange(len(rows)), [np.empty((0, len(self.classes)))]
+        for block in row_blocks(len(rows), numbers=_TOGETHER):
+            parts += in_halves(read, places[block], "a text")
         return np.concatenate(parts)
 
 

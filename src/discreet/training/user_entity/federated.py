@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import check
-from discreet.devices import array_of, moved
+from discreet.devices import array_of, exactly, moved
 from discreet.errors import DiscreetError, InvalidValue, needs_extra
 from discreet.models.factors import FactorModel, Parameters
 from discreet.randomness import SEEDED_CAVEAT
@@ -279,8 +279,10 @@ def _contribution(
     own = UserEntityTrainer(rules, users, model)
     if not own.active(draws):
         return {}
+    with exactly(own.server.device):
+        total = own.total(draws)
     # One contribution is in 32 bits, and a sum of them needs no more on its way.
-    return {name: array_of(value).astype(np.float32) for name, value in own.total(draws).items()}
+    return {name: array_of(value).astype(np.float32) for name, value in total.items()}
 
 
 def _agreed(rules: Rules) -> str:

@@ -194,8 +194,9 @@ class TrainingPlan:
         """The plan for these users; only the published algorithms look at them."""
         if rules.algorithm not in PUBLISHED:
             deviation = rules.noise * rules.clip if rules.noisy else 0.0
-            people = rules.user_rate * rules.population
-            return cls(rules, deviation, people, step_size=rules.learning_rate)
+            sample = rules.algorithm == "sample-level"
+            expected = (rules.sentence_rate if sample else rules.user_rate) * rules.population
+            return cls(rules, deviation, expected, step_size=rules.learning_rate)
         sizes = {user.name: len(user) for user in users}
         weights = {name: min(size / rules.user_cap, 1.0) for name, size in sizes.items()}
         mentions = dict.fromkeys(holders_of(users), 0)

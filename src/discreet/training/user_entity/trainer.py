@@ -21,15 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from discreet import check
 from discreet.accounting.user_entity import TrainingLoss
 from discreet.arrays import Progress
-from discreet.devices import array_of, own_chance, room_for
+from discreet.devices import array_of, exactly, in_halves, room_for
 from discreet.errors import BudgetExceeded, IncompatibleStatements, InvalidValue
 from discreet.files import private_folder
-from discreet.models.factors import FactorModel, Parameters
+from discreet.models.factors import FactorModel, Parameters, Predicted, SentenceBatch
+from discreet.models.padding import some_of
 from discreet.randomness import SEEDED_CAVEAT, generator
 from discreet.scope import Scope
 from discreet.statement import Notion, PrivacyStatement
@@ -45,7 +47,7 @@ from discreet.training.user_entity._gradients import (
     sentence_batch,
     together,
 )
-from discreet.training.user_entity._server import SAMPLE_LEVEL_CAVEAT, SampleLevel, Server
+from discreet.training.user_entity._server import Server
 from discreet.training.user_entity.checkpoints import Curve, RunFolder, fingerprint, salt_of
 from discreet.training.user_entity.rules import Rules, TrainingPlan
 from discreet.training.user_entity.settings import RunSettings
@@ -148,8 +150,6 @@ class UserEntityTrainer:
             )
         self.plan = TrainingPlan.of(rules, self.users)
         self.server = Server(self.plan, model.trainable())
-        sample_level = rules.algorithm == "sample-level"
-        self._sample_level = SampleLevel(self.server, model) if sample_level else None
         self._rng = generator() if seed is None else None
         self.spent = spent
         self.sensitive = sensitive if rules.algorithm == "certified" else ""
@@ -172,9 +172,12 @@ class UserEntityTrainer:
     def total(self, draws: StepDraws) -> Parameters:
         """The sum of all contributions, before noise: protected."""
         certified = self.rules.algorithm == "certified"
+        texts = self.active(draws)
+        if self.rules.algorithm == "sample-level":  # a sentence takes the place of the user
+            texts = [alone for text in texts for alone in text.apart()]
         parts = contributions(
             self.model,
-            self.active(draws),
+            texts,
             draws,
             clip=self.rules.clip,
             cell_clip=self.rules.cell_clip if certified else None,
@@ -185,9 +188,8 @@ class UserEntityTrainer:
     def step(self, number: int) -> float:
         """Make one step, whatever it costs; returns the norm of the noisy average."""
         draws = self.draws(number)
-        with room_for(f"step {number + 1}", "use a smaller network, or --device cpu"):
-            if self._sample_level is not None:
-                return self._sample_level.step(self.active(draws), draws, self.seed is not None)
+        room = room_for(f"step {number + 1}", "use a smaller network, or --device cpu")
+        with exactly(self.server.device), room:
             if not self.rules.noisy:
                 texts = self.active(draws)
                 if not texts:
@@ -258,15 +260,14 @@ class UserEntityTrainer:
 
             if evaluate is not None and not done and total > 0:
                 curve = [{"step": 0} | evaluate()]
-            with own_chance(self.server.device):
-                make_steps(
-                    make,
-                    done=done,
-                    total=total,
-                    every=checkpoint_every,
-                    save=lambda behind: kept.save(behind, self.server.state(), curve),
-                    progress=progress,
-                )
+            make_steps(
+                make,
+                done=done,
+                total=total,
+                every=checkpoint_every,
+                save=lambda behind: kept.save(behind, self.server.state(), curve),
+                progress=progress,
+            )
         if total < done or (total == done and not unwritten):
             why = f"{steps} were asked for in all"
             if limit < steps:
@@ -308,8 +309,6 @@ class UserEntityTrainer:
             caveats.append(DROPPED_CAVEAT)
             if self.rules.one_cell:
                 caveats.append(ONE_CELL_CAVEAT)
-        if self.rules.algorithm == "sample-level":
-            caveats.append(SAMPLE_LEVEL_CAVEAT)
         return caveats
 
     def most_steps(self, steps: int, budget: float | None) -> int:
@@ -369,9 +368,9 @@ def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
     known = all(user.marked is not None for user in users)
     texts = [ActiveText(user, np.arange(len(user))) for user in users]
     for part in together(texts):
-        predicted = model.predicted(sentence_batch(part))
-        losses = array_of(predicted.losses.double())
-        wrong += float(predicted.wrong.sum())
+        predicted = _predicted(model, sentence_batch(part))
+        losses = np.concatenate([array_of(each.losses) for each in predicted]).astype(np.float64)
+        wrong += sum(float(each.wrong.sum()) for each in predicted)
         within = np.zeros(len(losses), dtype=np.bool_)
         if known and len(losses) == sum(text.words + len(text.sentences) for text in part):
             within = np.concatenate([_marked_predictions(text.user) for text in part])
@@ -380,6 +379,15 @@ def quality(model: FactorModel, users: Sequence[UserText]) -> Quality:
     nats, asked = sums.sum(axis=0)
     entities, others = (_perplexity(*some) if sums[0, 1] else None for some in sums)
     return Quality(_perplexity(nats, asked), wrong / asked, entities, others)
+
+
+def _predicted(model: FactorModel, batch: SentenceBatch) -> list[Predicted]:
+    """Of all sentences, in order; of fewer at a time where memory is short."""
+
+    def work(rows: NDArray[np.int64]) -> Predicted:
+        return model.predicted(some_of(batch, torch.from_numpy(rows)))
+
+    return in_halves(work, np.arange(len(batch)), "a sentence")
 
 
 def _marked_predictions(user: UserText) -> NDArray[np.bool_]:
