@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from both_devices import agree, full, left_behind, narrow
+from both_devices import agree, found, full, left_behind, narrow
+from discreet.encoders import encoder
 from discreet.errors import InvalidValue
 from discreet.mechanisms.sentence import Purkayastha
 from discreet.models import sphere_noise
@@ -34,8 +35,8 @@ def few_steps(monkeypatch):
     monkeypatch.setattr(_bottleneck, "_FEWEST_STEPS", 2)
 
 
-def trained(bert, frozen=0, pairs=False):
-    """What the server says of texts after an encoder was trained with it, on whichever device."""
+def end_to_end_of(bert, frozen=0, pairs=False):
+    """An encoder that was trained with its model on whichever device there is, and its texts."""
     texts, labels = sentences(24)
     examples = Labelled(texts, texts[::-1] if pairs else None, labels)
     settings = EndToEndSettings(
@@ -43,9 +44,14 @@ def trained(bert, frozen=0, pairs=False):
     )
     reader = SentenceReader(load_masked_model(bert), settings.max_tokens, frozen)
     read, target = read_texts(reader, examples), TaskTarget.classes(labels, ("0", "1"))
-    found = train_end_to_end(reader, read, target, settings, noise_seed=1)
-    again = read_texts(found.reader, examples)
-    return found.model.probabilities(VectorSet(found.units(again).astype(np.float32)))
+    return train_end_to_end(reader, read, target, settings, noise_seed=1), examples
+
+
+def trained(bert, frozen=0, pairs=False):
+    """What the server then says of the texts."""
+    both, examples = end_to_end_of(bert, frozen, pairs)
+    again = read_texts(both.reader, examples)
+    return both.model.probabilities(VectorSet(both.units(again).astype(np.float32)))
 
 
 WAYS = [(0, False), (1, False), (1, True), (0, True)]
@@ -63,6 +69,20 @@ def test_an_encoder_is_trained_alike_on_a_second_device(bert, frozen, pairs, mon
 def test_arrays_that_are_left_behind_are_found(bert, frozen, module, monkeypatch):
     with left_behind(module, monkeypatch), pytest.raises(LeftBehind):
         trained(bert, frozen)
+
+
+def test_what_is_saved_is_looked_at_without_a_device(bert, tmp_path, monkeypatch):
+    """A second encoder beside the trained one would need as much memory again."""
+    places, real = [], encoder.find_device
+
+    def noted(name):
+        places.append(real(name))
+        return places[-1]
+
+    monkeypatch.setattr(encoder, "find_device", noted)
+    with found(monkeypatch):
+        end_to_end_of(bert)[0].save(tmp_path / "run")
+    assert places == ["cpu"]
 
 
 @pytest.mark.parametrize("frozen", [0, 1])

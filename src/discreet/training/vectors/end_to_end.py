@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import Floats, Floats32, Generator, Progress
-from discreet.devices import array_of, device_of, room_for
+from discreet.devices import CPU, array_of, device_of, room_for
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.layers import affine_network, layers_of
 from discreet.encoders.maps import PublicMap, require_dimension
@@ -108,7 +108,8 @@ class EndToEnd:
         """
         folder.mkdir(parents=True, exist_ok=True)
         save_masked_model(self.reader.model, folder / ENCODER, self.model.about, force=force)
-        encoder = load_encoder(str(folder / ENCODER), pooling="mean")
+        # For its fingerprint alone, which needs no second model on a device.
+        encoder = load_encoder(str(folder / ENCODER), pooling="mean", device=CPU)
         mapped = replace(self.map, encoder=encoder.fingerprint)
         mapped.save(folder / MAP, force=force)
         made = None
