@@ -11,7 +11,11 @@ from typing import Any
 from discreet.errors import InvalidValue
 from discreet.settings import declared_in
 from discreet_recipes.options import member_of
+from discreet_recipes.recipe import Recipe
+from discreet_recipes.record import Record
 from tiny_bert import sentences
+
+RECORDS = Path(__file__).parents[1] / "records"
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -42,3 +46,11 @@ def shorter(options: Any) -> Iterator[Any]:
         for kept in (getattr(options, each.name)[:1], ()) if member_of(each) else ():
             with contextlib.suppress(InvalidValue):
                 yield replace(options, **{each.name: kept})
+
+
+def is_kept(recipe: Recipe, piece: str, part: str, uses: Iterable[str], **changed: Any) -> bool:
+    """Whether a part of the published run is found by what it uses, though options came later."""
+    settings = json.loads((RECORDS / f"{piece}.json").read_text())["settings"]
+    given = {**recipe.quick.later, **settings, **changed}
+    digest = Record.of(recipe, RECORDS, given, print).digest_of([*uses])
+    return (RECORDS / piece / "parts" / f"{part}-{digest}.json").is_file()

@@ -1,6 +1,7 @@
 """All recipes in one go: a page, and a failure that does not take the others with it."""
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -9,9 +10,11 @@ from typer.testing import CliRunner
 
 from discreet import devices
 from discreet.cli.reproduce import _commands
-from discreet.errors import DiscreetError, InputError, InvalidValue, NotFound
-from discreet.settings import Setting
+from discreet.errors import DiscreetError, InputError, InvalidValue, MissingExtra, NotFound
+from discreet.settings import Setting, declared_in
 from discreet_recipes import together
+from discreet_recipes.data_files import Rows, rows_of, short_files
+from discreet_recipes.needs import require_width
 from discreet_recipes.options import Model, Options
 from discreet_recipes.recipe import SIZES, Recipe
 from discreet_recipes.record import Record
@@ -163,7 +166,7 @@ def test_what_is_missing_is_named_before_any_work(tmp_path):
 
 
 def test_rows_that_a_file_does_not_have_are_named_before_any_work(tmp_path):
-    recipe = replace(_recipe("a"), rows=lambda options: {"a-train": ("rows", options.rows)})
+    recipe = replace(_recipe("a"), rows=lambda options: rows_of("a-train", rows=options.rows))
     write_rows(tmp_path / "a-train.jsonl.gz", [{"text": "a"}] * 19)
     write_rows(tmp_path / "b-20.jsonl.gz", [])
     words = r"a-train\.jsonl\.gz has 19 rows where --rows asks for 20: ask for fewer"
@@ -173,6 +176,72 @@ def test_rows_that_a_file_does_not_have_are_named_before_any_work(tmp_path):
     write_rows(tmp_path / "a-train.jsonl.gz", [{"text": "a"}] * 20)
     with pytest.raises(NotFound, match="small"):  # its model, looked for next
         recipe.require(tmp_path, recipe.standard)
+
+
+def test_rows_are_counted_over_files_and_for_every_option_that_asks(tmp_path):
+    for name, rows in (("a", 7), ("b", 4)):
+        write_rows(tmp_path / f"{name}.jsonl.gz", [{"text": "tea"}] * rows)
+    assert not short_files(tmp_path, [*rows_of("a", train=7), Rows(("a", "b"), "test", 11)])
+    asked = [*rows_of("a", train=8, tuned=9, seeds=2, none=0), Rows(("a", "b"), "sst2_test", 12)]
+    assert short_files(tmp_path, asked) == [
+        "a.jsonl.gz has 7 rows where --train asks for 8 and --tuned asks for 9",
+        "a.jsonl.gz and b.jsonl.gz together have 11 rows where --sst2-test asks for 12",
+    ]
+    (tmp_path / "b.jsonl.gz").write_bytes(b"not gzip")
+    with pytest.raises(InputError, match="is not intact gzip data"):
+        short_files(tmp_path, asked)
+
+
+def test_public_text_that_is_mostly_protected_too_is_refused_before_any_work(tmp_path):
+    """Some rows are in both by themselves; a whole file of them is not public."""
+    recipe = replace(_recipe("a"), apart=lambda _options: [("b-20", "a-train")])
+    write_rows(tmp_path / "a-train.jsonl.gz", [{"text": f"tea {i}"} for i in range(20)])
+    for both in (5, 6):
+        own = [{"text": f"tea {i if i < both else i + 100}"} for i in range(10)]
+        write_rows(tmp_path / "b-20.jsonl.gz", own)
+        words = "6 of the 10 rows of b-20.jsonl.gz are in a-train.jsonl.gz too"
+        # Else the model is looked for next.
+        with pytest.raises((InvalidValue, NotFound), match=words if both == 6 else "small"):
+            recipe.require(tmp_path, recipe.standard)
+
+
+def test_what_a_recipe_imports_is_looked_for_before_any_work(tmp_path, monkeypatch):
+    recipe = _recipe("a")
+    for name in recipe.files(recipe.quick):
+        (tmp_path / f"{name}.jsonl.gz").touch()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"imports matplotlib needs.*discreet\[report\]"):
+        recipe.require(tmp_path, recipe.quick)
+
+
+def test_dimensions_that_a_model_does_not_have_are_named(tmp_path):
+    (tmp_path / "config.json").write_text('{"hidden_size": 384}')
+    require_width(str(tmp_path), {"dimensions": 384})
+    words = r"--tuned-dimensions asks for 768 dimensions, where a vector of .* has 384"
+    with pytest.raises(InvalidValue, match=words):
+        require_width(str(tmp_path), {"dimensions": 384, "tuned_dimensions": 768})
+    (tmp_path / "config.json").write_text("{}")
+    require_width(str(tmp_path), {"dimensions": 384, "tuned_dimensions": 768})
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("size", SIZES)
+def test_rows_are_asked_of_files_that_are_read(recipe, size):
+    options = recipe.sized(size)
+    asked = {name for each in recipe.rows(options) for name in each.files}
+    apart = {name for pair in recipe.apart(options) for name in pair}
+    assert asked or size == "quick"
+    assert asked | apart <= {*recipe.files(options)}
+    names = {each.name for each in declared_in(type(options))}
+    assert {each.option for each in recipe.rows(options)} <= names
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_options_that_came_later_are_as_before_unless_the_paper_says_otherwise(recipe):
+    """What is kept was made with these values, and its command does not say them."""
+    for size in ("quick", "standard"):
+        options = recipe.sized(size)
+        assert {n: getattr(options, n) for n in recipe.quick.later} == dict(recipe.quick.later)
 
 
 def test_a_model_that_is_not_there_or_cannot_read_is_named_before_any_work(tmp_path):
@@ -218,6 +287,11 @@ def test_every_recipe_has_three_sizes_that_are_in_range_and_different(recipe, si
         (["uedp", "--steps", "0"], "--steps must be"),
         (["uedp", "--device", "abacus"], "--device must be one of"),
         (["uedp", "--device", "mps"], "mps was asked for and this machine has none"),
+        (["trlaplace", "--utility", "gaussian:x"], "is NAME:EPSILON or NAME:EPSILON:published"),
+        (["trlaplace", "--utility", "gaussian:-1"], "is NAME:EPSILON or NAME:EPSILON:published"),
+        (["trlaplace", "--utility", "gauss:1"], "a mechanism of --utility must be one of cmp,"),
+        (["trlaplace", "--news-utility", "uniform:1"], "has an epsilon, which uniform has not"),
+        (["trlaplace", "--news-utility", "gaussian:2:published"], "leave out :published"),
         (["trlaplace"], "there is no sst2-train.jsonl.gz, no sst2-dev.jsonl.gz"),
         (["all", "--quick", "--standard"], "--quick and --standard exclude each other"),
     ],
@@ -227,6 +301,16 @@ def test_the_command_refuses_before_any_work(arguments, words, tmp_path, monkeyp
     out = tmp_path / "out"
     found = CliRunner().invoke(_commands(together), [*arguments, *_places(tmp_path, out)])
     assert words in str(found.exception)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["uedp", "all"])
+def test_a_device_without_64_bits_is_refused_before_any_work(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "_present", lambda: ("mps",))
+    out = tmp_path / "out"
+    arguments = [command, "--quick", "--device", "mps", *_places(tmp_path, out)]
+    found = CliRunner().invoke(_commands(together), arguments)
+    assert "mps has no 64-bit numbers" in str(found.exception)
     assert not out.exists()
 
 

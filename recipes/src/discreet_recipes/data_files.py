@@ -1,12 +1,13 @@
 """The data sets that recipes read: gzipped JSON lines in the folder that ``--data`` names."""
 
-import gzip
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import NotFound
+from discreet.text.lines import LineBlocks, lines_of, open_bytes
 
 if TYPE_CHECKING:
     from discreet.arrays import Floats32
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 _ENCODED = 4000
 """Texts whose vectors are kept in one file: so many at most are encoded again after a stop."""
+
+_LONGEST_LINE = 64 * 2**20
+PAIRS_OF_QNLI_DEV = 5463
+"""Whoever asks for more needs its training part, which is then trained on."""
 
 _PARTS = {
     "sst2": ("train", "dev", "test"),
@@ -42,17 +47,82 @@ def missing_files(data: Path, names: Iterable[str]) -> list[str]:
     return [path.name for path in paths if not path.is_file()]
 
 
-def short_files(data: Path, needed: Mapping[str, tuple[str, int]]) -> list[str]:
-    """What each file lacks, in words, of the rows that an option asks for."""
+@dataclass(frozen=True)
+class Rows:
+    """So many rows that an option asks for, of a file or of several together."""
+
+    files: tuple[str, ...]
+    option: str
+    most: int
+
+
+def rows_of(name: str, **asked: int) -> list[Rows]:
+    """What options ask of one file, each by its name; nothing is no asking.
+
+    >>> rows_of("sst2-dev", public=300, tuned=0)
+    [Rows(files=('sst2-dev',), option='public', most=300)]
+    """
+    return [Rows((name,), option, most) for option, most in asked.items() if most]
+
+
+def short_files(data: Path, needed: Iterable[Rows]) -> list[str]:
+    """What files lack, in words, of the rows that options ask for."""
+    by_files: dict[tuple[str, ...], dict[str, int]] = {}
+    for each in needed:
+        asked = by_files.setdefault(each.files, {})
+        asked[each.option] = max(each.most, asked.get(each.option, 0))
     out = []
-    for name, (option, most) in needed.items():
-        path = data_file(data, name)
-        with gzip.open(path) as lines:
-            found = sum(1 for _ in islice(lines, most))
-        if found < most:
-            flag = "--" + option.replace("_", "-")
-            out.append(f"{path.name} has {found:,} rows where {flag} asks for {most:,}")
+    for names, asked in by_files.items():
+        lines = chain.from_iterable(_lines(data, name) for name in names)
+        found = sum(1 for _ in islice(lines, max(asked.values())))
+        wanted = [
+            f"--{option.replace('_', '-')} asks for {most:,}"
+            for option, most in asked.items()
+            if most > found
+        ]
+        if wanted:
+            called = " and ".join(f"{name}.jsonl.gz" for name in names)
+            has = "has" if len(names) == 1 else "together have"
+            out.append(f"{called} {has} {found:,} rows where {' and '.join(wanted)}")
     return out
+
+
+def _lines(data: Path, name: str) -> Iterator[str]:
+    path = data_file(data, name)
+    file, _ = open_bytes(path)
+    with file:
+        for _, block in LineBlocks(
+            file,
+            str(path),
+            compressed=True,
+            block_bytes=2**20,
+            max_line_bytes=_LONGEST_LINE,
+        ):
+            yield from lines_of(block)
+
+
+def mixed_files(data: Path, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Of pairs of files that are to be different text those that are mostly the same, in words.
+
+    Some rows are in both by themselves, such as short phrases: most of a file are not.
+    """
+    out = []
+    for public, protected in pairs:
+        texts, others = (_texts(data, name) for name in (public, protected))
+        known = set(others)
+        both = sum(text in known for text in texts)
+        if 2 * both > len(texts):
+            out.append(
+                f"{both:,} of the {len(texts):,} rows of {public}.jsonl.gz are in "
+                f"{protected}.jsonl.gz too"
+            )
+    return out
+
+
+def _texts(data: Path, name: str) -> list[str]:
+    from discreet.text.labelled import read_labelled  # slow to import: no help need wait for it
+
+    return read_labelled(data_file(data, name), label_field=None).texts
 
 
 def data_file(data: Path, name: str) -> Path:
@@ -65,7 +135,7 @@ def data_file(data: Path, name: str) -> Path:
 
 def labelled_rows(data: Path, name: str, most: int | None = None) -> "Labelled":
     """The first rows, or all, of a part whose fields are text and label."""
-    from discreet.text.labelled import read_labelled  # slow to import: no help need wait for it
+    from discreet.text.labelled import read_labelled  # as above
 
     rows = read_labelled(data_file(data, name))
     return rows if most is None else rows.part(range(min(most, len(rows))))

@@ -16,6 +16,7 @@ Names = tuple[str, ...]
 """Lists: with commas on the command line."""
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
+Shares = tuple[float, float, float]
 """As many numbers as there are things to say."""
 
 

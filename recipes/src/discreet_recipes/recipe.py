@@ -1,6 +1,6 @@
 """What a recipe is: a paper's experiments, declared once for the command line and for the page."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.devices import prefer_device
 from discreet.errors import InvalidValue, NotFound
 from discreet.settings import Declared, Setting, declared_in
-from discreet_recipes.data_files import missing_files, short_files
+from discreet_recipes.data_files import Rows, missing_files, mixed_files, short_files
+from discreet_recipes.needs import require_libraries, require_model
 from discreet_recipes.options import NONE, Model, Options, checked_list, member_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ Say = Callable[[str], None]
 """Called with a line for people."""
 
 _LONGEST = 60  # letters of a list that a help shows
+# What every recipe imports when it comes to it, which may be after hours.
+_LIBRARIES = {
+    "torch": "encoder",
+    "transformers": "train",
+    "sklearn": "encoder",
+    "matplotlib": "report",
+}
 
 SIZES = {
     "quick": "Stated subsets, fewer settings and trials: minutes.",
@@ -59,8 +67,13 @@ class Recipe:
     """As the paper has it: its sizes, and its models once they are given."""
     files: Callable[[Any], Sequence[str]]
     """From options to the names of the files that are read."""
-    rows: Callable[[Any], Mapping[str, tuple[str, int]]] = lambda _options: {}
-    """And to the files of which a number of rows is asked for: by which option, and how many."""
+    rows: Callable[[Any], Iterable[Rows]] = lambda _options: ()
+    """And to the numbers of rows that they are asked for."""
+    apart: Callable[[Any], Iterable[tuple[str, str]]] = lambda _options: ()
+    """And to pairs of these files that must be different text: what plays public text, and what is
+    protected."""
+    needs: Callable[[Any], None] = lambda _options: None
+    """Raises an error that names what else the options need and this machine lacks."""
 
     def sized(self, size: str) -> Options:
         """The options of that name: quick, standard or paper."""
@@ -120,9 +133,17 @@ class Recipe:
         short = short_files(data, self.rows(options))
         if short:
             raise InvalidValue(f"{'; '.join(short)}: ask for fewer, or give the whole file")
+        mixed = mixed_files(data, self.apart(options))
+        if mixed:
+            raise InvalidValue(
+                f"{'; '.join(mixed)}: one is protected and the other plays public text, so take "
+                "these rows out of one of them"
+            )
+        require_libraries(_LIBRARIES)
         for each in declared_in(type(options)):
             if isinstance(each.setting, Model) and getattr(options, each.name) != NONE:
                 require_model(getattr(options, each.name), language=each.setting.language)
+        self.needs(options)
 
     def run(self, data: Path, folder: Path, options: Options, say: Say) -> "Record":
         """Run it and write its record.
@@ -137,15 +158,6 @@ class Recipe:
         prefer_device(options.device)
         record: Record = import_module(f"{self.folder}.run").run(data, folder, options, say)
         return record
-
-
-def require_model(name: str, *, language: bool = False) -> None:
-    """Raise an error unless there is such a model on this machine, with its tokeniser."""
-    from discreet.encoders.causal import model_folder
-    from discreet.encoders.encoder import locate_model  # slow to import: no help need wait for it
-    from discreet.encoders.library import refuse_no_tokenizer
-
-    refuse_no_tokenizer(model_folder(name) if language else locate_model(name)[0])
 
 
 def _read(declared: Declared, value: Any) -> Any:

@@ -43,9 +43,10 @@ def reproduce_all(
 
     Raises:
         DiscreetError: Some recipe failed; the page was written with the others. Or there is no
-            such device; then nothing was begun.
+            such device, or one of them cannot use it; then nothing was begun.
     """
     check_device(device)
+    options = {recipe: replace(recipe.sized(size), device=device) for recipe in recipes}
     quick = size == "quick"
     left = sum(recipe.quick_minutes for recipe in recipes)
     failed: dict[str, str] = {}
@@ -56,8 +57,7 @@ def reproduce_all(
         say(f"[{number}/{len(recipes)}] {recipe.name}{guess}")
         left -= recipe.quick_minutes
         try:
-            options = replace(recipe.sized(size), device=device)
-            records[recipe] = recipe.run(data, folder / recipe.name, options, say)
+            records[recipe] = recipe.run(data, folder / recipe.name, options[recipe], say)
         except DiscreetError as error:
             failed[recipe.name] = str(error)
             say(f"{recipe.name} failed: {error}")
