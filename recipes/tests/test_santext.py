@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,13 +21,14 @@ from discreet_recipes.santext.data import (
     order_at,
     ranked,
     settings_at,
+    with_shares,
 )
 from discreet_recipes.santext.pages import Figures, add_pages, key_of
-from discreet_recipes.santext.run import _PRETRAINING, run
-from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD, SanTextOptions
+from discreet_recipes.santext.run import _ATTACKED, _SPACE, _SWEEP, run
+from discreet_recipes.santext.sizes import PAPER, QUICK, STANDARD, files
 from discreet_recipes.santext.tuned import TunedBench
 from discreet_recipes.santext.tuned_pages import Shown, add_shown
-from small_data import shorter, write_labelled, write_rows
+from small_data import is_kept, shorter, write_labelled, write_rows
 from tiny_bert import bert_space, sentences, write_bert
 
 SMALL = replace(QUICK, train=60, seeds=2, words=20)
@@ -221,15 +221,60 @@ def test_figure_4_is_judged_by_the_published_law_at_the_last_epsilon(
     assert "0.350" in table.rows[-1][4]
 
 
-def test_parts_that_are_kept_are_known_though_options_came_later(tmp_path):
-    kept = Path(__file__).parents[1] / "records" / "santext.pairs-and-pretraining"
-    settings = json.loads((kept.parent / f"{kept.name}.json").read_text())["settings"]
-    assert not SanTextOptions.later.keys() & settings.keys()
-    uses = (*_PRETRAINING, "steps", "attacked")
-    now = Record.of(RECIPE, tmp_path, {**settings, **SanTextOptions.later}, print)
-    assert (kept / "parts" / f"pretraining-12-{now.digest_of(uses)}.json").is_file()
-    other = {**settings, **SanTextOptions.later, "windows": 6}
-    assert Record.of(RECIPE, tmp_path, other, print).digest_of(uses) != now.digest_of(uses)
+def test_parts_that_are_kept_are_known_though_options_came_later():
+    piece = RECIPE, "santext.pairs-and-pretraining", "pretraining-12"
+    assert is_kept(*piece, _ATTACKED)
+    for option, other in (("windows", 6), ("warmup", 0.01), ("share", 0.5)):
+        assert not is_kept(*piece, _ATTACKED, **{option: other})
+    vocabularies = RECIPE, "santext.fifty-dimensions", "vocabularies"
+    assert is_kept(*vocabularies, (*_SPACE, "piece vectors", "share"))
+    plus = with_shares(settings_at([3.0]), 0.9, 0.3)[-1].part
+    assert is_kept(RECIPE, "santext.fifty-dimensions", f"sst2-{plus}", _SWEEP)
+
+
+def test_the_paper_reads_no_reviews_where_a_corpus_takes_their_place():
+    assert "imdb-val" in files(STANDARD)
+    assert "imdb-val" not in files(PAPER)
+    assert "imdb-val" not in files(replace(STANDARD, reviews=0))
+
+
+def test_warm_up_is_that_of_2000_steps_of_the_paper(data):
+    bench = Bench(data, replace(PAPER, space="starter"))
+    steps = bench._pretraining(steps=PAPER.steps, head_steps=0)
+    assert round(steps.warmup * steps.steps) == 2000
+    assert steps.steps * steps.batch * steps.window == pytest.approx(600e6, rel=0.01)
+
+
+def test_all_words_of_the_data_set_are_measured_or_some_of_them(data):
+    bench = Bench(data, replace(SMALL, words=0))
+    space = load_space("starter")
+    every = bench._every_word(space)
+    texts = [text for part in ("train", "test") for text in bench._read(f"sst2-{part}").texts]
+    known = {space.id_of(word) for text in texts for word in text.lower().split()}
+    assert {*every.tolist()} == known - {space.unknown}
+    measured = bench.both("words", 8.0)
+    assert 0 < measured["keep"] < 1
+    assert measured != Bench(data, SMALL).both("words", 8.0)
+
+
+def test_shares_of_sensitive_and_of_replaced_words_are_options(data, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Bench, "accuracy", lambda _self, one: seen.append(one) or [0.5])
+    private, rule = _figures(0.5, 0.6, 0.7).privacy[0], ("epsilon", "calibration")
+    measured = {name: value for name, value in private.items() if name not in rule}
+    monkeypatch.setattr(Bench, "privacy", lambda *_: measured)
+    none = replace(SMALL, pieces="starter", share=0.5, probability=0.1, epsilons=(8.0,))
+    lists = ("noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons", "both_epsilons")
+    none = replace(none, shares=(), probabilities=(), **dict.fromkeys(lists, ()))
+    passed = {"claimed": 8, "found": 4, "passed": True, "over": ""}
+    monkeypatch.setattr(Bench, "guarantee", lambda _: passed)
+    record = run(data, tmp_path, none, lambda _: None)
+    plus = [setting for setting in seen if setting.mechanism == "santext-plus"]
+    assert {(setting.w, setting.p) for setting in plus} == {(0.5, 0.1)}
+    assert (tmp_path / "parts" / f"sst2-{plus[0].part}-{record.digest_of(_SWEEP)}.json").is_file()
+    (table,) = (table for table in record.tables if table.name == "vocabularies")
+    assert table.title.endswith("w = 0.5")
+    assert table.rows[0][2] == pytest.approx(0.5 * table.rows[0][1], rel=0.1)
 
 
 def test_qnli_is_trained_on_its_training_part_where_more_is_asked_for(data, monkeypatch):

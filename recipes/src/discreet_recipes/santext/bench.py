@@ -33,7 +33,13 @@ from discreet_recipes.data_files import data_file, labelled_rows
 from discreet_recipes.guarantee import audited
 from discreet_recipes.options import NONE
 from discreet_recipes.recipe import Say
-from discreet_recipes.santext.data import SanTextSetting, W, in_few_dimensions, ranked, settings_at
+from discreet_recipes.santext.data import (
+    SanTextSetting,
+    in_few_dimensions,
+    ranked,
+    settings_at,
+    with_shares,
+)
 from discreet_recipes.santext.sizes import SanTextOptions
 from discreet_recipes.santext.tuned import sanitised
 
@@ -81,7 +87,7 @@ class Bench:
         some = self._read("sst2-dev", _EXAMPLES).texts
         few = sorted(some, key=lambda text: len(text.split()), reverse=True)[:2]
         rows: list[dict[str, Any]] = [{"mechanism": "none", "texts": few}]
-        for setting in settings_at(epsilons):
+        for setting in with_shares(settings_at(epsilons), self.size.share, self.size.probability):
             mechanism = setting.build(self.words)
             if mechanism is not None and setting.mechanism.startswith("santext"):
                 texts = Sanitizer(mechanism).sanitize(few, np.random.default_rng(1)).values
@@ -91,7 +97,7 @@ class Bench:
     def vocabularies(self) -> list[list[Any]]:
         """The paper's Table 2: words of each space, and those that are sensitive."""
         return [
-            [space.name, len(space), len(space.least_frequent(W))]
+            [space.name, len(space), len(space.least_frequent(self.size.share))]
             for space in (self.words, self.pieces)
         ]
 
@@ -100,9 +106,10 @@ class Bench:
         batch = self._tokens(space, self._read("sst2-test").texts)
         rng = np.random.default_rng(0)
         ids = batch.ids[batch.ids != space.unknown].astype(np.int64)
-        some = rng.choice(ids, min(self.size.words, len(ids)), replace=False)
+        most = min(self.size.words, len(ids))
+        some = rng.choice(ids, most, replace=False) if most else self._every_word(space)
         released = mechanism.release(ids, rng)
-        outputs = rng.choice(released, min(self.size.words, len(ids)), replace=False)
+        outputs = rng.choice(released, most, replace=False) if most else some
         inputs = word_privacy(mechanism, some)
         known = self.prior(space)
         hits = best_guesses(mechanism, released, known) == ids
@@ -114,6 +121,12 @@ class Bench:
             "inputs": float(np.median(seen.inputs)),
             "defence": Rate.of(hits).other.to_dict(),
         }
+
+    def _every_word(self, space: EmbeddingSpace) -> Any:
+        """The different words of SST-2 that a space knows."""
+        texts = [text for part in ("train", "test") for text in self._read(f"sst2-{part}").texts]
+        ids = np.unique(self._tokens(space, texts).ids).astype(np.int64)
+        return ids[ids != space.unknown]
 
     def pearson(self, setting: SanTextSetting) -> list[float]:
         """Pearson's correlation on STS-B with a frozen encoder, for one seed."""
@@ -202,7 +215,7 @@ class Bench:
             target,
             model=model,
             prior=self.prior(self.pieces),
-            sensitive=self.pieces.least_frequent(W),
+            sensitive=self.pieces.least_frequent(self.size.share),
             most=self.size.attacked,
             rng=np.random.default_rng(5),
         )
@@ -239,6 +252,7 @@ class Bench:
             batch=self.size.windows,
             window=self.size.window,
             learning_rate=self.size.pretraining_rate,
+            warmup=self.size.warmup,
         )
 
     @cached_property
@@ -277,7 +291,8 @@ class Bench:
         """Text that plays the public one: phrases and reviews of other films, or a file's."""
         if self.size.corpus != NONE:
             return read_labelled(self.size.corpus, label_field=None).texts
-        return [*self._read("sst2-dev").texts, *self._read("imdb-val", self.size.reviews).texts]
+        reviews = self._read("imdb-val", self.size.reviews).texts if self.size.reviews else []
+        return [*self._read("sst2-dev").texts, *reviews]
 
     @cached_property
     def pieces(self) -> EmbeddingSpace:

@@ -1,6 +1,6 @@
 """What the SanText recipe runs: how much, and which mechanisms in which space."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +9,6 @@ from discreet import mechanism
 from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 
-W, P = 0.9, 0.3
 FEW = 20
 """Dimensions in which noise on vectors leaves something at epsilons that are of use."""
 
@@ -21,15 +20,22 @@ class SanTextSetting:
     mechanism: str
     epsilon: float = 0.0
     calibration: str = "published"
-    w: float = W
-    p: float = P
+    w: float = 0.9
+    p: float = 0.3
     few: bool = False
     """In the first ``FEW`` principal directions of the space."""
 
     @property
     def key(self) -> str:
-        """For file names."""
-        plus = f"-w{self.w:g}-p{self.p:g}" if self.mechanism == "santext-plus" else ""
+        """For tables: w and p are the same in all rows of one."""
+        return self._named("")
+
+    @property
+    def part(self) -> str:
+        """For names of parts."""
+        return self._named(f"-w{self.w:g}-p{self.p:g}" if self.mechanism == "santext-plus" else "")
+
+    def _named(self, plus: str) -> str:
         few = f"-d{FEW}" if self.few else ""
         return f"{self.mechanism}-{self.calibration}-{self.epsilon:g}{plus}{few}"
 
@@ -59,6 +65,11 @@ def settings_at(epsilons: Sequence[float]) -> list[SanTextSetting]:
         rows.append(SanTextSetting("cmp", epsilon))
         rows += [SanTextSetting(m, epsilon, c) for m in ("santext", "santext-plus") for c in BOTH]
     return rows
+
+
+def with_shares(settings: Iterable[SanTextSetting], w: float, p: float) -> list[SanTextSetting]:
+    """The same with other shares of sensitive and of replaced words."""
+    return [replace(setting, w=w, p=p) for setting in settings]
 
 
 def order_at(epsilons: Sequence[float]) -> list[SanTextSetting]:

@@ -299,8 +299,8 @@ def _pretraining_claims(
         f"{shown['original']} points over no pretraining, {shown['plain']} over plain "
         "pretraining, on average over epsilon (95 % interval over test phrases)",
         judgement,
-        f"at this scale: {size.steps} steps of 16 windows of public text; settled only if both "
-        "intervals leave 0 out",
+        f"at this scale: {size.steps} steps of {size.windows} windows of public text; settled only "
+        "if both intervals leave 0 out",
         main=True,
     )
     masked = [

@@ -9,7 +9,14 @@ from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.santext import RECIPE
 from discreet_recipes.santext.bench import Bench
-from discreet_recipes.santext.data import BOTH, SanTextSetting, masked_at, order_at, settings_at
+from discreet_recipes.santext.data import (
+    BOTH,
+    SanTextSetting,
+    masked_at,
+    order_at,
+    settings_at,
+    with_shares,
+)
 from discreet_recipes.santext.pages import Figures, add_pages
 from discreet_recipes.santext.sizes import SanTextOptions
 from discreet_recipes.santext.tuned import READ_JOINTLY, TunedBench
@@ -30,12 +37,14 @@ _LISTS = (
 # What parts depend on, beside what their names say.
 _SPACE = ("format", "vectors")
 _SWEEP = (*_SPACE, "train", "seeds")
+_SHARES = ("share", "probability")
 _PAIRS = (*_SPACE, "encoder", "pairs", "pair_tests")
 _PRETRAINING = (
     *("format", "piece vectors", "encoder", "reviews", "head_steps"),
     *("tuned", "tuned_seeds", "tuned_tests", "epochs", "tuned_batch", "tuned_rate"),
-    *("corpus", "windows", "window", "pretraining_rate"),
+    *("corpus", "windows", "window", "pretraining_rate", "warmup"),
 )
+_ATTACKED = (*_PRETRAINING, "steps", "attacked", "share")
 
 
 def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
@@ -51,16 +60,17 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     settings = {**asdict(size), "format": 6, READ_JOINTLY: 2, **vectors}
     record = Record.of(RECIPE, folder, settings, say, rows, lists=_LISTS)
     part = record.part
+    shared = partial(with_shares, w=size.share, p=size.probability)
     utility = {
-        s.key: part(f"sst2-{s.key}", partial(bench.accuracy, s), _SWEEP)
+        s.key: part(f"sst2-{s.part}", partial(bench.accuracy, s), _SWEEP)
         for s in (
-            *settings_at(size.epsilons),
+            *shared(settings_at(size.epsilons)),
             *(SanTextSetting("cmp", e) for e in size.noise_epsilons),
-            *order_at(size.order_epsilons),
+            *shared(order_at(size.order_epsilons)),
         )
     }
     influence = [
-        {"w": w, "p": p, "accuracy": part(f"sst2-{s.key}", partial(bench.accuracy, s), _SWEEP)}
+        {"w": w, "p": p, "accuracy": part(f"sst2-{s.part}", partial(bench.accuracy, s), _SWEEP)}
         for w in size.shares
         for p in size.probabilities
         for s in [SanTextSetting("santext-plus", size.influence_epsilon, "published", w, p)]
@@ -80,21 +90,21 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     ]
     frozen = () if size.joint_pairs else size.pair_epsilons
     pairs = {
-        s.key: part(f"stsb-{s.key}", partial(bench.pearson, s), _PAIRS)
-        for s in (settings_at(frozen) if frozen else ())
+        s.key: part(f"stsb-{s.part}", partial(bench.pearson, s), _PAIRS)
+        for s in (shared(settings_at(frozen)) if frozen else ())
     }
     tuning = TunedBench(data, size, bench.words)
     tuned = {
         task: {
             s.key: [
                 part(
-                    f"tuned-{task}-{s.key}-{seed}",
+                    f"tuned-{task}-{s.part}-{seed}",
                     partial(tuning.score, task, s, seed),
                     (*_SPACE, *tuning.uses(task)),
                 )
                 for seed in range(tuning.seeds(task))
             ]
-            for s in tuning.settings(task)
+            for s in shared(tuning.settings(task))
         }
         for task in tuning.tasks
     }
@@ -117,7 +127,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
             **part(
                 f"pretraining-{e:g}",
                 partial(bench.pretraining, e, size.steps, attack=True),
-                (*_PRETRAINING, "steps", "attacked"),
+                _ATTACKED,
             ),
         }
         for e in size.piece_epsilons
@@ -141,9 +151,7 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
         for steps in size.curve_steps
     ]
     masked = {
-        s.key: part(
-            f"masked-{s.key}", partial(bench.masked, s), (*_PRETRAINING, "steps", "attacked")
-        )
+        s.key: part(f"masked-{s.part}", partial(bench.masked, s), _ATTACKED)
         for s in masked_at(size.mask_epsilons)
     }
     speed = part("speed", bench.speed, _SPACE)
@@ -156,7 +164,9 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     )
     add_pages(record, size, Figures(utility, influence, privacy, pairs, pretraining, speed))
     tried = "-".join(f"{epsilon:g}" for epsilon in size.epsilons)
-    examples = part(f"examples-{tried}", partial(bench.examples, size.epsilons), _SPACE)
-    counts = part("vocabularies", bench.vocabularies, (*_SPACE, "piece vectors"))
+    examples = part(
+        f"examples-{tried}", partial(bench.examples, size.epsilons), (*_SPACE, *_SHARES)
+    )
+    counts = part("vocabularies", bench.vocabularies, (*_SPACE, "piece vectors", "share"))
     add_shown(record, size, Shown(tuned, masked, both, longer, examples, counts))
     return record.finish()

@@ -6,7 +6,9 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from discreet.settings import Setting
-from discreet_recipes.data_files import files_of
+from discreet.training.settings import WARMUP
+from discreet_recipes.data_files import PAIRS_OF_QNLI_DEV as PAIRS_OF_QNLI_DEV
+from discreet_recipes.data_files import Rows, files_of, rows_of
 from discreet_recipes.options import (
     NONE,
     PACKAGED,
@@ -22,8 +24,6 @@ from discreet_recipes.options import (
 )
 
 PAIR_TASKS = ("stsb", "medsts")
-PAIRS_OF_QNLI_DEV = 5463
-"""Whoever asks for more needs its training part, which is then trained on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,9 @@ class SanTextOptions(Options):
             "windows": 16,
             "window": 64,
             "pretraining_rate": 1e-4,
+            "warmup": WARMUP,
+            "share": 0.9,
+            "probability": 0.3,
         }
     )
     space: Annotated[str, words_of("Public words with vectors, as for sanitize.")]
@@ -56,10 +59,14 @@ class SanTextOptions(Options):
         Numbers,
         positive("Epsilons for the order of the mechanisms in few dimensions."),
     ]
+    share: Annotated[float, positive("Share w of sensitive words, but in Figure 3.", at_most=1)]
+    probability: Annotated[
+        float, positive("Probability p of SanText+, but in Figure 3.", at_most=1)
+    ]
     shares: Annotated[Numbers, positive("Shares w of sensitive words, Figure 3.", at_most=1)]
     probabilities: Annotated[Numbers, positive("Probabilities p of Figure 3.", at_most=1)]
     influence_epsilon: Annotated[float, positive("Epsilon of Figure 3.")]
-    words: Annotated[int, count("Words of the privacy measures.")]
+    words: Annotated[int, count("Words of the privacy measures; 0: every word of SST-2, once.", 0)]
     pair_task: Annotated[str, Setting("Pairs with a score.", choices=PAIR_TASKS)]
     pairs: Annotated[int, count("Training pairs.", 10)]
     pair_tests: Annotated[int, count("Pairs to test on.", 10)]
@@ -107,7 +114,15 @@ class SanTextOptions(Options):
     windows: Annotated[int, count("Windows of text in a step of pretraining.")]
     window: Annotated[int, count("Words in a window.", 2)]
     pretraining_rate: Annotated[float, positive("Highest rate of pretraining.")]
+    warmup: Annotated[
+        float, Setting("Share of the steps in which that rate rises.", above=0, below=1)
+    ]
     attacked: Annotated[int, count("Words that are attacked.")]
+
+    @property
+    def reads_reviews(self) -> bool:
+        """Whether reviews are a part of the public text: a corpus takes their place."""
+        return self.corpus == NONE and self.reviews > 0
 
 
 QUICK = SanTextOptions(
@@ -173,6 +188,8 @@ STANDARD = replace(
     epochs=1,
     attacked=2000,
 )
+# WikiCorpus, 600 million words, is read once, in steps of 6 windows of 512 words.
+_PAPER_STEPS = 195_000
 PAPER = replace(
     STANDARD,
     space="",
@@ -184,6 +201,7 @@ PAPER = replace(
     epsilons=(1.0, 2.0, 3.0),
     noise_epsilons=(5.0, 10.0),
     influence_epsilon=2.0,
+    words=0,
     pair_task="medsts",
     pairs=1642,
     pair_tests=412,
@@ -196,7 +214,8 @@ PAPER = replace(
     piece_epsilons=(12.0, 14.0, 16.0),
     mask_epsilons=(8.0, 10.0, 12.0, 14.0, 16.0, 18.0),
     head_steps=1000,
-    steps=100_000,
+    steps=_PAPER_STEPS,
+    warmup=2000 / _PAPER_STEPS,
     curve_steps=(1000, 10_000, 30_000),
     tuned=67_349,
     tuned_seeds=5,
@@ -204,7 +223,7 @@ PAPER = replace(
     epochs=3,
     tuned_batch=64,
     tuned_rate=2e-5,
-    corpus="",  # the paper's is WikiCorpus, 600 million words, read once
+    corpus="",
     windows=6,
     window=512,
     pretraining_rate=5e-5,
@@ -213,22 +232,32 @@ PAPER = replace(
 )
 
 
-def rows(options: SanTextOptions) -> dict[str, tuple[str, int]]:
+def _questions(options: SanTextOptions) -> str:
+    """The part of QNLI that is asked for."""
+    return "qnli-dev" if options.qnli <= PAIRS_OF_QNLI_DEV else "qnli-train"
+
+
+def rows(options: SanTextOptions) -> list[Rows]:
     """How many rows of these it must find."""
-    phrases = max(("train", options.train), ("tuned", options.tuned), key=lambda one: one[1])
-    questions = "dev" if options.qnli <= PAIRS_OF_QNLI_DEV else "train"
-    return {
-        "sst2-train": phrases,
-        f"{options.pair_task}-train": ("pairs", options.pairs),
-        f"{options.pair_task}-test": ("pair_tests", options.pair_tests),
-        **({f"qnli-{questions}": ("qnli", options.qnli)} if options.qnli else {}),
-    }
+    pairs = options.pair_task
+    return [
+        *rows_of("sst2-train", train=options.train, tuned=options.tuned),
+        *rows_of("sst2-test", tuned_tests=options.tuned_tests),
+        *rows_of(f"{pairs}-train", pairs=options.pairs),
+        *rows_of(f"{pairs}-test", pair_tests=options.pair_tests),
+        *rows_of(_questions(options), qnli=options.qnli),
+        *rows_of("imdb-val", reviews=options.reviews if options.reads_reviews else 0),
+    ]
+
+
+def apart(_options: SanTextOptions) -> list[tuple[str, str]]:
+    """What plays public text, and what is protected."""
+    return [("sst2-dev", "sst2-train")]
 
 
 def files(options: SanTextOptions) -> list[str]:
     """What it reads."""
     pairs = [f"{options.pair_task}-{part}" for part in ("train", "test")]
-    questions = ["qnli-dev"] if options.qnli else []
-    if options.qnli > PAIRS_OF_QNLI_DEV:
-        questions.append("qnli-train")
-    return [*files_of("sst2"), *pairs, *questions, "imdb-val"]
+    questions = ["qnli-dev", _questions(options)] if options.qnli else []
+    reviews = ["imdb-val"] if options.reads_reviews else []
+    return [*files_of("sst2"), *pairs, *questions, *reviews]

@@ -48,7 +48,7 @@ def add_shown(record: Record, size: SanTextOptions, shown: Shown) -> None:
         _steps(record, shown.longer)
     record.add_table(
         "vocabularies",
-        "Sizes of the vocabularies (the paper's Table 2), w = 0.9",
+        f"Sizes of the vocabularies (the paper's Table 2), w = {size.share:g}",
         [
             {"space": name, "words": count, "sensitive": sensitive}
             for name, count, sensitive in shown.vocabularies
