@@ -1,21 +1,26 @@
 """The recipe of truncated Laplace noise: from data to pages, on a small data set."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-from discreet.errors import InvalidValue, NotFound
+from discreet.errors import InvalidValue, MissingExtra, NotFound
 from discreet.report.claims import VERDICTS
+from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
 from discreet_recipes.record import Record
-from discreet_recipes.trlaplace import pages
+from discreet_recipes.trlaplace import pages, sizes
 from discreet_recipes.trlaplace import run as trlaplace
 from discreet_recipes.trlaplace.auto_encoder import TextAutoEncoder
-from discreet_recipes.trlaplace.data import TrLaplaceSetting, build, random_space, read_tasks
-from discreet_recipes.trlaplace.sizes import QUICK
-from small_data import shorter, write_labelled, write_rows
+from discreet_recipes.trlaplace.classifier import Judge
+from discreet_recipes.trlaplace.data import build, random_space, read_tasks
+from discreet_recipes.trlaplace.setting import TrLaplaceSetting
+from discreet_recipes.trlaplace.sizes import NETWORK, PAPER, QUICK, STANDARD, apart, needs
+from small_data import is_kept, shorter, write_labelled, write_rows
 from tiny_bert import WORDS, write_bert
 
 SMALL = replace(
@@ -160,6 +165,84 @@ def test_the_auto_encoder_learns_to_write_what_it_reads_and_nothing_from_noise()
 def test_a_mechanism_that_is_not_one_is_refused(text):
     with pytest.raises(InvalidValue, match="NAME:EPSILON"):
         TrLaplaceSetting.of(text)
+
+
+def test_the_auto_encoder_leaves_the_chance_of_others_alone():
+    space = EmbeddingSpace.from_arrays([f"w{i}" for i in range(4)], np.eye(4))
+    public = TokenBatch(np.arange(4, dtype=np.int32), np.array([0, 2, 4]))
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    TextAutoEncoder(space, public, None, epochs=1)
+    assert torch.rand(3).equal(expected)
+
+
+def test_sst2_is_parted_anew_where_more_is_tested_than_its_test_part_has(data):
+    for part in ("train", "test"):
+        texts = ({"text": f"{part} {i}", "label": i % 2} for i in range(80))
+        write_rows(data / f"sst2-{part}.jsonl.gz", texts)
+    size = replace(SMALL, tasks=("sst2",), train=100, sst2_test=50)
+    (task,) = read_tasks(data, size)
+    assert (len(task.train), len(task.test)) == (100, 50)
+    drawn = task.train.texts + task.test.texts
+    assert len(set(drawn)) == 150
+    for part in (task.train, task.test):  # of both files
+        assert {text.split()[0] for text in part.texts} == {"train", "test"}
+    # As the paper has it: all of GLUE's training and validation phrases.
+    (asked,) = (each for each in sizes.rows(PAPER) if "sst2-test" in each.files)
+    assert (asked.files, asked.most) == (("sst2-train", "sst2-test"), 67_349 + 872)
+    assert sizes.rows(STANDARD)[0].option == "train"
+
+
+def test_ag_news_is_drawn_from_its_training_part_where_that_is_asked_for(data):
+    write_rows(
+        data / "agnews-train.jsonl.gz", ({"text": f"n {i}", "label": i % 4} for i in range(90))
+    )
+    (task,) = read_tasks(data, replace(SMALL, tasks=("agnews",), agnews_train=60))
+    numbers = [int(text.split()[1]) for text in task.train.texts]
+    assert len(set(numbers)) == 60
+    assert numbers != sorted(numbers)
+    assert ("agnews-dev", "agnews-train") in apart(PAPER)
+    assert ("agnews-dev", "agnews-train") not in apart(STANDARD)
+
+
+def test_the_network_learns_classes_and_does_so_again(space):
+    texts = [
+        f"{'good tea' if i % 2 else 'bad sea'} word{i % 150} {'the ' * (i % 4)}"
+        for i in range(1200)
+    ]
+    labels = [str(i % 2) for i in range(1200)]
+    judge = Judge(NETWORK, load_space(space))
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    found = judge.accuracy(texts[:900], labels[:900], texts[900:], labels[900:])
+    assert torch.rand(3).equal(expected)
+    assert found > 0.95
+    assert found == judge.accuracy(texts[:900], labels[:900], texts[900:], labels[900:])
+    # An empty text is of some class.
+    assert judge.accuracy(texts[:300], labels[:300], ["", "good tea"], ["0", "1"]) in (0.5, 1.0)
+
+
+def test_parts_that_are_kept_are_known_though_options_came_later():
+    kept = trlaplace.RECIPE, "trlaplace.starter-space"
+    for part, uses in (
+        ("sst2-original", trlaplace._JUDGED),
+        ("sst2-truncated-laplace-published-1", trlaplace._UTILITY),
+        ("auto-encoder-3336c53d-yelp-truncated-laplace-published-0.05", trlaplace._REWRITTEN),
+    ):
+        assert is_kept(*kept, part, uses)
+        assert not is_kept(*kept, part, uses, sst2_test=9)
+    assert not is_kept(*kept, "sst2-original", trlaplace._JUDGED, classifier=NETWORK)
+    assert not is_kept(*kept, "sst2-original", trlaplace._JUDGED, agnews_train=9)
+
+
+def test_what_measures_text_is_looked_for_before_any_work(monkeypatch):
+    needs(QUICK)
+    for name in ("bert_score", "sacrebleu"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=r"sacrebleu and bert_score needs .*discreet\[eval\]"):
+        needs(QUICK)
 
 
 def test_noise_is_compared_by_the_time_of_the_processor(tmp_path):

@@ -33,4 +33,6 @@ RECIPE = Recipe(
     papers=sizes.PAPER,
     files=sizes.files,
     rows=sizes.rows,
+    apart=sizes.apart,
+    needs=sizes.needs,
 )

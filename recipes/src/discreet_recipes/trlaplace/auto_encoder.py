@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from discreet.arrays import Ids
-from discreet.devices import find_device
+from discreet.devices import find_device, own_chance
 from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.tokens import TokenBatch
@@ -70,14 +70,15 @@ class TextAutoEncoder:
         self.written: Ids = np.unique(public.ids).astype(np.int64)
         self._place = np.full(len(space), _IGNORED)
         self._place[self.written] = np.arange(len(self.written))
-        torch.manual_seed(seed)
         vectors = torch.from_numpy(np.array(space.vectors, dtype=np.float32))
         self._where = find_device()
-        self._model = AutoEncoder(vectors, len(self.written)).to(self._where)
         rng = np.random.default_rng([seed, 1])
-        started, computed = time.perf_counter(), time.process_time()
         self._noise_seconds = 0.0
-        self._train(public, epochs, batch, rng)
+        with own_chance(self._where):
+            torch.manual_seed(seed)
+            self._model = AutoEncoder(vectors, len(self.written)).to(self._where)
+            started, computed = time.perf_counter(), time.process_time()
+            self._train(public, epochs, batch, rng)
         self.seconds = {
             "epoch_seconds": (time.perf_counter() - started) / epochs,
             "processor_seconds": (time.process_time() - computed) / epochs,

@@ -14,49 +14,13 @@ from discreet.spaces import load_space
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet_recipes.data_files import labelled_rows
+from discreet_recipes.trlaplace.setting import CERTIFIED, PUBLISHED, UP_TO, TrLaplaceSetting
 from discreet_recipes.trlaplace.sizes import TrLaplaceOptions
 
 DELTA = 1e-5
 """Of the mechanisms that we calibrate; the paper's own delta is 4^-d."""
 _PROJECTED = 16
 _LOG_SMALLEST = math.log(1e-300)
-
-
-@dataclass(frozen=True)
-class TrLaplaceSetting:
-    """One mechanism at one epsilon."""
-
-    mechanism: str
-    epsilon: float
-    calibration: str = "certified"
-
-    @property
-    def canonical(self) -> bool:
-        """True if any two words are protected from each other alike, not by their distance."""
-        return self.mechanism in ("laplace", "gaussian", "truncated-laplace")
-
-    @property
-    def key(self) -> str:
-        """For file names and tables."""
-        published = "-published" if self.calibration == "published" else ""
-        return f"{self.mechanism}{published}-{self.epsilon:g}"
-
-    @classmethod
-    def of(cls, text: str) -> "TrLaplaceSetting":
-        """From the words of an option, such as gaussian:20 or truncated-laplace:1:published.
-
-        >>> TrLaplaceSetting.of("truncated-laplace:0.1:published").key
-        'truncated-laplace-published-0.1'
-        """
-        name, _, rest = text.partition(":")
-        epsilon, _, calibration = rest.partition(":")
-        try:
-            return cls(name, float(epsilon), calibration or "certified")
-        except ValueError as error:
-            raise InvalidValue(
-                "a mechanism of --utility is NAME:EPSILON or NAME:EPSILON:published, such as "
-                f"gaussian:20; got {text!r}"
-            ) from error
 
 
 def settings_of_privacy(options: TrLaplaceOptions) -> list[TrLaplaceSetting]:
@@ -67,9 +31,8 @@ def settings_of_privacy(options: TrLaplaceOptions) -> list[TrLaplaceSetting]:
         *(("truncated-laplace", c) for c in ("published", "certified")),
     )
     every = (*options.epsilons, *options.high_epsilons)
-    # The rule that papers print for the Gaussian is proven up to 1; dummy dimensions lift the
-    # range of the published box, and the paper goes to 20.
-    most = {("gaussian", "published"): 1.0, ("truncated-laplace", "published"): 20.0}
+    # Dummy dimensions lift the range of the published box, and the paper goes to 20.
+    most = {(name, PUBLISHED): min(largest, 20.0) for name, largest in UP_TO.items()}
     rows = [
         TrLaplaceSetting(name, epsilon, calibration)
         for name, calibration in canonical
@@ -84,7 +47,7 @@ def settings_of_auto_encoder(options: TrLaplaceOptions) -> list[TrLaplaceSetting
     """Without noise, then the paper's three mechanisms; its Gaussian as printed where it holds."""
     rows: list[TrLaplaceSetting | None] = [None]
     for epsilon in options.auto_epsilons:
-        rule = "published" if epsilon <= 1 else "certified"
+        rule = PUBLISHED if epsilon <= UP_TO["gaussian"] else CERTIFIED
         rows += [
             TrLaplaceSetting("gaussian", epsilon, rule),
             TrLaplaceSetting("laplace", epsilon),
@@ -183,25 +146,25 @@ def read_tasks(data: Path, size: TrLaplaceOptions) -> list[Task]:
 
 
 def _sst2(data: Path, size: TrLaplaceOptions) -> Task:
-    """GLUE's validation set is the test."""
-    return Task(
-        "sst2",
-        labelled_rows(data, "sst2-dev", size.public).texts,
-        labelled_rows(data, "sst2-train", size.train),
-        labelled_rows(data, "sst2-test", size.test),
-    )
+    """GLUE's validation set is the test, or all of GLUE is parted at random, as in the paper."""
+    public = labelled_rows(data, "sst2-dev", size.public).texts
+    train, test = (labelled_rows(data, f"sst2-{part}") for part in ("train", "test"))
+    if not size.sst2_test:
+        return Task("sst2", public, _first(train, size.train), _first(test, size.test))
+    drawn = _drawn(_joined(train, test), size.train + size.sst2_test)
+    parted = range(size.train), range(size.train, len(drawn))
+    return Task("sst2", public, *(drawn.part(rows) for rows in parted))
 
 
 def _agnews(data: Path, size: TrLaplaceOptions) -> Task:
     """Half of ``dev`` is public; fewer than of phrases, for news are four times as long."""
     news = labelled_rows(data, "agnews-dev")
     half = len(news) // 2
-    return Task(
-        "agnews",
-        news.texts[: min(half, size.public // 3)],
-        news.part(range(half, min(len(news), half + size.train // 2))),
-        labelled_rows(data, "agnews-test", size.test),
-    )
+    train = news.part(range(half, min(len(news), half + size.train // 2)))
+    if size.agnews_train:
+        train = _drawn(labelled_rows(data, "agnews-train"), size.agnews_train)
+    public = news.texts[: min(half, size.public // 3)]
+    return Task("agnews", public, train, labelled_rows(data, "agnews-test", size.test))
 
 
 def _yelp(data: Path, size: TrLaplaceOptions) -> Task:
@@ -209,14 +172,26 @@ def _yelp(data: Path, size: TrLaplaceOptions) -> Task:
 
     The files have one label after the other, so rows are taken in a random order.
     """
-    rows, tested = (
-        every.part(np.random.default_rng(0).permutation(len(every)))
-        for every in (labelled_rows(data, f"yelp-{part}") for part in ("dev", "test"))
-    )
+    rows, tested = (_drawn(labelled_rows(data, f"yelp-{part}")) for part in ("dev", "test"))
     public = min(size.public, len(rows) // 2)
     return Task(
         "yelp",
         rows.texts[len(rows) - public :],
-        rows.part(range(min(size.train, len(rows) - public))),
-        tested.part(range(min(size.test, len(tested)))),
+        _first(rows, min(size.train, len(rows) - public)),
+        _first(tested, size.test),
+    )
+
+
+def _first(rows: Labelled, most: int) -> Labelled:
+    return rows.part(range(min(most, len(rows))))
+
+
+def _drawn(rows: Labelled, most: int | None = None) -> Labelled:
+    """So many of them in a random order, or all."""
+    return rows.part(np.random.default_rng(0).permutation(len(rows))[:most])
+
+
+def _joined(one: Labelled, other: Labelled) -> Labelled:
+    return Labelled(
+        one.texts + other.texts, None, [*(one.labels or ()), *(other.labels or ())], one.fields
     )

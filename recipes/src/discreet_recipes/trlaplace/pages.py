@@ -10,7 +10,7 @@ import numpy as np
 from discreet.report.plots import Curve
 from discreet.report.tables import Cell
 from discreet_recipes.record import Record, verdict
-from discreet_recipes.trlaplace.data import TrLaplaceSetting
+from discreet_recipes.trlaplace.setting import TrLaplaceSetting
 from discreet_recipes.trlaplace.sizes import PAPER_EPSILONS, TrLaplaceOptions
 
 # Table 2 and 3 of the paper, GloVe, Yelp: N_w by epsilon.

@@ -13,17 +13,15 @@ from discreet.protocols import WordMechanism
 from discreet.spaces.space import EmbeddingSpace
 from discreet.text.labelled import Labelled
 from discreet.text.tokens import TokenBatch, Tokenizer, tokenizer_for
-from discreet.training.scores import class_scores
-from discreet.training.texts.bag_of_words import fit_bag_of_words
 from discreet_recipes.ngrams import NGramModel, cross_entropy, fit_ngrams
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.similarity import bert_score, bleu, rouge1, unchanged_words
 from discreet_recipes.trlaplace import RECIPE
+from discreet_recipes.trlaplace.classifier import Judge
 from discreet_recipes.trlaplace.data import (
     DELTA,
     Task,
-    TrLaplaceSetting,
     build,
     read_spaces,
     read_tasks,
@@ -31,6 +29,7 @@ from discreet_recipes.trlaplace.data import (
     settings_of_privacy,
 )
 from discreet_recipes.trlaplace.pages import Measured, add_auto_encoder, add_claims, add_tables
+from discreet_recipes.trlaplace.setting import TrLaplaceSetting
 from discreet_recipes.trlaplace.sizes import TrLaplaceOptions
 
 _LISTS = (
@@ -38,7 +37,13 @@ _LISTS = (
     *("utility", "news_utility", "auto_epsilons", "tasks", "space"),
 )
 
-_ROWS = ("format", "first space", "public", "train", "test")
+_TESTED = ("test", "sst2_test")
+_JUDGED = ("format", "first space", "public", "train", *_TESTED, "agnews_train", "classifier")
+_UTILITY = (*_JUDGED, "delta", "rewriter", "compared", "encoder", "epochs", "seeds")
+_REWRITTEN = (
+    *("format", "delta", "vocabulary", "public", *_TESTED, "compared", "encoder"),
+    *("auto_texts", "auto_epochs", "auto_batch"),
+)
 
 
 def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record:
@@ -72,17 +77,20 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
             for s in chosen
         }
     measured = Measured(privacy.pop(first), privacy, {}, {}, {})
+    judge = Judge(options.classifier, vocabulary)
     for task in tasks:
         model = fit_ngrams(task.public, tokenizer)
         measured.plain[task.name] = record.part(
-            f"{task.name}-original", partial(_plain, task, model, tokenizer), _ROWS
+            f"{task.name}-original",
+            partial(_plain, task, model, tokenizer, judge),
+            _JUDGED,
         )
         texts = options.news_utility if task.name == "agnews" else options.utility
         measured.utility[task.name] = {
             s: record.part(
                 f"{task.name}-{s.key}",
-                partial(_utility, s, vocabulary, task, model, tokenizer, options),
-                (*_ROWS, "delta", "rewriter", "compared", "encoder", "epochs", "seeds"),
+                partial(_utility, s, task, model, tokenizer, judge, options),
+                _UTILITY,
             )
             for s in map(TrLaplaceSetting.of, texts)
         }
@@ -94,10 +102,7 @@ def run(data: Path, folder: Path, options: TrLaplaceOptions, say: Say) -> Record
                 f"auto-encoder-{space.fingerprint[:8]}-{rewritten.name}-"
                 f"{'none' if s is None else s.key}",
                 partial(_auto_encoded, s, space, rewritten, options),
-                (
-                    *("format", "delta", "vocabulary", "public", "test", "compared", "encoder"),
-                    *("auto_texts", "auto_epochs", "auto_batch"),
-                ),
+                _REWRITTEN,
             )
             for s in settings_of_auto_encoder(options)
         }
@@ -146,10 +151,10 @@ def _stated(built: WordMechanism) -> dict[str, Any]:
     }
 
 
-def _plain(task: Task, model: NGramModel, tokenizer: Tokenizer) -> dict[str, float]:
+def _plain(task: Task, model: NGramModel, tokenizer: Tokenizer, judge: Judge) -> dict[str, float]:
     """The texts as they are, once through the tokeniser: what no mechanism can exceed."""
     train, test = (_tokens(tokenizer, part) for part in (task.train, task.test))
-    accuracy = _accuracy(task, train, test)
+    accuracy = _accuracy(judge, task, train, test)
     return {"accuracy": accuracy, "cross_entropy": cross_entropy(model, test)}
 
 
@@ -158,10 +163,8 @@ def _tokens(tokenizer: Tokenizer, rows: Labelled) -> list[str]:
     return tokenizer.decode(batch.ids, batch.offsets)
 
 
-def _accuracy(task: Task, train: list[str], test: list[str]) -> float:
-    model = fit_bag_of_words(Labelled(train, None, task.train.labels))
-    guessed = [str(label) for label in model.predict(test)]
-    return class_scores(task.test.labels or [], guessed)["accuracy"]
+def _accuracy(judge: Judge, task: Task, train: list[str], test: list[str]) -> float:
+    return judge.accuracy(train, task.train.labels or [], test, task.test.labels or [])
 
 
 def _auto_encoded(
@@ -194,16 +197,16 @@ def _auto_encoded(
 
 def _utility(
     setting: TrLaplaceSetting,
-    space: EmbeddingSpace,
     task: Task,
     model: NGramModel,
     tokenizer: Tokenizer,
+    judge: Judge,
     size: TrLaplaceOptions,
 ) -> dict[str, Any]:
     from discreet.training.texts.rewriting import WordRelease, measure_rewriter, train_rewriter
     from discreet.training.texts.settings import RewriterTraining
 
-    built = build(setting, space)
+    built = build(setting, judge.space)
     words = WordRelease(built)
     measured: dict[str, list[float]] = {}
     for seed in range(size.seeds):
@@ -227,7 +230,7 @@ def _utility(
                 f"{name} BLEU": bleu(original, some),
                 f"{name} BERTScore": bert_score(original, some, model=size.encoder),
                 f"{name} fluency": cross_entropy(model, test),
-                f"{name} accuracy": _accuracy(task, train, test),
+                f"{name} accuracy": _accuracy(judge, task, train, test),
             }
         for name, value in figures.items():
             measured.setdefault(name, []).append(value)

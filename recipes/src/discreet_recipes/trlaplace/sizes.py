@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from discreet.settings import Setting
-from discreet_recipes.data_files import files_of
+from discreet_recipes.data_files import Rows, files_of, rows_of
+from discreet_recipes.needs import require_libraries
 from discreet_recipes.options import (
     PACKAGED,
     Model,
@@ -18,10 +19,12 @@ from discreet_recipes.options import (
     positive,
     words_of,
 )
+from discreet_recipes.trlaplace.setting import TrLaplaceSetting
 
 PAPER_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
 METRIC = ("cmp", "mahalanobis", "random-projection")
 TASKS = ("sst2", "agnews", "yelp")
+BAG_OF_WORDS, NETWORK = CLASSIFIERS = ("bag-of-words", "network")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,9 @@ class TrLaplaceOptions(Options):
     """Options of the recipe trlaplace; a mechanism is name:epsilon or name:epsilon:published."""
 
     never_none: ClassVar[Names] = ("space", "tasks", "epsilons")
-    later: ClassVar[Mapping[str, Any]] = MappingProxyType({"auto_batch": 0})
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"auto_batch": 0, "classifier": BAG_OF_WORDS, "sst2_test": 0, "agnews_train": 0}
+    )
     space: Annotated[
         Names,
         words_of(
@@ -53,6 +58,30 @@ class TrLaplaceOptions(Options):
     public: Annotated[int, count("Public texts of each set, at most.", 10)]
     train: Annotated[int, count("Texts to train a classifier on; of AG News and Yelp at most.", 10)]
     test: Annotated[int, count("Texts to test on, at most.", 10)]
+    sst2_test: Annotated[
+        int,
+        count(
+            "Texts of SST-2 to test on, drawn with those to train on from sst2-train and sst2-test "
+            "together; 0: those of sst2-test, as --test has it.",
+            0,
+        ),
+    ]
+    agnews_train: Annotated[
+        int,
+        count(
+            "Texts of AG News to train on, drawn from agnews-train; 0: half of agnews-dev at most, "
+            "half as many as --train.",
+            0,
+        ),
+    ]
+    classifier: Annotated[
+        str,
+        Setting(
+            "What is trained on them: a bag of words, or the paper's kind, a network over the "
+            "vectors of the first space.",
+            choices=CLASSIFIERS,
+        ),
+    ]
     compared: Annotated[int, count("Test texts for ROUGE, BLEU and BERTScore.")]
     epochs: Annotated[int, count("Epochs of the rewriter.")]
     words: Annotated[int, count("Words of the privacy test.")]
@@ -64,6 +93,12 @@ class TrLaplaceOptions(Options):
     auto_batch: Annotated[
         int, count("Texts in a step of it; 0 for a twentieth of them, 1,024 at most.", 0)
     ]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("utility", "news_utility"):
+            for text in getattr(self, name):
+                TrLaplaceSetting.of(text, "--" + name.replace("_", "-"))
 
 
 QUICK = TrLaplaceOptions(
@@ -97,7 +132,7 @@ QUICK = TrLaplaceOptions(
     auto_epsilons=(0.05,),
     auto_texts=1500,
     auto_epochs=2,
-    auto_batch=0,
+    **TrLaplaceOptions.later,
 )
 _UTILITY = (
     *(f"truncated-laplace:{e}:published" for e in (0.1, 1, 10)),
@@ -152,20 +187,44 @@ PAPER = replace(
     runs=1000,
     auto_epsilons=PAPER_EPSILONS,
     auto_texts=6920,
-    # 80 % of SST-2, 16,000 and 4,000 articles of AG News.
+    # 80 % of SST-2 and the other 20 %, 16,000 and 4,000 articles of AG News.
     train=54_576,
-    test=13_645,
+    sst2_test=13_645,
+    agnews_train=16_000,
+    test=4000,
+    classifier=NETWORK,
     seeds=5,
     auto_epochs=100,
     auto_batch=1024,
 )
 
 
-def rows(options: TrLaplaceOptions) -> dict[str, tuple[str, int]]:
-    """How many rows of these it must find; other sets give what they have."""
-    return {"sst2-train": ("train", options.train)} if "sst2" in options.tasks else {}
+def rows(options: TrLaplaceOptions) -> list[Rows]:
+    """How many rows of these it must find; other files give what they have."""
+    out = []
+    if "sst2" in options.tasks and options.sst2_test:
+        both = options.train + options.sst2_test
+        out.append(Rows(("sst2-train", "sst2-test"), "sst2_test", both))
+    elif "sst2" in options.tasks:
+        out += rows_of("sst2-train", train=options.train)
+    if "agnews" in options.tasks and options.agnews_train:
+        out += rows_of("agnews-train", agnews_train=options.agnews_train)
+    return out
+
+
+def apart(options: TrLaplaceOptions) -> list[tuple[str, str]]:
+    """What plays public text, and what is protected."""
+    sst2 = [("sst2-dev", "sst2-train")] if "sst2" in options.tasks else []
+    news = "agnews" in options.tasks and options.agnews_train
+    return [*sst2, *([("agnews-dev", "agnews-train")] if news else ())]
 
 
 def files(options: TrLaplaceOptions) -> list[str]:
     """What it reads."""
-    return files_of(*options.tasks)
+    news = "agnews" in options.tasks and options.agnews_train
+    return [*files_of(*options.tasks), *(["agnews-train"] if news else ())]
+
+
+def needs(_options: TrLaplaceOptions) -> None:
+    """What measures how much a text resembles another."""
+    require_libraries(dict.fromkeys(("rouge_score", "sacrebleu", "bert_score"), "eval"))
