@@ -22,10 +22,11 @@ RECIPE = Recipe(
     "each, test vectors sanitised too; accuracy against epsilon1 (vectors), m' and epsilon2 "
     "(labels); membership, inversion and attribute attacks.",
     we_run="What we run: the packaged all-MiniLM-L6-v2. First it is trained end to end with linear "
-    "M1 and M2 through the noise, as the paper does (SST-2, and QNLI with both texts in one "
-    "sequence), without noise, and on PUBLIC text alone, so that every protected sentence is "
-    "released once. Then, with the encoder as it is, a map trained through the noise on public "
-    "text, for curves over epsilon1, m' and epsilon2 on SST-2 and IMDb (by its first 256 tokens). "
+    "M1 and M2 through the noise, as the paper does (SST-2, QNLI with both texts in one sequence, "
+    "and IMDb where it is asked for), without noise, and on PUBLIC text alone, so that every "
+    "protected sentence is released once. Then, with the encoder as it is, a map trained through "
+    "the noise on public text, for curves over epsilon1, m' and epsilon2 on SST-2 and IMDb (by its "
+    "first tokens, 256 unless --tokens says otherwise). "
     "Attacks: membership, words (also white-box, by a search through a lower layer), and authors "
     "and groups of Reuters 50 and 20 Newsgroups. Test vectors are sanitised too.",
     quick_minutes=9,
@@ -33,4 +34,7 @@ RECIPE = Recipe(
     standard=sizes.STANDARD,
     papers=sizes.PAPER,
     files=sizes.files,
+    rows=sizes.rows,
+    apart=sizes.apart,
+    needs=sizes.needs,
 )

@@ -20,7 +20,6 @@ from discreet_recipes.sentence_ldp.sizes import MECHANISMS, SentenceLDPOptions
 
 DIMENSION = 16
 STAGES = (1, 2, 4)
-_TOKENS = 64
 _BLANK_FREE = 20
 """Letters of a text at least: some posts are empty once their headers are gone."""
 
@@ -31,7 +30,7 @@ class Attributed:
     def __init__(
         self, data: Path, name: str, field: str, size: SentenceLDPOptions, folder: Path
     ) -> None:
-        encoder = load_encoder(size.encoder, max_tokens=_TOKENS)
+        encoder = load_encoder(size.encoder, max_tokens=size.attribute_tokens)
         halves = [self._rows(data, f"{name}-{half}", field, size) for half in ("train", "test")]
         self.known, self.hidden = ([*(half.labels or [])] for half in halves)
         self.vectors = [encoded_texts(encoder, half.texts, folder) for half in halves]

@@ -27,6 +27,7 @@ from discreet.training.linear_head import fit_head
 from discreet.training.vectors.maps import MapTrainer
 from discreet.training.vectors.settings import MapTrainingSettings, TaskSettings
 from discreet.training.vectors.task import TaskTarget, train_on_release
+from discreet_recipes.data_files import PAIRS_OF_QNLI_DEV
 from discreet_recipes.guarantee import add_guarantee, audited
 from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
@@ -51,6 +52,7 @@ _LISTS = (
     "attacked_epsilons",
     "dimensions",
     "tuned_dimensions",
+    "other_dimensions",
     "once_dimensions",
     "tuned_mechanisms",
     "tuned_seeds",
@@ -61,12 +63,13 @@ ATTRIBUTES = {
 }
 SERIES = (("purkayastha", 2), ("purkayastha", 16), ("planar-laplace", 2), ("planar-laplace", 16))
 _RELEASED = 200_000
+_ATTRIBUTES = ("version", "weights", "encoder", "attribute_tokens")
 
 
 def run(data: Path, folder: Path, options: SentenceLDPOptions, say: Say) -> Record:
     """Run the recipe and write its record; vectors are kept in the folder too."""
     size = options
-    encoder = load_encoder(size.encoder)
+    encoder = load_encoder(size.encoder, max_tokens=size.tokens or None)
     settings = {**asdict(size), "weights": encoder.fingerprint, "version": 6}
     record = Record.of(RECIPE, folder, settings, say, *_differences(size), lists=_LISTS)
     add_guarantee(
@@ -78,8 +81,8 @@ def run(data: Path, folder: Path, options: SentenceLDPOptions, say: Say) -> Reco
         "training through the noise as published releases every sentence anew in every epoch, "
         "after a map that was trained on raw text, and nothing holds for it; ours releases once",
     )
-    runs = tuned_parts(record.part, data, size, folder / "tuned", BY_DIMENSION, say)
-    add_tuned(record, runs, size, BY_DIMENSION)
+    runs = tuned_parts(record.part, data, size, folder / "tuned", say)
+    add_tuned(record, runs, size)
     for name in size.data_sets:
         add_data_set(record, name, _measured(record, name, data, size, encoder))
     _add_attributes(record, data, size)
@@ -94,14 +97,18 @@ def run(data: Path, folder: Path, options: SentenceLDPOptions, say: Say) -> Reco
 
 def _differences(size: SentenceLDPOptions) -> list[str]:
     rows = {"sst2": size.sst2, "imdb": size.imdb}
+    questions = "of QNLI only the dev part is read, of which two thirds train. "
+    if size.qnli > PAIRS_OF_QNLI_DEV:
+        questions = ""
     curves = "; ".join(f"{DATA_SETS[name]} {rows[name]}" for name in size.data_sets)
     return [
         "Where we differ: another encoder, with fewer rows and epochs; what the loop end to end "
         "does not guarantee is said beside what it reaches, and releasing once with an encoder "
         "and a map from public text stands beside it; curves over epsilon1, m' and epsilon2 are "
         "with the encoder as it is, and maps that see public text only; randomised labels are "
-        "corrected for; of QNLI only the dev part is to be had, of which two thirds train. Rows "
-        "of the curves "
+        f"corrected for; {questions}End to end learning rates rise in the first steps and fall to "
+        "0 from there, with a weight decay of 0.01, where the paper keeps its rate and has no "
+        "decay. Rows of the curves "
         f"(public, private, test): {curves or 'not run'}; {size.trials} trials over the noise.",
         "The guarantee is in the angle after the map. A map trained for two classes puts them "
         "nearly opposite each other: two sentences of one class are hardly told apart, two of "
@@ -122,7 +129,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
             mechanism: record.part(
                 f"{name}-attribute-{mechanism}",
                 partial(_attributed, texts, name, field, mechanism),
-                ("version", "weights", "encoder", "authors" if field == "author" else "news"),
+                (*_ATTRIBUTES, "authors" if field == "author" else "news"),
             )
             for mechanism in MECHANISMS
         }
@@ -137,7 +144,7 @@ def _add_attributes(record: Record, data: Path, size: SentenceLDPOptions) -> Non
             **record.part(
                 f"20news-stages-{epsilon:g}-{stages}",
                 partial(_staged, texts, epsilon, stages),
-                ("version", "weights", "encoder", "news", "map_epochs", "model_epochs", "trials"),
+                (*_ATTRIBUTES, "news", "map_epochs", "model_epochs", "trials"),
             ),
         }
         for epsilon in size.label_epsilons

@@ -1,10 +1,13 @@
 """What the recipe sentence-ldp can be told, and its three named settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from discreet.settings import Setting
-from discreet_recipes.data_files import files_of
+from discreet_recipes.data_files import PAIRS_OF_QNLI_DEV, Rows, files_of, rows_of
+from discreet_recipes.needs import require_width
 from discreet_recipes.options import (
     PACKAGED,
     Counts,
@@ -28,7 +31,19 @@ MECHANISMS = ("purkayastha", "planar-laplace")
 class SentenceLDPOptions(Options):
     """Options of the recipe sentence-ldp."""
 
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "tokens": 0,
+            "tuned_tokens": (64, 128),
+            "attribute_tokens": 64,
+            "tuned_epsilon": 10.0,
+            "tuned_imdb": (0, 0),
+        }
+    )
     encoder: SentenceEncoder
+    tokens: Annotated[
+        int, count("Tokens of a text that it reads, at most; 0: as many as it was made for.", 0)
+    ]
     data_sets: Annotated[Names, Setting("Data sets of the curves and attacks.", choices=DATA_SETS)]
     sst2: Annotated[Triple, count("Public, private and test rows of SST-2.")]
     imdb: Annotated[Triple, count("The same of IMDb.")]
@@ -42,6 +57,14 @@ class SentenceLDPOptions(Options):
     attacked: Annotated[int, count("Rows that are attacked.")]
     model: Annotated[str, Model("BERT-style model that is trained end to end.")]
     tuned: Annotated[Pair, count("SST-2 rows it is trained on; then test rows.", 10)]
+    tuned_imdb: Annotated[
+        Pair, count("IMDb rows it is trained on; then test rows. 0,0 leaves IMDb out.", 0)
+    ]
+    tuned_tokens: Annotated[
+        Pair,
+        count("Tokens of a phrase that it reads, at most; then of a review, or of a pair.", 3),
+    ]
+    tuned_epsilon: Annotated[float, positive("Epsilon of the runs end to end, of every epoch.")]
     tuned_public: Annotated[
         Pair,
         count("PUBLIC rows for release once: of SST-2 dev and of Yelp sentences.", 0),
@@ -58,14 +81,35 @@ class SentenceLDPOptions(Options):
     ]
     tuned_mechanisms: Annotated[Names, Setting("Noise of the runs end to end.", choices=MECHANISMS)]
     tuned_dimensions: Annotated[Counts, count("m' of the runs end to end.", 2)]
+    other_dimensions: Annotated[Counts, count("m' of those on IMDb and QNLI.", 2)]
     once_dimensions: Annotated[
         Counts, count("m' of releases once, which need few: noise grows with m'.", 2)
     ]
     tuned_seeds: Annotated[Counts, count("Seeds of the runs end to end.", 0)]
-    qnli: Annotated[int, count("Rows of QNLI; two thirds train, one third tests.", 0)]
+    qnli: Annotated[
+        int,
+        count(
+            "Pairs of qnli-dev, of which two thirds train; more than it has: pairs of qnli-train, "
+            "tested on qnli-dev. 0 leaves QNLI out.",
+            0,
+        ),
+    ]
     news: Annotated[int, count("Rows of 20 Newsgroups, of each half.", 0)]
     authors: Annotated[int, count("Authors of Reuters 50 to tell apart.", 0)]
+    attribute_tokens: Annotated[int, count("Tokens of their texts that are read, at most.", 3)]
     searched: Annotated[int, count("Sentences that the white-box search is for.", 0)]
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """Of QNLI: how many train, and how many test."""
+        if self.qnli > PAIRS_OF_QNLI_DEV:
+            return self.qnli, PAIRS_OF_QNLI_DEV
+        first = self.qnli * 2 // 3
+        return first, self.qnli - first
+
+    def tested(self, task: str) -> int:
+        """How many rows a task that is trained end to end is tested on."""
+        return {"sst2": self.tuned[1], "imdb": self.tuned_imdb[1], "qnli": self.pairs[1]}[task]
 
 
 QUICK = SentenceLDPOptions(
@@ -93,12 +137,14 @@ QUICK = SentenceLDPOptions(
     map_rate=1e-3,
     frozen_layers=3,
     tuned_dimensions=(16,),
+    other_dimensions=(16,),
     once_dimensions=(16,),
     tuned_seeds=(0,),
     qnli=300,
     news=600,
     authors=5,
     searched=20,
+    **SentenceLDPOptions.later,
 )
 STANDARD = replace(
     QUICK,
@@ -124,40 +170,91 @@ STANDARD = replace(
     authors=20,
     searched=60,
 )
+_PAPER_DIMENSIONS = (16, 32, 64, 128, 256, 512, 768)
 PAPER = replace(
     STANDARD,
     encoder="",
-    sst2=(6735, 60_614, 872),
-    imdb=(5000, 20_000, 25_000),
+    tokens=128,
+    sst2=(6735, 67_349, 872),
+    imdb=(5000, 25_000, 25_000),
+    dimensions=(2, 4, 8, *_PAPER_DIMENSIONS),
     map_epochs=15,
     attacked=3000,
     model="",
-    tuned=(60_614, 872),
+    tuned=(67_349, 872),
+    tuned_imdb=(25_000, 25_000),
+    tuned_tokens=(128, 128),
     tuned_public=(6735, 63_483),
     tuned_epochs=3,
     tuned_rate=2e-5,
     map_rate=2e-5,
-    tuned_dimensions=(16, 32, 64, 128, 256, 512, 768),
+    tuned_dimensions=_PAPER_DIMENSIONS,
+    other_dimensions=_PAPER_DIMENSIONS,
     once_dimensions=(4, 16),
     tuned_seeds=(0, 1, 2),
-    qnli=5463,
+    qnli=104_743,
     news=7532,
     authors=50,
+    attribute_tokens=128,
     searched=500,
 )
 
 
+def rows(options: SentenceLDPOptions) -> list[Rows]:
+    """How many rows of these it must find."""
+    none, curves = (0, 0, 0), options.data_sets
+    sst2 = options.sst2 if "sst2" in curves else none
+    imdb = options.imdb if "imdb" in curves else none
+    return [
+        *rows_of("sst2-dev", sst2=sst2[0], tuned_public=options.tuned_public[0]),
+        *rows_of("sst2-train", sst2=sst2[1], tuned=options.tuned[0]),
+        *rows_of("sst2-test", sst2=sst2[2], tuned=options.tuned[1]),
+        *rows_of("imdb-val", imdb=options.imdb[0] if curves else 0),
+        *rows_of("imdb-train", imdb=imdb[1], tuned_imdb=options.tuned_imdb[0]),
+        *rows_of("imdb-test", imdb=imdb[2], tuned_imdb=options.tuned_imdb[1]),
+        *rows_of("yelp-dev", tuned_public=options.tuned_public[1]),
+        *rows_of(_questions(options), qnli=options.qnli),
+        *rows_of("20news-train", news=options.news),
+        *rows_of("20news-test", news=options.news),
+    ]
+
+
+def apart(options: SentenceLDPOptions) -> list[tuple[str, str]]:
+    """What plays public text, and what is protected."""
+    reviews = "imdb" in options.data_sets
+    return [("sst2-dev", "sst2-train"), *([("imdb-val", "imdb-train")] if reviews else ())]
+
+
+def needs(options: SentenceLDPOptions) -> None:
+    """Models whose vectors are long enough."""
+    swept = {"dimensions": options.dimensions} if options.data_sets else {}
+    trained = {
+        "tuned_dimensions": options.tuned_dimensions,
+        "once_dimensions": options.once_dimensions,
+        "other_dimensions": options.other_dimensions,
+    }
+    for model, asked in ((options.encoder, swept), (options.model, trained)):
+        require_width(model, {name: max(some, default=0) for name, some in asked.items()})
+
+
 def files(options: SentenceLDPOptions) -> list[str]:
     """What it reads."""
-    more = {
+    wanted = {
+        "imdb-val": bool(options.data_sets),
+        "imdb-train": "imdb" in options.data_sets or any(options.tuned_imdb),
+        "imdb-test": "imdb" in options.data_sets or any(options.tuned_imdb),
         "yelp-dev": any(options.tuned_public[1:]),
         "qnli-dev": options.qnli,
+        _questions(options): options.qnli,
     }
-    sets = {"imdb": "imdb" in options.data_sets, "20news": options.news}
-    sets["reuters50"] = options.authors > 0
+    sets = {"20news": options.news, "reuters50": options.authors}
     return [
         *files_of("sst2"),
-        "imdb-val",
-        *(name for name, wanted in more.items() if wanted),
-        *files_of(*(name for name, wanted in sets.items() if wanted)),
+        *(name for name, asked in wanted.items() if asked),
+        *files_of(*(name for name, asked in sets.items() if asked)),
     ]
+
+
+def _questions(options: SentenceLDPOptions) -> str:
+    """The part of QNLI that is asked for."""
+    return "qnli-dev" if options.qnli <= PAIRS_OF_QNLI_DEV else "qnli-train"

@@ -22,11 +22,10 @@ from discreet.training.vectors.end_to_end import (
 from discreet.training.vectors.reading import SentenceReader
 from discreet.training.vectors.settings import EndToEndSettings, TaskSettings
 from discreet.training.vectors.task import TaskTarget, train_on_release
-from discreet_recipes.data_files import data_file, labelled_rows
+from discreet_recipes.data_files import PAIRS_OF_QNLI_DEV, data_file, labelled_rows
 from discreet_recipes.recipe import Say
 from discreet_recipes.sentence_ldp.sizes import SentenceLDPOptions
 
-_TOKENS, _PAIR_TOKENS = 64, 128
 _DRAWS = 5
 """Draws of the noise of test vectors."""
 _SAVED_EVERY = 50
@@ -42,7 +41,7 @@ class TunedTask:
     test: Labelled
     size: SentenceLDPOptions
     folder: Path
-    max_tokens: int = _TOKENS
+    max_tokens: int
     _read: dict[int, ReadTexts] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -148,7 +147,8 @@ def sentiment(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
     """SST-2: its train part is protected; its dev part and Yelp sentences are public."""
     private = _long_enough(data, "sst2-train", size.tuned[0], size.least_words)
     test = labelled_rows(data, "sst2-test", size.tuned[1])
-    return TunedTask(private, cache(partial(_public, data, size)), test, size, folder)
+    public = cache(partial(_public, data, size))
+    return TunedTask(private, public, test, size, folder, size.tuned_tokens[0])
 
 
 def _public(data: Path, size: SentenceLDPOptions) -> list[tuple[Labelled, int]]:
@@ -159,18 +159,36 @@ def _public(data: Path, size: SentenceLDPOptions) -> list[tuple[Labelled, int]]:
     return list(zip(parts, size.public_epochs, strict=False))[::-1]
 
 
+def reviews(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
+    """IMDb, whose first words are read."""
+    private, test = (
+        _long_enough(data, f"imdb-{part}", rows, 1)
+        for part, rows in zip(("train", "test"), size.tuned_imdb, strict=True)
+    )
+    return TunedTask(private, None, test, size, folder, size.tuned_tokens[1])
+
+
 def questions(data: Path, size: SentenceLDPOptions, folder: Path) -> TunedTask:
-    """QNLI, a question and a sentence as one sequence; of its dev part two thirds train."""
+    """QNLI, a question and a sentence as one sequence."""
+    trained, tested = size.pairs
+    if size.qnli > PAIRS_OF_QNLI_DEV:
+        private, test = _questions(data, "train", trained), _questions(data, "dev", tested)
+    else:
+        every = _questions(data, "dev", size.qnli)
+        parted = range(trained), range(trained, len(every))
+        private, test = (every.part(rows) for rows in parted)
+    return TunedTask(private, None, test, size, folder, size.tuned_tokens[1])
+
+
+def _questions(data: Path, part: str, rows: int) -> Labelled:
+    """Pairs in a random order."""
     every = read_labelled(
-        data_file(data, "qnli-dev"),
+        data_file(data, f"qnli-{part}"),
         text_field="question",
         second_field="sentence",
         label_field="label",
     )
-    order = np.random.default_rng(0).permutation(len(every))[: size.qnli]
-    first = len(order) * 2 // 3
-    private, test = every.part(order[:first]), every.part(order[first:])
-    return TunedTask(private, None, test, size, folder, _PAIR_TOKENS)
+    return every.part(np.random.default_rng(0).permutation(len(every))[:rows])
 
 
 def _long_enough(data: Path, name: str, rows: int, least: int) -> Labelled:
@@ -184,17 +202,20 @@ def tuned_parts(
     data: Path,
     size: SentenceLDPOptions,
     folder: Path,
-    epsilon: float,
     say: Say,
 ) -> dict[str, Any]:
     """All runs end to end: by task, way, mechanism and dimension a list over seeds."""
     out: dict[str, Any] = {}
-    tasks = {"sst2": sentiment, **({"qnli": questions} if size.qnli else {})}
-    for name, make in tasks.items():
+    asked = {
+        "sst2": (sentiment, True),
+        "imdb": (reviews, all(size.tuned_imdb)),
+        "qnli": (questions, size.qnli > 0),
+    }
+    for name, make in ((name, make) for name, (make, wanted) in asked.items() if wanted):
         made = cache(partial(_announced, say, name, make, data, size, folder / name))
         for mechanism in (None, *size.tuned_mechanisms):
-            dimensions = size.tuned_dimensions
-            ways = {"end_to_end": dimensions if name == "sst2" else dimensions[:1]}
+            dimensions = size.tuned_dimensions if name == "sst2" else size.other_dimensions
+            ways = {"end_to_end": dimensions}
             if mechanism is not None and name == "sst2":
                 ways["release_once"] = size.once_dimensions
             for way, wanted in ways.items():
@@ -203,7 +224,9 @@ def tuned_parts(
                     out[key] = [
                         part(
                             f"tuned-{key}-{seed}",
-                            partial(_run, made, way, mechanism, epsilon, dimension, seed),
+                            partial(
+                                _run, made, way, mechanism, size.tuned_epsilon, dimension, seed
+                            ),
                             _uses(name, way),
                         )
                         for seed in size.tuned_seeds
@@ -211,12 +234,15 @@ def tuned_parts(
     return out
 
 
-_TRAINING = ("version", "model", "frozen_layers", "tuned_batch", "tuned_rate", "map_rate")
+_TRAINING = (
+    *("version", "model", "frozen_layers", "tuned_batch", "tuned_rate", "map_rate"),
+    *("tuned_epsilon", "tuned_tokens"),
+)
 
 
 def _uses(name: str, way: str) -> tuple[str, ...]:
     """The settings that a run depends on."""
-    rows = ("qnli",) if name == "qnli" else ("tuned", "least_words")
+    rows = {"qnli": ("qnli",), "imdb": ("tuned_imdb",)}.get(name, ("tuned", "least_words"))
     released = ("tuned_public", "public_epochs", "model_epochs")
     return (*_TRAINING, *rows, *(released if way == "release_once" else ("tuned_epochs",)))
 
