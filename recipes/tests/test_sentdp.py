@@ -10,12 +10,13 @@ from discreet.encoders.encoder import load_encoder
 from discreet.errors import InputError, NotFound
 from discreet.report.claims import VERDICTS
 from discreet_recipes.sentdp import run as sentdp
+from discreet_recipes.sentdp import sizes
 from discreet_recipes.sentdp.data import NINE_CATEGORIES, Part, load_corpus
 from discreet_recipes.sentdp.methods import classifier
 from discreet_recipes.sentdp.pages import ALL, AT_LEAST_8, PAPER, PAPER_TABLE_1, values
 from discreet_recipes.sentdp.run import guesser, needed_candidates, scores
 from discreet_recipes.sentdp.sizes import QUICK
-from small_data import shorter, write_rows
+from small_data import is_kept, shorter, write_rows
 from tiny_bert import MARKS, write_bert
 
 WORDS = ["tea", "warm", "good", "cup", "run", "walk", "very", "cold", "the", "is", "was", "a"]
@@ -161,6 +162,39 @@ def test_documents_of_yelp_are_ten_sentences_of_one_label(encoder, tmp_path):
         # Words of even places are of one label, the others of the other.
         words = {WORDS.index(sentence.split()[3]) % 2 for sentence in each.sentences[:10]}
         assert words == {int(each.labels[0])}
+
+
+def test_of_a_document_so_many_sentences_count_or_all(encoder, tmp_path):
+    text = " ".join(f"The tea was {WORDS[i % 4]} and good." for i in range(45))
+    for part in ("train", "val", "test"):
+        write_rows(tmp_path / f"imdb-{part}.jsonl.gz", [{"text": text, "label": 1}] * 2)
+    for most, counted in ((30, 30), (0, 45)):
+        found = load_corpus("imdb", tmp_path, (2, 2, 2), encoder, tmp_path / "vectors", most)
+        assert found.private.counts.tolist() == [counted, counted]
+    group = scores(found.private, found.private.labels)
+    assert (group["31 to 60"], group["21 to 30"]) == (1.0, None)
+    assert values({"some": {"3.0": [{"21 to 30": 1.0}]}}, "some", 3.0, "31 to 60") == []
+
+
+def test_rows_are_those_of_the_documents_that_are_asked_for():
+    asked = {(*each.files, each.option): each.most for each in sizes.rows(sizes.PAPER)}
+    assert asked["imdb-train", "reviews"] == 23_000
+    # The paper's documents, of which a fifth is private; and ten sentences of Yelp each.
+    assert 11_239 <= asked["20news-train", "20news-test", "news"] <= 11_250
+    assert asked["yelp-dev", "yelp"] == 60_000
+    assert asked["yelp-test", "yelp"] == 120_000
+    assert {each.option for each in sizes.rows(QUICK)} == {"news", "reviews"}
+
+
+def test_parts_that_are_kept_are_known_though_options_came_later():
+    kept = sentdp.RECIPE, "sentdp.words", "20news-words-10"
+    uses = (
+        *("weights", "most_sentences", "news", *sentdp._READ_BY, "vectors"),
+        *("word_documents", "word_trials"),
+    )
+    assert is_kept(*kept, uses)
+    assert not is_kept(*kept, uses, classifier_epochs=20)
+    assert sizes.STANDARD.most_sentences == 30
 
 
 @pytest.mark.parametrize("kind", ["logistic", "mlp"])

@@ -29,4 +29,5 @@ RECIPE = Recipe(
     standard=sizes.STANDARD,
     papers=sizes.PAPER,
     files=sizes.files,
+    rows=sizes.rows,
 )

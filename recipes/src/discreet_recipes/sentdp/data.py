@@ -1,5 +1,6 @@
 """The data sets of the SentDP recipe: split into sentences, encoded once, parted three ways."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,9 +12,7 @@ from numpy.typing import NDArray
 from discreet.encoders.encoder import Encoder
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
 from discreet_recipes.data_files import encoded_texts, labelled_rows
-
-MAX_SENTENCES = 30
-"""Of longer documents the first sentences only: encoding is what the recipe spends its time on."""
+from discreet_recipes.sentdp.sizes import TEN
 
 NINE_CATEGORIES = {
     "computers and electronics": (
@@ -84,7 +83,12 @@ class Corpus:
 
 
 def load_corpus(
-    name: str, data: Path, sizes: Sequence[int], encoder: Encoder, cache: Path
+    name: str,
+    data: Path,
+    sizes: Sequence[int],
+    encoder: Encoder,
+    cache: Path,
+    most_sentences: int = 0,
 ) -> Corpus:
     """Read a data set from its folder; vectors are kept in ``cache``.
 
@@ -94,18 +98,19 @@ def load_corpus(
         sizes: How many documents are public, for validation, and private at most.
         encoder: Of the sentences.
         cache: Where vectors are kept.
+        most_sentences: Of a document; 0 for all. Encoding is what the recipe spends its time on.
     """
     pools = {"20news": _twenty_news, "imdb": _imdb, "yelp": _yelp}[name](data)
-    parts = [_part(*each, encoder, cache) for each in zip(pools, sizes, strict=True)]
+    most = most_sentences or sys.maxsize
+    parts = [_part(*each, encoder, cache, most) for each in zip(pools, sizes, strict=True)]
     return Corpus(name, *parts)
 
 
 Pool = list[tuple[str, int]]
-_TEN = 10
 
 
-def _part(pool: Pool, size: int, encoder: Encoder, cache: Path) -> Part:
-    sentences, offsets = split_sentences([text for text, _ in pool], max_sentences=MAX_SENTENCES)
+def _part(pool: Pool, size: int, encoder: Encoder, cache: Path, most: int) -> Part:
+    sentences, offsets = split_sentences([text for text, _ in pool], max_sentences=most)
     keep = long_enough(offsets, AT_LEAST)
     keep[np.flatnonzero(keep)[size:]] = False
     sentences, offsets = kept_documents(sentences, offsets, keep)
@@ -150,9 +155,9 @@ def _in_tens(rows: list[tuple[str, str]]) -> Pool:
     pool = []
     for label in sorted({label for _, label in rows}):
         own = _shuffled([(text, int(own)) for text, own in rows if own == label])
-        for start in range(0, len(own) - _TEN + 1, _TEN):
+        for start in range(0, len(own) - TEN + 1, TEN):
             # Each on a line of its own: that is where the splitter ends a sentence.
-            text = "\n\n".join(text for text, _ in own[start : start + _TEN])
+            text = "\n\n".join(text for text, _ in own[start : start + TEN])
             pool.append((text, int(label)))
     return _shuffled(pool)
 

@@ -45,18 +45,19 @@ class Method:
 
 
 def methods(
-    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore, kind: str
+    corpus: Corpus, with_recoder: CandidateStore, plain: CandidateStore, size: SentDPOptions
 ) -> dict[str, Method]:
     """All sentence-private methods by the name that plots give them."""
     public, private = corpus.public, corpus.private
     own, recoded = private.vectors, with_recoder.recoded(private.vectors)
     public_means = public.means(public.vectors)
     recoded_means = public.means(with_recoder.recoded(public.vectors))
-    read_own = classifier(public_means, public.labels, kind)
-    read_recoded = classifier(recoded_means, public.labels, kind)
+    kind = size.classifier, size.classifier_epochs
+    read_own = classifier(public_means, public.labels, *kind)
+    read_recoded = classifier(recoded_means, public.labels, *kind)
     low, high = plain.box
     boxed = public.means(np.clip(public.vectors, low, high))
-    clipped = classifier(boxed, public.labels, kind)
+    clipped = classifier(boxed, public.labels, *kind)
     offsets = private.offsets
     recoded_centroids = {
         number: document_clusters(recoded_means, number, 0)[0] for number in with_recoder.centroids
@@ -106,7 +107,9 @@ def without_recoder(store: CandidateStore, corpus: Corpus) -> CandidateStore:
     return replace(store, candidates=means, recoder=None, best_projections=best)
 
 
-def classifier(vectors: Rows, labels: NDArray[np.int64], kind: str = "logistic") -> Predict:
+def classifier(
+    vectors: Rows, labels: NDArray[np.int64], kind: str = "logistic", epochs: int = 60
+) -> Predict:
     """Fitted on public documents: logistic regression, or the paper's network of four layers."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
@@ -117,7 +120,7 @@ def classifier(vectors: Rows, labels: NDArray[np.int64], kind: str = "logistic")
         # Widths are ours: the paper says four layers. It stops when a tenth that it holds back
         # gets no better.
         fitted = MLPClassifier(
-            (256, 128, 64), alpha=0.01, early_stopping=True, max_iter=60, random_state=0
+            (256, 128, 64), alpha=0.01, early_stopping=True, max_iter=epochs, random_state=0
         )
     else:
         fitted = LogisticRegression(C=0.01, max_iter=1000)
@@ -139,7 +142,8 @@ def word_method(
         return some.means(encoder.encode([text if text.strip() else "." for text in words]))
 
     public = corpus.public
-    read = classifier(public.means(public.vectors), public.labels, size.classifier)
+    means = public.means(public.vectors)
+    read = classifier(means, public.labels, size.classifier, size.classifier_epochs)
     return replace(corpus, private=some), Method(release, read)
 
 

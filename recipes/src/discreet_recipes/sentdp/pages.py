@@ -13,7 +13,7 @@ from discreet_recipes.repeats import curve, plus_minus
 Runs = Mapping[str, Mapping[str, Sequence[Mapping[str, float | None]]]]
 """By method and epsilon, the score of each group of documents in each trial."""
 
-RANGES = ((2, 3), (4, 7), (8, 12), (13, 20), (21, 30))
+RANGES = ((2, 3), (4, 7), (8, 12), (13, 20), (21, 30), (31, 60))
 AT_LEAST_8, ALL = "at least 8", "at least 2"
 WORDS = "cmp on words"
 PAPER = "deep-candidate, recoder, exponential (paper)"
@@ -25,7 +25,8 @@ _GROUPS = {f"{a} to {b}": (a + b) / 2 for a, b in RANGES}
 
 def values(runs: Runs, method: str, epsilon: float, group: str = AT_LEAST_8) -> list[float]:
     """The score of every trial, if the group has documents."""
-    scores = [trial[group] for trial in runs.get(method, {}).get(str(epsilon), [])]
+    # Parts that were kept do not know of the longest documents.
+    scores = [trial.get(group) for trial in runs.get(method, {}).get(str(epsilon), [])]
     return [value for value in scores if value is not None]
 
 
@@ -79,14 +80,14 @@ def _by_method(
 
 def _by_sentences(record: Record, name: str, base: Any, runs: Runs) -> None:
     tried = [method for method in runs if "10.0" in runs[method]]
-    scores = {m: {at: values(runs, m, 10.0, g) for g, at in _GROUPS.items()} for m in tried}
+    unprotected = {g: base["mean"][g] for g in _GROUPS if base["mean"].get(g) is not None}
+    scores = {m: {_GROUPS[g]: values(runs, m, 10.0, g) for g in unprotected} for m in tried}
     named = {m: list(map(plus_minus, some.values())) for m, some in scores.items()}
-    unprotected = [base["mean"][group] for group in _GROUPS]
-    named["mean, no privacy"] = [None if v is None else f"{v:.3f}" for v in unprotected]
+    named["mean, no privacy"] = [f"{value:.3f}" for value in unprotected.values()]
     record.add_table(
         f"{name}-sentences",
         f"{name}: macro-F1 at epsilon 10 by number of sentences",
-        _by_method(named, [f"{group} sentences" for group in _GROUPS]),
+        _by_method(named, [f"{group} sentences" for group in unprotected]),
     )
     record.add_plot(
         f"{name}-sentences",

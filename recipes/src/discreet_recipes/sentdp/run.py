@@ -28,7 +28,6 @@ from discreet_recipes.recipe import Say
 from discreet_recipes.record import Record
 from discreet_recipes.sentdp import RECIPE
 from discreet_recipes.sentdp.data import (
-    MAX_SENTENCES,
     NINE_CATEGORIES,
     Corpus,
     Part,
@@ -58,6 +57,7 @@ from discreet_recipes.sentdp.sizes import ROWS, SentDPOptions
 
 _LISTS = ("data_sets", "epsilons", "word_epsilons")
 _REPLACED = 200
+_READ_BY = ("classifier", "classifier_epochs")
 
 
 def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
@@ -66,7 +66,6 @@ def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
     encoder, space = load_encoder(size.encoder), load_space(size.space)
     settings = {
         **asdict(size),
-        "most_sentences": MAX_SENTENCES,
         "weights": encoder.fingerprint,
         "vectors": space.fingerprint,
     }
@@ -83,9 +82,14 @@ def run(data: Path, folder: Path, options: SentDPOptions, say: Say) -> Record:
 
 def _differences(size: SentDPOptions) -> list[str]:
     groups = "; ".join(f"{name}: {', '.join(some)}" for name, some in NINE_CATEGORIES.items())
+    counted = (
+        f"Of a document the first {size.most_sentences} sentences count. "
+        if size.most_sentences
+        else ""
+    )
     return [
         "Where we differ: another encoder; the paper does not name its nine categories, ours are "
-        f"{groups}. Of a document the first {MAX_SENTENCES} sentences count. Candidates are at "
+        f"{groups}. {counted}Candidates are at "
         f"most {size.candidates:,} public documents of at least 8 sentences, or as many as there "
         "are. The number of projections and of centroids is chosen on public validation "
         "documents of at least 8 sentences by the exact law, without labels. GoodReads is not to "
@@ -109,12 +113,13 @@ def _data_set(
     @cache  # and only when some part is still to be computed: encoding takes the time
     def corpus() -> Corpus:
         record.say(f"sentdp: encoding {name}")
-        return load_corpus(name, data, sizes, encoder, record.folder / "vectors")
+        vectors = record.folder / "vectors"
+        return load_corpus(name, data, sizes, encoder, vectors, size.most_sentences)
 
     @cache
     def compared() -> dict[str, Method]:
         store = _store(record, corpus(), size, encoder)
-        return methods(corpus(), store, without_recoder(store, corpus()), size.classifier)
+        return methods(corpus(), store, without_recoder(store, corpus()), size)
 
     @cache
     def on_words() -> tuple[Corpus, Method]:
@@ -129,7 +134,8 @@ def _data_set(
 
     def levels() -> Any:
         public, private = corpus().public, corpus().private
-        read = classifier(public.means(public.vectors), public.labels, size.classifier)
+        means = public.means(public.vectors)
+        read = classifier(means, public.labels, size.classifier, size.classifier_epochs)
         f1, accuracy = guesser(public, private)
         return {
             "mean": scores(private, read(private.means(private.vectors))),
@@ -175,15 +181,15 @@ def _data_set(
             f"DeepCandidate on {took['documents']} encoded documents of 20 Newsgroups",
             f"{took['documents'] / took['seconds']:,.0f} documents a second",
         )
-    base = record.part(f"{name}-unprotected", levels, (*documents, "classifier"))
+    base = record.part(f"{name}-unprotected", levels, (*documents, *_READ_BY))
     runs: dict[str, Any] = {}
     for kind, epsilons, compute, uses in (
-        ("releases", size.epsilons, released, (*stored, "classifier", "trials")),
+        ("releases", size.epsilons, released, (*stored, *_READ_BY, "trials")),
         (
             "words",
             size.word_epsilons,
             words,
-            (*documents, "classifier", "vectors", "word_documents", "word_trials"),
+            (*documents, *_READ_BY, "vectors", "word_documents", "word_trials"),
         ),
     ):
         for epsilon in epsilons:
@@ -198,7 +204,7 @@ def _data_set(
 def _store(record: Record, corpus: Corpus, size: SentDPOptions, encoder: Encoder) -> CandidateStore:
     """A store made once for the folder: public documents only."""
     counts = f"{len(corpus.public.labels)}-{len(corpus.validation.labels)}-{size.candidates}"
-    path = record.folder / "stores" / f"{corpus.name}-{counts}"
+    path = record.folder / "stores" / f"{corpus.name}-{counts}-{size.most_sentences}"
     if path.is_dir():
         store = CandidateStore.load(path)
         store.require(encoder.fingerprint)

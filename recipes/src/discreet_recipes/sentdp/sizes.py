@@ -1,10 +1,13 @@
 """What the recipe sentdp can be told, and its three named settings."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from discreet.settings import Setting
-from discreet_recipes.data_files import files_of
+from discreet_recipes.data_files import Rows, files_of, rows_of
 from discreet_recipes.options import (
     PACKAGED,
     Names,
@@ -22,17 +25,24 @@ ROWS = {"20news": "news", "imdb": "reviews", "yelp": "yelp"}
 """The option that says how many documents of a data set there are."""
 DATA_SETS = tuple(ROWS)
 CLASSIFIERS = ("logistic", "mlp")
+TEN = 10
+"""Sentences in a document of Yelp."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentDPOptions(Options):
     """Options of the recipe sentdp."""
 
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType({"classifier_epochs": 60})
     space: Annotated[str, words_of("Public words of the word-level baseline.")]
     encoder: SentenceEncoder
     classifier: Annotated[
         str,
         Setting("Logistic regression, or the paper's network of four layers.", choices=CLASSIFIERS),
+    ]
+    classifier_epochs: Annotated[int, count("Epochs of the network, at most.")]
+    most_sentences: Annotated[
+        int, count("Sentences of a document that count, the first; 0 for all.", 0)
     ]
     data_sets: Annotated[Names, Setting("Data sets.", choices=DATA_SETS)]
     news: Annotated[
@@ -56,6 +66,8 @@ QUICK = SentDPOptions(
     space="starter",
     encoder=PACKAGED,
     classifier="logistic",
+    **SentDPOptions.later,
+    most_sentences=30,
     data_sets=("20news", "imdb"),
     news=(700, 120, 250),
     reviews=(300, 80, 150),
@@ -81,14 +93,35 @@ STANDARD = replace(
 PAPER = replace(
     STANDARD,
     encoder="",
+    classifier_epochs=20,
+    most_sentences=0,
     news=(6743, 2247, 2249),
-    reviews=(20_000, 2000, 4000),  # the paper trains on 23,000
+    reviews=(23_000, 2000, 4000),
     # Documents of ten sentences, as many as there are; the paper's Good Reads is not public.
     yelp=(5000, 1000, 12_000),
     word_documents=25_000,
     word_trials=5,
     word_epsilons=_EPSILONS,
 )
+
+
+def rows(options: SentDPOptions) -> list[Rows]:
+    """How many rows of these it must find; some may be too short to count."""
+    out = []
+    if "20news" in options.data_sets:
+        # Both files are shuffled and parted into 60, 20 and 20 %.
+        tenths = zip(options.news, (6, 2, 2), strict=True)
+        most = max(math.ceil(10 * asked / share) for asked, share in tenths)
+        out.append(Rows(("20news-train", "20news-test"), "news", most))
+    if "imdb" in options.data_sets:
+        for part, asked in zip(("train", "val", "test"), options.reviews, strict=True):
+            out += rows_of(f"imdb-{part}", reviews=asked)
+    if "yelp" in options.data_sets:
+        public, validation, private = options.yelp
+        # Of the documents of dev five in six are public.
+        most = max(math.ceil(public * 6 / 5), validation * 6)
+        out += rows_of("yelp-dev", yelp=most * TEN) + rows_of("yelp-test", yelp=private * TEN)
+    return out
 
 
 def files(options: SentDPOptions) -> list[str]:
