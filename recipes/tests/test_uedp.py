@@ -12,11 +12,20 @@ from discreet import devices
 from discreet.errors import InputError, InvalidValue, NotFound
 from discreet.models.awd_lstm import AwdLstm, AwdLstmShape
 from discreet.report.claims import VERDICTS
+from discreet.text.entities import recognisers
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer, quality
 from discreet.training.user_entity.users import Sentence, gather
 from discreet_recipes.record import Record
-from discreet_recipes.uedp import accounting, appendices, canaries, pretrained, pretrained_pages
+from discreet_recipes.uedp import (
+    accounting,
+    appendices,
+    canaries,
+    pretrained,
+    pretrained_pages,
+    sizes,
+    start,
+)
 from discreet_recipes.uedp import data as corpora
 from discreet_recipes.uedp import run as uedp
 from discreet_recipes.uedp.accounting import (
@@ -30,7 +39,7 @@ from discreet_recipes.uedp.pages import ResultRow, add_claims
 from discreet_recipes.uedp.reach import Reach, add_reach, reach_of, weights_of
 from discreet_recipes.uedp.sizes import CATEGORIES, PAPER, QUICK
 from second_device import second_device
-from small_data import shorter, write_rows
+from small_data import is_kept, shorter, write_rows
 from tiny_bert import MARKS, write_bert
 from tiny_causal import llama, save_model
 
@@ -281,6 +290,100 @@ def test_a_worse_model_is_not_called_better(tmp_path):
     assert verdict(21.0, 20.0) == "does not hold"
 
 
+def test_dropouts_go_where_the_paper_has_them(data, tmp_path):
+    """Words, recurrent weights and the last layer; what is drawn with a seed is drawn again."""
+    size = replace(SIZE, dropouts=(0.1, 0.3, 0.5))
+    shape = start.sizes_of(size)
+    assert (shape.embedding_drop, shape.weight_drop, shape.output_drop) == (0.1, 0.3, 0.5)
+    rules = replace(uedp._PLAIN, algorithm="noiseless", user_rate=0.25, population=12)
+    found = []
+    for folder, own in (("a", size), ("b", size), ("c", SIZE)):
+        record = Record.of(uedp.RECIPE, tmp_path / folder, asdict(own), silent)
+        corpus = replace(corpora.conll_corpus(data, own.words, own), public=list)
+        found.append(uedp._Bench(record, corpus, own)._trained(rules, "all", 1)["perplexity"])
+    assert found[0] == found[1] != found[2]
+
+
+def test_first_vectors_are_those_of_the_space_or_drawn(data):
+    own, drawn = (corpora.public_words("starter", 60, numbers) for numbers in (0, 100))
+    assert own.vocabulary.fingerprint == drawn.vocabulary.fingerprint
+    assert own.vectors.shape[1] != 100
+    assert drawn.vectors.shape == (60, 100)
+    assert 0.09 < np.abs(drawn.vectors).max() <= 0.1
+    again = corpora.public_words("starter", 60, 100)
+    assert (again.vectors == drawn.vectors).all()
+    network = corpora.conll_corpus(data, 60, replace(SIZE, embedding=100)).words.network()
+    assert network.shape.embedding == 100
+
+
+def test_topics_are_learnt_with_a_rate_of_their_own_for_texts_without_an_entity():
+    class Bench:
+        corpus = replace(corpora.Corpus("t", None, {}, None, None, None, 40))
+
+        def at(self, rules, _epsilon):
+            return rules
+
+        def untrained(self):
+            return "untrained"
+
+        def measured(self, rules, _category):
+            return rules.algorithm, rules.sentence_rate
+
+    _, *rows = uedp._topics(Bench(), replace(SIZE, topics_sentence_rate=0.6))
+    rates = dict(rows)
+    # The others take every text, or only those with an entity.
+    assert {name for name, rate in rates.items() if rate == 0.6} == {
+        "certified",
+        "published-optimized",
+    }
+    assert {*rates.values()} == {0.6, 1.0}
+
+
+def test_the_paper_has_its_own_numbers():
+    assert (PAPER.embedding, PAPER.dropouts) == (100, (0.1, 0.3, 0.5))
+    assert (PAPER.topics_sentence_rate, PAPER.pretrained_rate) == (0.6, 1e-5)
+
+
+def test_only_what_is_run_is_asked_for():
+    models = {"language_model": "here", "topic_model": "none"}
+    asked = sizes.rows(replace(PAPER, topic_model="none"))
+    assert {(each.files[0], each.option): each.most for each in asked} == {
+        ("agnews-train", "ag_news"): 112_000,
+        ("agnews-train", "topics"): 112_000,
+        ("agnews-test", "ag_news_test"): 7600,
+        ("agnews-test", "topics"): 7600,
+    }
+    alone = replace(PAPER, model="none", **models)
+    assert sizes.rows(alone) == []
+    assert sizes.files(alone) == ["conll2003-train", "conll2003-valid", "conll2003-test"]
+    sizes.needs(alone)
+
+
+def test_what_finds_entities_is_looked_for_before_any_work(data, tmp_path, monkeypatch):
+    def nowhere(name):
+        raise NotFound(f"there is no {name}")
+
+    monkeypatch.setattr(recognisers, "load_pipeline", nowhere)
+    sizes.needs(QUICK)
+    words = "python -m spacy download en_core_web_md; or leave out .* --ag-news 0"
+    with pytest.raises(NotFound, match=words):
+        uedp.RECIPE.run(data, tmp_path / "out", replace(SIZE, ag_news=10, topics=()), silent)
+    assert not (tmp_path / "out").exists()
+
+
+def test_parts_that_are_kept_are_known_though_options_came_later(data, small_models):
+    kept = uedp.RECIPE, "uedp.500-steps", "conll2003-3002-noiseless-all-plain-s1-seed1"
+    uses = (*uedp._START, *uedp._BUDGET, "plain", "published")
+    assert is_kept(*kept, uses)
+    for option, other in (("embedding", 100), ("dropouts", (0.1, 0.3, 0.5))):
+        assert not is_kept(*kept, uses, **{option: other})
+    task = pretrained.next_words(data, replace(SIZE, language_model=str(small_models[0])))
+    uses = (*task.uses, pretrained._RULES, pretrained._rates_of(task.name, "core"))
+    kept = uedp.RECIPE, "uedp.transformers", "next-words-core-start"
+    assert is_kept(*kept, uses)
+    assert not is_kept(*kept, uses, pretrained_rate=1e-5)
+
+
 def test_what_is_missing_is_named(data, tmp_path):
     (data / "conll2003-test.jsonl.gz").unlink()
     with pytest.raises(NotFound, match=r"conll2003-test\.jsonl\.gz"):
@@ -310,7 +413,8 @@ def test_topics_are_learnt_from_texts_of_users(data):
 def test_the_recipe_trains_on_the_device_that_it_was_given(data, tmp_path, monkeypatch):
     """As on the processor, with the public start trained there as well."""
     monkeypatch.setattr(corpora, "_PUBLIC_TEXTS", 10)
-    rules = replace(uedp._PLAIN, algorithm="noiseless", user_rate=1.0, population=12)
+    rules = replace(uedp._PLAIN, algorithm="noiseless", user_rate=0.25, population=12)
+    assert uedp._steps(rules, SIZE) == 2
 
     def perplexity(folder):
         record = Record.of(uedp.RECIPE, tmp_path / folder, asdict(SIZE), silent)
@@ -400,6 +504,20 @@ def test_pretrained_models_are_on_the_device_that_was_given(data, small_models, 
     with second_device():
         model = pretrained.next_words(data, size).load("core")
         assert {value.device.type for value in model.weights().values()} == {"meta"}
+
+
+def test_pretrained_models_may_have_the_papers_rate(data, small_models):
+    size = replace(SIZE, language_model=str(small_models[0]))
+    usual, given = (
+        pretrained.next_words(data, replace(size, pretrained_rate=rate)).rules("core")
+        for rate in (0.0, 1e-5)
+    )
+    assert {rules.learning_rate for rules in given} == {1e-5}
+    assert {rules.learning_rate for rules in usual} == {0.03}
+    assert {rules.optimizer for rules in given} == {"adam"}
+    said = pretrained.differences(replace(size, pretrained_rate=1e-5))[-1]
+    assert "the rate 1e-05 in all of them" in said
+    assert "Adam at 1e-5" in pretrained.differences(size)[-1]
 
 
 def test_figures_that_are_near_settle_nothing():

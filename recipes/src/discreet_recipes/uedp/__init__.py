@@ -34,4 +34,5 @@ RECIPE = Recipe(
     papers=sizes.PAPER,
     files=sizes.files,
     rows=sizes.rows,
+    needs=sizes.needs,
 )

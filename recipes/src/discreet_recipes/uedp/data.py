@@ -66,9 +66,17 @@ class Corpus:
     """Of a sentence, where classes are predicted and not next words."""
 
 
-def public_words(space: str, most: int) -> PublicWords:
-    """The first so many words of a space, which are the most frequent ones."""
-    return PublicWords.of_space(space, most)
+def public_words(space: str, most: int, embedding: int = 0) -> PublicWords:
+    """The first so many words of a space, which are the most frequent ones.
+
+    Their vectors are those of the space, or of so many numbers drawn as the paper does.
+    """
+    words = PublicWords.of_space(space, most)
+    if not embedding or words.vectors is None:
+        return words
+    size = (len(words.vectors), embedding)
+    drawn = np.random.default_rng(0).uniform(-0.1, 0.1, size).astype(np.float32)
+    return PublicWords(words.vocabulary, drawn)
 
 
 def conll(
@@ -208,7 +216,7 @@ def sensitive_share(users: Sequence[UserText]) -> float:
 
 def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
     """CoNLL-2003 with so many words; its public text is other news."""
-    words = public_words(size.space, most)
+    words = public_words(size.space, most, size.embedding)
     known = words.vocabulary
     return Corpus(
         "conll2003",
@@ -225,7 +233,7 @@ def conll_corpus(data: Path, most: int, size: UeDPOptions) -> Corpus:
 
 def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News; entities are found once for the folder. Its own texts are no public ones here."""
-    words = public_words(size.space, size.words)
+    words = public_words(size.space, size.words, size.embedding)
     known = words.vocabulary
     texts = ag_news_texts(data, news_part(size.ag_news), size.ag_news)
     entities = record.part("agnews-entities", lambda: found_entities(texts), ("ag_news",))
@@ -246,7 +254,7 @@ def ag_news_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
 
 def topics_corpus(record: Record, data: Path, size: UeDPOptions) -> Corpus:
     """AG News by topic. There is no public text with topics: the network begins untrained."""
-    words = public_words(size.space, size.words)
+    words = public_words(size.space, size.words, size.embedding)
     known = words.vocabulary
     (texts, topics), tested = (
         ag_news_topics(data, part, most)

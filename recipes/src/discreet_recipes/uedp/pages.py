@@ -209,7 +209,8 @@ def add_topics(record: Record, rows: Sequence[ResultRow]) -> None:
         ],
         "Four topics, as many texts of each: guessing is wrong in 0.75. The network is the one for "
         "next words with a layer for topics on its last state; it begins with public vectors and "
-        "has seen no text. user-level protects users alone.",
+        "has seen no text. user-level protects users alone. Texts without an entity are drawn at "
+        f"rate {min(row.sentence_rate for row in rows):g}.",
     )
     by = {row.algorithm: row.wrong for row in rows}
     gained = by["public start"] - by["noiseless"]

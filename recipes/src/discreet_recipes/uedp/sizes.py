@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
+from discreet.devices import AUTO, find_device
 from discreet.errors import InvalidValue
 from discreet.models.adapter_kinds import ALL, TRAINED
 from discreet.settings import Setting
-from discreet_recipes.data_files import files_of
+from discreet_recipes.data_files import Rows, files_of, rows_of
+from discreet_recipes.needs import require_recogniser
 from discreet_recipes.options import (
     NONE,
     Counts,
@@ -17,6 +19,7 @@ from discreet_recipes.options import (
     Numbers,
     Options,
     Pair,
+    Shares,
     Triple,
     count,
     positive,
@@ -32,8 +35,20 @@ class UeDPOptions(Options):
     """Options of the recipe uedp."""
 
     never_none: ClassVar[Names] = ("epsilons", "published_noises")
-    later: ClassVar[Mapping[str, Any]] = MappingProxyType({"layers": 1, "units": 128})
+    later: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "layers": 1,
+            "units": 128,
+            "embedding": 0,
+            "dropouts": (0.0, 0.0, 0.0),
+            "topics_sentence_rate": 1.0,
+            "pretrained_rate": 0.0,
+        }
+    )
     space: Annotated[str, words_of("Public words and first vectors of the network.")]
+    embedding: Annotated[
+        int, count("Numbers of a word's vector, drawn at random; 0: the vectors of the space.", 0)
+    ]
     model: Annotated[
         str,
         Setting(
@@ -44,6 +59,14 @@ class UeDPOptions(Options):
     ]
     layers: Annotated[int, count("Layers of the AWD-LSTM.")]
     units: Annotated[int, count("Units of a layer.")]
+    dropouts: Annotated[
+        Shares,
+        Setting(
+            "What is left out at random: of words, of recurrent weights, of the last layer.",
+            at_least=0,
+            below=1,
+        ),
+    ]
     words: Annotated[int, count("Words of the vocabulary.", 2)]
     vocabularies: Annotated[Counts, count("Other numbers of words, to compare.", 2)]
     steps: Annotated[
@@ -86,6 +109,10 @@ class UeDPOptions(Options):
     topics: Annotated[
         Counts, count("Texts of AG News to learn topics from, and to test on; or none.")
     ]
+    topics_sentence_rate: Annotated[
+        float,
+        Setting("Rate of texts without an entity where topics are learnt.", at_least=0, at_most=1),
+    ]
     canaries: Annotated[int, count("Runs of the attack.")]
     language_model: Annotated[
         str,
@@ -113,6 +140,14 @@ class UeDPOptions(Options):
     pretrained_steps: Annotated[
         Pair, count("Steps of their certified training: next words, topics.")
     ]
+    pretrained_rate: Annotated[
+        float,
+        Setting(
+            "Learning rate of Adam in all training of theirs but the published one; 0: rates that "
+            "were chosen for smollm2 and all-MiniLM-L6-v2.",
+            at_least=0,
+        ),
+    ]
     next_words: Annotated[
         Triple,
         count("Documents they learn next words from, sentences of each, documents to test on."),
@@ -123,15 +158,25 @@ class UeDPOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.device != AUTO:
+            find_device(self.device, doubles=True)
         if len(self.topics) not in (0, 2):
             raise InvalidValue("--topics must be 2 values with a comma between them, or none")
+
+    @property
+    def news(self) -> dict[str, int]:
+        """The options that ask for texts of AG News to train on, and for how many."""
+        own = {"ag_news": self.ag_news, "topics": max(self.topics[:1], default=0)}
+        asked = own if self.model != NONE else {}
+        if self.topic_model != NONE:
+            asked = {**asked, "pretrained_topics": self.pretrained_topics[0]}
+        return {name: most for name, most in asked.items() if most}
 
 
 QUICK = UeDPOptions(
     space="starter",
     model="awd-lstm",
-    layers=1,
-    units=128,
+    **UeDPOptions.later,
     words=3000,
     vocabularies=(1000,),
     steps=5,
@@ -162,12 +207,14 @@ STANDARD = replace(
     categories=CATEGORIES,
     topics=(4000, 2000),
 )
-# A word's vector has as many numbers as the space's; the paper's have 100, drawn at random. Its
-# vocabularies are those of the data, 8,882 words (CoNLL-2003) and 30,000 (AG News), ours public.
+# The paper's vocabularies are those of the data, 8,882 words of CoNLL-2003 and 30,000 of AG News;
+# ours are public.
 PAPER = replace(
     STANDARD,
+    embedding=100,
     layers=3,
     units=1150,
+    dropouts=(0.1, 0.3, 0.5),
     words=20_000,
     vocabularies=(2000, 8000),
     steps=100,  # 500 of the published algorithms, as in the paper
@@ -177,11 +224,13 @@ PAPER = replace(
     ag_news=112_000,
     ag_news_test=7600,
     topics=(112_000, 7600),
+    topics_sentence_rate=0.6,
     language_model="",
     topic_model="",
     adapters=("lora", ALL),
     last_blocks=(0, 0),
     pretrained_steps=(100, 100),
+    pretrained_rate=1e-5,
     next_words=(947, 1000, 231),
     pretrained_topics=(112_000, 128, 7600),
 )
@@ -189,21 +238,32 @@ PAPER = replace(
 
 def files(options: UeDPOptions) -> list[str]:
     """What it reads."""
-    asked = [options.ag_news, *options.topics[:1]]
-    if options.topic_model != NONE:
-        asked.append(options.pretrained_topics[0])
-    trained = [f"agnews-{news_part(most)}" for most in asked]
-    tested = ["agnews-test"] if any(asked) else []
-    return [*files_of("conll2003"), "agnews-dev", *trained, *tested]
+    # Public text for CoNLL-2003; pretrained models have read theirs.
+    public = ["agnews-dev"] if options.model != NONE else []
+    trained = [f"agnews-{news_part(most)}" for most in options.news.values()]
+    tested = ["agnews-test"] if options.news else []
+    return [*files_of("conll2003"), *public, *trained, *tested]
 
 
-def rows(options: UeDPOptions) -> dict[str, tuple[str, int]]:
+def rows(options: UeDPOptions) -> list[Rows]:
     """How many rows of these it must find."""
-    asked = {"ag_news": options.ag_news, "topics": max(options.topics[:1], default=0)}
-    if options.topic_model != NONE:
-        asked["pretrained_topics"] = options.pretrained_topics[0]
-    option, most = max(asked.items(), key=lambda one: one[1])
-    return {f"agnews-{news_part(most)}": (option, most)}
+    trained = [
+        asked
+        for name, most in options.news.items()
+        for asked in rows_of(f"agnews-{news_part(most)}", **{name: most})
+    ]
+    tested = {
+        "ag_news": ("ag_news_test", options.ag_news_test),
+        "topics": ("topics", max(options.topics[1:], default=0)),
+        "pretrained_topics": ("pretrained_topics", options.pretrained_topics[2]),
+    }
+    return [*trained, *rows_of("agnews-test", **dict(tested[name] for name in options.news))]
+
+
+def needs(options: UeDPOptions) -> None:
+    """Where entities of AG News are looked for: what finds them."""
+    if options.news:
+        require_recogniser("--ag-news 0 --topics none --topic-model none")
 
 
 def news_part(most: int) -> str:

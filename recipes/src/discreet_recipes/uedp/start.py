@@ -14,6 +14,7 @@ from discreet.training.user_entity.build import PublicWords
 from discreet.training.user_entity.rules import Rules
 from discreet.training.user_entity.trainer import UserEntityTrainer
 from discreet.training.user_entity.users import UserText
+from discreet_recipes.uedp.sizes import UeDPOptions
 
 _KIND = "public start"
 # Words that a step goes through, more or less; and the size of a step, which falls by these shares.
@@ -25,6 +26,18 @@ _FALLING = (1.0, 1.0, 0.4, 0.15)
 def device() -> str:
     """Where the recipe trains, by its option: contributions are added up in 64 bits."""
     return find_device(doubles=True)
+
+
+def sizes_of(size: UeDPOptions) -> AwdLstmSizes:
+    """Of the network."""
+    words, recurrent, last = size.dropouts
+    return AwdLstmSizes(
+        layers=size.layers,
+        hidden=size.units,
+        embedding_drop=words,
+        weight_drop=recurrent,
+        output_drop=last,
+    )
 
 
 def first_network(words: PublicWords, sizes: AwdLstmSizes) -> AwdLstm:
