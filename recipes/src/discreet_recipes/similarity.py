@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.devices import AUTO, array_of, find_device
+from discreet.arrays import Floats, Ids
+from discreet.devices import AUTO, array_of, find_device, in_halves, room_for
 from discreet.encoders.encoder import DEFAULT, locate_model, quiet_transformers
 from discreet.errors import InvalidValue, MissingExtra
 
@@ -93,7 +94,8 @@ def bert_score(
     except ImportError as error:
         raise MissingExtra("BERTScore", "eval") from error
     directory, _ = locate_model(str(model))
-    layers = int(json.loads((directory / "config.json").read_text("utf-8"))["num_hidden_layers"])
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    layers = int(config["num_hidden_layers"])
     if layer is not None and not 1 <= layer <= layers:
         raise InvalidValue(f"layer of bert_score must be from 1 to {layers}; got {layer}")
     # The library warns of blank texts on the side; they match nothing, whatever they are scored.
@@ -102,17 +104,22 @@ def bert_score(
     )
     both = np.array([a.strip() == b.strip() for a, b in zip(originals, texts, strict=True)])
     scores = np.where(blank & both, 1.0, 0.0)
-    if not blank.all():
-        rows = np.flatnonzero(~blank).tolist()
-        with quiet_transformers():
-            scorer = BERTScorer(
-                model_type=str(directory),
-                num_layers=layer or layers,
-                batch_size=batch,
-                device=where,
-            )
-            _, _, f1 = scorer.score([texts[row] for row in rows], [originals[row] for row in rows])
-        scores[rows] = array_of(f1)
+    if blank.all():
+        return float(scores.mean())
+    with quiet_transformers(), room_for("this model", "use a smaller one, or --device cpu"):
+        scorer = BERTScorer(model_type=str(directory), num_layers=layer or layers, device=where)
+    scorer._model.float()  # also where it was saved in 16 bits
+    # A tokenizer that says no length has one that the library cannot hand on.
+    tokenizer, longest = scorer._tokenizer, int(config.get("max_position_embeddings", 512))
+    tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
+
+    def scored(rows: Ids) -> Floats:
+        pairs = ([each[row] for row in rows] for each in (texts, originals))
+        return array_of(scorer.score(*pairs, batch_size=batch)[2])
+
+    rows = np.flatnonzero(~blank)
+    with quiet_transformers():
+        scores[rows] = np.concatenate(in_halves(scored, rows, "a pair of texts"))
     return float(scores.mean())
 
 
