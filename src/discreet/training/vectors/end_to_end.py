@@ -94,7 +94,11 @@ class EndToEnd:
         return unit_rows(self.map.apply(read))
 
     def release(self, texts: ReadTexts, rng: Generator | None = None) -> VectorSet:
-        """What the server gets of each text: one draw of the mechanism itself, on its grid."""
+        """What the server gets of each text: one draw of the mechanism itself, on its grid.
+
+        For experiments: texts are read in batches, so that the last bits of a vector before its
+        noise depend on its company, and nothing is stated. ``embed`` reads each by itself.
+        """
         units = self.units(texts)
         if self.mechanism is None:
             return VectorSet(units.astype(np.float32))
