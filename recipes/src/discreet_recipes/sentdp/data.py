@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.encoders.encoder import Encoder
 from discreet.text.sentences import AT_LEAST, kept_documents, long_enough, split_sentences
 from discreet_recipes.data_files import encoded_texts, labelled_rows
-from discreet_recipes.sentdp.sizes import TEN
+from discreet_recipes.sentdp.sizes import TEN, parted
 
 NINE_CATEGORIES = {
     "computers and electronics": (
@@ -124,8 +124,8 @@ def _twenty_news(data: Path) -> list[Pool]:
     rows = _rows(data, "20news-train") + _rows(data, "20news-test")
     pool = [(text, category[label]) for text, label in rows]
     shuffled = _shuffled(pool)
-    first, second = len(pool) * 6 // 10, len(pool) * 8 // 10
-    return [shuffled[:first], shuffled[first:second], shuffled[second:]]
+    first, second, _ = parted(len(pool))
+    return [shuffled[:first], shuffled[first : first + second], shuffled[first + second :]]
 
 
 def _imdb(data: Path) -> list[Pool]:
