@@ -139,13 +139,12 @@ class SentenceTransformerEncoder(LibraryEncoder):
         from sentence_transformers import SentenceTransformer
 
         self._device = device
-        model = SentenceTransformer(
+        self._model = SentenceTransformer(
             str(directory),
             device=device,
             local_files_only=True,
             model_kwargs={"dtype": torch.float32},
         )
-        self._model = model.float()  # whatever else it is made of
         self.dimension = len(self.encode(["a"])[0])
 
     @property
