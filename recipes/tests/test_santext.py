@@ -263,14 +263,18 @@ def test_shares_of_sensitive_and_of_replaced_words_are_options(data, tmp_path, m
     private, rule = _figures(0.5, 0.6, 0.7).privacy[0], ("epsilon", "calibration")
     measured = {name: value for name, value in private.items() if name not in rule}
     monkeypatch.setattr(Bench, "privacy", lambda *_: measured)
+    monkeypatch.setattr(
+        TunedBench, "score", lambda _self, _task, one, _seed: seen.append(one) or 0.5
+    )
     none = replace(SMALL, pieces="starter", share=0.5, probability=0.1, epsilons=(8.0,))
+    none = replace(none, tuned_epsilons=(9.0,))
     lists = ("noise_epsilons", "order_epsilons", "pair_epsilons", "piece_epsilons", "both_epsilons")
     none = replace(none, shares=(), probabilities=(), **dict.fromkeys(lists, ()))
     passed = {"claimed": 8, "found": 4, "passed": True, "over": ""}
     monkeypatch.setattr(Bench, "guarantee", lambda _: passed)
     record = run(data, tmp_path, none, lambda _: None)
     plus = [setting for setting in seen if setting.mechanism == "santext-plus"]
-    assert {(setting.w, setting.p) for setting in plus} == {(0.5, 0.1)}
+    assert {(one.epsilon, one.w, one.p) for one in plus} == {(8.0, 0.5, 0.1), (9.0, 0.5, 0.1)}
     assert (tmp_path / "parts" / f"sst2-{plus[0].part}-{record.digest_of(_SWEEP)}.json").is_file()
     (table,) = (table for table in record.tables if table.name == "vocabularies")
     assert table.title.endswith("w = 0.5")
