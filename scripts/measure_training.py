@@ -47,8 +47,10 @@ from discreet_recipes.uedp.data import (
     found_entities,
     public_conll,
 )
+from discreet_recipes.uedp.sizes import STANDARD
 
 WORDS = 3000
+NETWORK = start.sizes_of(STANDARD)
 PUBLIC_STEPS = {"other": 240, "same": 50}
 # Texts of the two files of AG News; of the second, the first are what is chosen and tested on.
 NEWS, NEWS_TEST, NEWS_BOTH = 10_001, 2000, 7600
@@ -88,7 +90,7 @@ class Texts:
 
 def conll_texts(data: Path, words: PublicWords, masked: bool) -> Texts:
     def documents(part: str, *, masked: bool = False) -> Users:
-        return conll(data, part, words, CONLL["all"], masked=masked)
+        return conll(data, part, words.vocabulary, CONLL["all"], masked=masked)
 
     return Texts(
         private=documents("train", masked=masked),
@@ -115,7 +117,13 @@ def news_texts(data: Path, words: PublicWords, folder: Path, masked: bool) -> Te
     def users(places: Sequence[int], *, masked: bool = False) -> Users:
         texts, entities = zip(*(found[place] for place in places), strict=True)
         return ag_news(
-            texts, entities, places, words, AG_NEWS["all"], masked=masked, by_sentence=True
+            texts,
+            entities,
+            places,
+            words.vocabulary,
+            AG_NEWS["all"],
+            masked=masked,
+            by_sentence=True,
         )
 
     half, end = NEWS + NEWS_TEST // 2, NEWS + NEWS_TEST
@@ -131,10 +139,10 @@ def public_start(data: Path, folder: Path, words: PublicWords, which: str, kind:
     """The file of the network that was trained on public text."""
     path = folder / f"start-{which}-{kind}.safetensors"
     if not path.exists():
-        news = as_users(ag_news_texts(data, "dev", NEWS), words), PUBLIC_STEPS["other"]
-        own = public_conll(data, words), PUBLIC_STEPS["same"]
+        news = as_users(ag_news_texts(data, "dev", NEWS), words.vocabulary), PUBLIC_STEPS["other"]
+        own = public_conll(data, words.vocabulary), PUBLIC_STEPS["same"]
         texts = {"conll2003": [news] if kind == "other" else [news, own], "agnews": [own]}[which]
-        start.trained_on_public(path, words, texts)
+        start.trained_on_public(path, words, NETWORK, texts)
     return path
 
 
@@ -239,7 +247,7 @@ def one(name: str, seed: int, options: argparse.Namespace) -> Path | None:
     if not kept.exists():
         print(f"{kept.stem}: noise {rules.noise:.3f}", flush=True)
         found = run(
-            rules, start.network(path, words), texts,
+            rules, start.network(path, words, NETWORK), texts,
             steps=steps, seed=seed, every=max(1, steps // 8) if rules.private else 10,
             state=kept.with_suffix(".safetensors"), seconds=60 * options.minutes,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats, Floats32, Ids, Progress
-from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved
+from discreet.devices import AUTO, array_of, device_of, find_device, in_halves, moved, room_for
 from discreet.errors import InvalidValue, read_as
 from discreet.models.bert import MaskedModel, SpecialPieces, marks_of_pieces, network_of
 from discreet.tensors import arrays_under, load_tensors, save_tensors
@@ -167,7 +167,9 @@ def fine_tune(
     if tokens is None:
         encode, seconds = model.tokenizer.encode, examples.seconds
         tokens = encode(examples.texts), None if seconds is None else encode(seconds)
-    network = model.network.to(find_device(settings.device)).base_model
+    where = find_device(settings.device)
+    with room_for("the model", "use a smaller one, or --device cpu"):
+        network = model.network.to(where).base_model
     longest = min(settings.max_tokens, model.longest)
     reader = _Reader(network, model.marks, longest)
     features = reader.features(*tokens, progress if settings.frozen else None)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.arrays import Ids, Progress, ragged_places
-from discreet.devices import device_of, find_device, moved
+from discreet.devices import device_of, find_device, moved, room_for
 from discreet.errors import InvalidValue
 from discreet.models.bert import MaskedModel, save_masked_model
 from discreet.protocols import WordMechanism, release_texts
@@ -155,7 +155,9 @@ def pretrain(
         force: Replace a directory that exists.
         progress: Called with (done, total) steps.
     """
-    model.network.to(find_device(settings.device))
+    where = find_device(settings.device)
+    with room_for("the model", "use a smaller one, or --device cpu"):
+        model.network.to(where)
     table = piece_table(space, model)
     windows = windows_of(texts, space, settings.window)
     head_steps = settings.head_steps
