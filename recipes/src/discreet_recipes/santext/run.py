@@ -51,9 +51,9 @@ def run(data: Path, folder: Path, options: SanTextOptions, say: Say) -> Record:
     """Run the recipe and write its record."""
     size = options
     rows = (
-        f"SST-2: {size.train:,} training phrases, {size.seeds} seeds (rows and noise); the figure "
-        "after ± is the standard deviation over seeds. Published and certified carry the same "
-        "proven guarantee at the same epsilon."
+        f"A bag of words has {size.train:,} training phrases of SST-2 and {size.seeds} seeds (rows "
+        "and noise); the figure after ± is the standard deviation over seeds. Published and "
+        "certified carry the same proven guarantee at the same epsilon."
     )
     bench = Bench(data, size, say)
     vectors = {"vectors": bench.words.fingerprint, "piece vectors": bench.pieces.fingerprint}

@@ -51,9 +51,8 @@ def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
             _by_method(named, [f"epsilon {e:g}" for e in tried]),
             f"{documents['public']:,} public, {documents['validation']:,} validation and "
             f"{documents['private']:,} private documents, {documents[AT_LEAST_8]:,} of these with "
-            "at least 8 sentences; mean and standard deviation over trials of the noise. "
-            f"cmp: {_read(record.settings['word_documents'], documents['private'])}, "
-            f"{record.settings['word_trials']} trial(s).",
+            "at least 8 sentences; mean and standard deviation over trials of the noise."
+            + (_of_words(record, documents["private"]) if WORDS in runs else ""),
         )
         record.add_plot(
             f"{name}-{key}",
@@ -67,9 +66,11 @@ def add_data_set(record: Record, name: str, base: Any, runs: Runs) -> None:
     _votes_claim(record, name, runs)
 
 
-def _read(most: int, private: int) -> str:
-    """Which documents the word-level baseline reads."""
-    return f"the first {most} private documents only" if most < private else "all of these"
+def _of_words(record: Record, private: int) -> str:
+    """Which documents the word-level baseline reads, and how often."""
+    most, trials = record.settings["word_documents"], record.settings["word_trials"]
+    which = f"the first {most} private documents only" if most < private else "all of these"
+    return f" cmp: {which}, {trials} trial(s)."
 
 
 def _by_method(
