@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_lowercase
@@ -12,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from command import MARKER, called, discreet, share_public_tables
+from command import MARKER, called, discreet, environment, share_public_tables
 from discreet.cli._choice import LabelChoice
 from discreet.encoders.encoder import load_encoder
 from discreet.encoders.maps import PublicMap
@@ -55,6 +57,28 @@ def embed(place: Path, *arguments: object, run=called):
     if "--encoder" not in given:
         given += ["--encoder", place / "tiny"]
     return run("embed", *given, cache=place / "cache")
+
+
+def test_a_plain_bert_is_read_without_libraries_that_take_seconds_to_import(place, tmp_path):
+    given = ["embed", "in.txt", "-o", tmp_path / "out.parquet", "--epsilon", 10]
+    given += ["--encoder", "tiny", "--map", "random", "--dim", 3, "--device", "cpu"]
+    slow = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'matplotlib'}"
+    code = f"""
+import atexit, os, sys
+atexit.register(lambda: os._exit(7 if {slow} & set(sys.modules) else 0))
+from discreet.cli import main
+sys.argv = ["discreet", *{list(map(str, given))}]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=place,
+        env=environment(tmp_path / "cache"),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / "out.parquet").is_file()
 
 
 def test_a_run_of_the_installed_command(place, tmp_path):
