@@ -222,7 +222,7 @@ def test_figure_4_is_judged_by_the_published_law_at_the_last_epsilon(
 
 
 def test_parts_that_are_kept_are_known_though_options_came_later():
-    piece = RECIPE, "santext.pairs-and-pretraining", "pretraining-12"
+    piece = RECIPE, "santext.tuned-encoder", "masked-santext-published-12"
     assert is_kept(*piece, _ATTACKED)
     for option, other in (("windows", 6), ("warmup", 0.01), ("share", 0.5)):
         assert not is_kept(*piece, _ATTACKED, **{option: other})
