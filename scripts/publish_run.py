@@ -35,6 +35,8 @@ _LEFT_OUT = ("examples",)
 # Parts with one of these words in their names quote the data sets, which stay where they are.
 _QUOTES = (*_LEFT_OUT, "entities")
 _LONG = 24  # rows; a longer table is folded, so that what stands behind it is found
+# Thousands of figures: nobody looks one up, and a search would show little else.
+_NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---"
 _OPENING = """\
 # The published run
 
@@ -183,7 +185,7 @@ def pages(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
     yield "index.md", "\n".join((_OPENING.format(pages=listed), *summary(pieces)))
     for recipe in recipes:
         its = [piece for piece in pieces if piece.recipe == recipe]
-        lines = [f"# The published run: {recipe.subject}", ""]
+        lines = [_NOT_SEARCHED, "", f"# The published run: {recipe.subject}", ""]
         for number, piece in enumerate(its):
             lines += section(piece, its[:number])
         yield _page(recipe), "\n".join(lines)
