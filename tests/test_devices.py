@@ -141,6 +141,14 @@ def none_there(monkeypatch):
     monkeypatch.setattr(devices, "_present", lambda: ())
 
 
+def test_no_gpu_is_asked_for_by_a_command_that_may_never_need_one(monkeypatch):
+    monkeypatch.setattr(devices, "_may_have_one", lambda: True)
+    monkeypatch.setattr(devices, "_present", lambda: pytest.fail("was asked"))
+    monkeypatch.delenv(devices.VARIABLE, raising=False)
+    devices.prefer_device("auto")
+    assert devices.VARIABLE not in os.environ
+
+
 @pytest.mark.parametrize("kind", [EncoderSettings, FineTuning, Pretraining, RewriterTraining])
 def test_a_device_that_is_not_there_is_refused_with_the_settings(kind, monkeypatch):
     none_there(monkeypatch)

@@ -89,7 +89,7 @@ def prefer_device(name: str) -> None:
 
     For commands whose guide is found by name, wherever a part of the work is done.
     """
-    find_device(name)
+    check_device(name)  # of auto nothing is asked yet: where a GPU may be, that takes seconds
     if name != AUTO:
         os.environ[VARIABLE] = name
 

@@ -229,7 +229,7 @@ class _Reader:
         places, row = batch.places(rows)
         pieces = batch.ids[places].astype(np.int64)
         ready = padded(pieces, pieces, row, len(rows), self.marks, self.longest)
-        states = last_states(self.network, ready, self.marks)
+        states = last_states(self.network, ready, self.marks).float()  # also of layers in 16 bits
         mask = moved(ready.attention, states.device)[:, :, None].to(states.dtype)
         mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
         # Of length sqrt(size), so that a coordinate is of the order of 1 in every model.
@@ -274,7 +274,7 @@ def _trained_together(
         rows = batches.of_step(step)
         with layers_in_16_bits(device, settings.mixed):
             read = reader.vectors(*tokens, rows)
-        out, wanted = layer(read.float()), target[moved(rows, device)]
+        out, wanted = layer(read), target[moved(rows, device)]
         return mse_loss(out[:, 0], wanted) / scale if numbers else cross_entropy(out, wanted)
 
     both = torch.nn.ModuleDict({"encoder": reader.network, "head": layer})
